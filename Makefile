@@ -1,0 +1,28 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint clean
+
+demo: $(STAMP)
+	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
+	@$(BIN)/torchwhy run examples/demo.py; code=$$?; test $$code -eq 1
+
+test: lint
+	$(BIN)/pytest -q
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' torch==2.13.0 numpy
+	touch $@
+
+clean:
+	rm -rf $(VENV) .torchwhy

@@ -1,0 +1,31 @@
+"""Says why a PyTorch training run broke. Public names are loaded when first asked for: start-up is quick."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = (
+    False  # type checkers know the name; importing `typing` would cost every child 10 ms
+)
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torchwhy.diagnosis import load as load
+    from torchwhy.finding import Finding as Finding
+    from torchwhy.report.model import Report as Report
+
+__version__ = "0.1.0"
+__all__ = ["Finding", "Report", "__version__", "load"]
+
+_HOMES = {
+    "load": "torchwhy.diagnosis",
+    "Finding": "torchwhy.finding",
+    "Report": "torchwhy.report.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'torchwhy' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,85 @@
+"""The command line: one file per subcommand, whose docstring is its help; list order is help order."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import NoReturn
+
+from torchwhy import __version__
+from torchwhy.errors import TorchwhyError, UsageError
+
+COMMANDS = ("run", "report", "explain", "doctor")
+BAD_INPUT = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one sentence with a slug, like all our errors."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the complaint instead of ending the process."""
+        raise UsageError(f"{message}; `{self.prog} --help` tells more.", slug="wrong-option")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(words)
+    except TorchwhyError as problem:
+        print(f"torchwhy: {problem}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`); what is still buffered must not complain at exit.
+        sys.stdout = None
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(words: list[str]) -> int:
+    if words and words[0] in COMMANDS:
+        return _run_command(words[0], words[1:])
+    parser = _parser_of_all()
+    parser.parse_args(words)
+    parser.print_help()
+    return 0
+
+
+def _run_command(name: str, words: list[str]) -> int:
+    module = import_module(f"torchwhy.commands.{name}")
+    summary, _, details = _help_of(module)
+    parser = Parser(
+        prog=f"torchwhy {name}",
+        description=summary,
+        epilog=details,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    own, rest = module.split(words, parser) if hasattr(module, "split") else (words, [])
+    options = parser.parse_args(own)
+    options.program = rest
+    return int(module.execute(options))
+
+
+def _help_of(module: ModuleType) -> tuple[str, str, str]:
+    return (module.__doc__ or "").strip().partition("\n\n")
+
+
+def _parser_of_all() -> Parser:
+    parser = Parser(
+        prog="torchwhy",
+        description="Says why a PyTorch training run broke.",
+        epilog="`torchwhy COMMAND --help` tells more about a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"torchwhy {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name in COMMANDS:
+        summary, _, _ = _help_of(import_module(f"torchwhy.commands.{name}"))
+        commands.add_parser(name, help=summary, add_help=False)
+    return parser

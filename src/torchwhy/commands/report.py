@@ -1,0 +1,72 @@
+"""Show the report of a recorded run again; without a name, of the last run here.
+
+RUN is a directory under .torchwhy/runs, its name, or the beginning or end of its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from torchwhy.errors import TraceError
+from torchwhy.observe.launch import RUNS_FOLDER
+
+MOMENT_LENGTH = len("20260131T120000Z")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("run", metavar="RUN", nargs="?", help="which run (default: the last)")
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the report on stdout."""
+    from torchwhy.diagnosis import load
+    from torchwhy.record.run import read_run
+
+    directory = find_run(options.run)
+    run = read_run(directory)
+    report = load(directory)
+    if options.format == "json":
+        import json
+
+        print(json.dumps(report.to_json(), indent=1, allow_nan=False))
+        return 0
+    from torchwhy.report.terminal import Place, show
+
+    show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), sys.stdout)
+    return 0
+
+
+def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
+    """Return the directory of the run that is meant."""
+    known = sorted(
+        (path.parent for path in runs.glob("*/run.json")),
+        key=lambda path: (path.name[:MOMENT_LENGTH], (path / "run.json").stat().st_mtime),
+    )
+    if name is None:
+        if not known:
+            raise TraceError(
+                f"no run is recorded in {runs.absolute()}; `torchwhy run train.py` records one.",
+                slug="unknown-run",
+            )
+        return known[-1]
+    if Path(name).is_dir():
+        return Path(name)
+    matches = [path for path in known if path.name.startswith(name) or path.name.endswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise TraceError(
+            f"{name!r} may be any of {len(matches)} runs: {_names(matches)}.", slug="unknown-run"
+        )
+    recorded = f"recorded are {_names(known)}" if known else "none is recorded"
+    raise TraceError(f"there is no run {name!r} in {runs}; {recorded}.", slug="unknown-run")
+
+
+def _names(runs: list[Path], most: int = 3) -> str:
+    names = [path.name for path in reversed(runs)]
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

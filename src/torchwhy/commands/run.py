@@ -1,0 +1,164 @@
+"""Run a training program unchanged, and say why it broke if it breaks.
+
+The program is a script (`torchwhy run train.py --lr 3`), a module (`torchwhy run -m package.train`) or any
+command that starts Python somewhere (`torchwhy run torchrun --nproc-per-node 2 train.py`). Everything
+after the program belongs to the program. The report goes to stderr, and to .torchwhy/runs/.
+
+The exit code is the program's own; 1 when torchwhy stopped it before a bad update was written into the
+weights; 65 when --fail-on says so; 2 when the command line makes no sense.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from torchwhy.errors import TorchwhyError, UsageError
+from torchwhy.observe.launch import (
+    child_command,
+    describe_run,
+    is_script,
+    make_run_directory,
+    run_in_foreground,
+)
+from torchwhy.record.run import Run
+
+FAIL_ON_CODE = 65
+LEVELS = {"error": ("failed",), "warning": ("failed", "suspect")}
+DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # what a person waits for an answer without wondering
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.usage = "torchwhy run [options] PROGRAM [arguments of the program]"
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there, too")
+    parser.add_argument(
+        "--on-failure",
+        choices=("stop", "skip", "continue"),
+        default="stop",
+        help="after a bad step was withheld and replayed: stop the program (default), go on "
+        "without that update, or go on as if torchwhy were not there",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(LEVELS),
+        help="exit with 65 if there is a finding this severe (for CI)",
+    )
+    parser.add_argument(
+        "--no-rerun",
+        action="store_true",
+        help="never run the program a second time to see how a failure came about",
+    )
+    parser.add_argument(
+        "--rerun-limit",
+        metavar="SECONDS",
+        type=_positive,
+        default=DEFAULT_RERUN_LIMIT_SECONDS,
+        help="how long a second run may take (default: 300)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+    return number
+
+
+def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
+    """Cut the command line at the program: what follows is never looked at."""
+    takes_value = {
+        name for action in parser._actions if action.nargs != 0 for name in action.option_strings
+    }
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if word == "--":
+            return words[:position], words[position + 1 :]
+        if not word.startswith("-") or word in ("-m", "-c"):
+            break
+        position += 2 if word in takes_value else 1
+    return words[:position], words[position:]
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the program, think, report."""
+    command: list[str] = options.program
+    check_program(command)
+    if options.json is not None and not options.json.absolute().parent.is_dir():
+        raise UsageError(
+            f"--json {options.json}: there is no directory {options.json.absolute().parent}.",
+            slug="cannot-write-report",
+        )
+    run_directory = make_run_directory(command)
+    run = run_in_foreground(run_directory, describe_run(command, on_failure=options.on_failure))
+    try:
+        outcome = _report(run_directory, run, options)
+    except TorchwhyError as problem:
+        # The program has run, and its exit code must not be lost over a report that cannot be made.
+        print(f"torchwhy: {problem}", file=sys.stderr)
+        return run.exit_code or 0
+    if options.fail_on is not None and outcome in LEVELS[options.fail_on]:
+        return FAIL_ON_CODE
+    return run.exit_code or 0
+
+
+def check_program(command: list[str]) -> None:
+    """Refuse what cannot run, before anything is recorded."""
+    child_command(command)
+    if command[0] in ("-m", "-c") or not is_script(command[0]) or Path(command[0]).is_dir():
+        return
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(Path(command[0]).read_bytes(), command[0], "exec", dont_inherit=True)
+        except SyntaxError as problem:
+            _show_as_python_does(problem)
+            raise UsageError(
+                f"{command[0]}:{problem.lineno} is not valid Python: {problem.msg}.",
+                slug="syntax-error",
+            ) from None
+        except ValueError as problem:
+            raise UsageError(
+                f"{command[0]} is not Python source: {problem}.", slug="syntax-error"
+            ) from None
+
+
+def _show_as_python_does(problem: SyntaxError) -> None:
+    import traceback
+
+    sys.stderr.writelines(traceback.format_exception_only(problem))
+
+
+def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
+    from torchwhy.commands.second_look import look_again
+    from torchwhy.diagnosis import diagnose
+
+    note = look_again(
+        run_directory,
+        run,
+        allowed=not options.no_rerun,
+        limit_seconds=options.rerun_limit,
+        stream=None if options.quiet else sys.stderr,
+    )
+    report = diagnose(run_directory, notes=() if note is None else (note,))
+    report.write(run_directory / "report.json")
+    if options.json is not None:
+        report.write(options.json)
+    if not options.quiet:
+        from torchwhy.report.terminal import Place, show
+
+        show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)
+    return report.outcome
+
+
+def _as_typed(run_directory: Path) -> Path:
+    return Path(os.path.relpath(run_directory))

@@ -1,0 +1,1 @@
+"""Trace → findings. Detectors read a `Trace`, return `Finding`s and change nothing."""

@@ -1,0 +1,165 @@
+"""What detectors of the family *numerics* ask of a birth: small questions with exact answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.finding import Certainty, Evidence, Finding, Sample
+from torchwhy.record.events import Birth, Operand, SampleTried, TensorFacts
+from torchwhy.record.numbers import Real, decode, encode
+from torchwhy.record.trace import Trace
+
+
+def op_name(birth: Birth) -> str:
+    """Return `log` for `aten.log.default`, `div` for `aten.div_.Tensor`."""
+    parts = birth.op.split(".")
+    name = parts[1] if len(parts) > 1 else parts[0]
+    return name.rstrip("_") if not name.startswith("_foreach") else name.removeprefix("_foreach_").rstrip("_")
+
+
+def all_births(trace: Trace) -> list[Birth]:
+    """Return every birth of the look that reproduced the failure, the healed ones too, in order of appearance."""
+    source = trace.rerun if trace.rerun is not None and trace.rerun.of(Birth) else trace
+    return sorted(source.of(Birth), key=lambda birth: (birth.step, birth.order))
+
+
+def counted_births(trace: Trace) -> list[Birth]:
+    """Return the births a detector may judge: those that spoiled something by themselves.
+
+    A forward birth that a mask hid, and that came back only as the gradient of the hidden branch, is left
+    out: that gradient is the finding. One that was absorbed in forward (1 / inf is 0) and came back in
+    backward without any mask is put in, because it is the cause and has nobody else to speak for it. The
+    gradient of an operation whose own result was bad already is its echo, and is left out, too.
+    """
+    hidden: set[int] = set()
+    revived: set[int] = set()
+    for birth in trace.births:
+        if birth.forward is not None:
+            (hidden if birth.forward.hidden_by is not None else revived).update(birth.forward.births)
+        if birth.kind == "from-infinity":
+            revived.update(birth.parents)
+    return [
+        birth
+        for birth in all_births(trace)
+        if not is_echo(trace, birth)
+        and (
+            (birth.reaches and (birth.id not in hidden or "loss" in birth.reaches))
+            or (not birth.reaches and birth.kind == "operation" and birth.id in revived - hidden)
+        )
+    ]
+
+
+def is_echo(trace: Trace, birth: Birth) -> bool:
+    """Tell whether a backward birth differentiates an operation whose own result was bad, and not masked away."""
+    twin = birth.forward
+    if birth.node is None or twin is None or twin.hidden_by is not None or not twin.births:
+        return False
+    known = {other.id for other in all_births(trace) if other.node is None and other.kind != "source"}
+    return not known.isdisjoint(twin.births)
+
+
+def echoes_of(trace: Trace, birth: Birth) -> list[int]:
+    """Return the backward births that only repeat what this birth did in forward."""
+    return [
+        other.id
+        for other in all_births(trace)
+        if other.forward is not None and birth.id in other.forward.births and is_echo(trace, other)
+    ]
+
+
+def operations(trace: Trace, *names: str) -> Iterator[Birth]:
+    """Yield the births by operation in forward or data code whose operation is one of `names`."""
+    for birth in counted_births(trace):
+        if birth.kind == "operation" and birth.node is None and op_name(birth) in names:
+            yield birth
+
+
+def backward_of(trace: Trace, *nodes: str) -> Iterator[Birth]:
+    """Yield the births in the backward formula of one of these nodes (`SqrtBackward` matches `SqrtBackward0`)."""
+    for birth in counted_births(trace):
+        if birth.kind != "source" and birth.node is not None and birth.node.rstrip("0123456789") in nodes:
+            yield birth
+
+
+def tensors(birth: Birth) -> list[Operand]:
+    """Return the operands that are tensors, in argument order."""
+    return [operand for operand in birth.operands if operand.tensor is not None]
+
+
+def value_at_born(operand: Operand) -> float | None:
+    """Return the operand's value at the first bad element: its scalar, or the tensor's element there."""
+    value: Real | None = operand.scalar if operand.scalar is not None else operand.at_born
+    return None if value is None else decode(value)
+
+
+def describe(facts: TensorFacts) -> str:
+    """Return a tensor in one line: `float32[32, 10] in -0.2…3.1e5, 3 NaN, first at [7, 2]`."""
+    text = f"{facts.dtype}[{', '.join(map(str, facts.shape))}]"
+    if facts.minimum is not None and facts.maximum is not None:
+        text += f" in {facts.minimum:.4g}…{facts.maximum:.4g}"
+    for count, word in (
+        (facts.nan, "NaN"),
+        (facts.positive_infinity, "+inf"),
+        (facts.negative_infinity, "-inf"),
+    ):
+        if count:
+            text += f", {count} {word}"
+    if facts.first_bad_index:
+        text += f", first at {facts.first_bad_index}"
+    return text
+
+
+def certainty_of(trace: Trace, birth: Birth) -> Certainty:
+    """Return `replayed` when the failing step was seen again and gave the same numbers."""
+    replay = trace.replay_of(birth.step)
+    if replay is not None and replay.how != "first-step" and replay.reproduced:
+        return "replayed"
+    return "observed"
+
+
+def sample_of(trace: Trace, birth: Birth) -> Sample | None:
+    """Return the batch sample of the first bad element, where the batch dimension is known."""
+    if not birth.positions:
+        return None
+    index = birth.dataset_indices[0] if birth.dataset_indices else None
+    return Sample(birth.positions[0], index)
+
+
+def finding_from(trace: Trace, birth: Birth, *, detector: str, message: str, evidence: list[Evidence]) -> Finding:
+    """Return the finding for one birth with everything that is the same for all of them filled in."""
+    return Finding(
+        detector=detector,
+        severity="error",
+        message=message,
+        step=birth.step,
+        rank=trace.rank,
+        location=birth.location,
+        evidence=tuple(evidence + common_evidence(trace, birth)),
+        certainty=certainty_of(trace, birth),
+        sample=sample_of(trace, birth),
+        births=(birth.id, *echoes_of(trace, birth)),
+    )
+
+
+def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
+    """Return the facts every birth has: what came out, what it spoiled, which sample, how it was seen."""
+    facts = []
+    if birth.output is not None:
+        facts.append(Evidence(f"result: {describe(birth.output)}", value=birth.value, step=birth.step))
+    if birth.reaches:
+        facts.append(Evidence(f"it reached: {', '.join(birth.reaches[:4])}", step=birth.step))
+    for trial in trace.of(SampleTried):
+        if trial.position in birth.positions:
+            verdict = "the step is finite" if trial.cured else "the step still fails"
+            facts.append(Evidence(f"with sample {trial.position} replaced by a neighbour, {verdict}", step=trial.step))
+    return facts
+
+
+def show(value: float | None) -> str:
+    """Return a number the way a person writes it; an unknown one as a question mark."""
+    return "?" if value is None else f"{value:.6g}"
+
+
+def as_real(value: float | None) -> Real | None:
+    """Return a number as evidence holds it."""
+    return None if value is None else encode(value)

@@ -1,0 +1,387 @@
+"""The updates drove the weights up until the numbers ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.births import certainty_of, counted_births, show
+from torchwhy.detect.detectors.numerics import (
+    domain_error,
+    exp_overflow,
+    float_overflow,
+    half_precision_overflow,
+    infinity_arithmetic,
+    log_of_nonpositive,
+)
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Birth, OptimizerDescribed, OptimizerMade, Step, Weights
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
+SUDDEN_UPDATES = 3  # so few updates leave no curve of losses to read, only the size of the jump
+HUGE_GRADIENT = 1e3  # gradient over weight before any update: beyond this the gradient exploded, not the rate
+MOST_SHOWN = 6  # losses told in the message
+ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"})
+# What numbers that have grown too large end in; a zero row, a bad sample or an empty mask is none of these.
+CONSEQUENCES = (
+    float_overflow.judge,
+    exp_overflow.judge,
+    half_precision_overflow.judge,
+    infinity_arithmetic.judge,
+    log_of_nonpositive.judge,
+    domain_error.judge,
+)
+
+
+@dataclass(frozen=True)
+class History:
+    """What one optimizer did before the failing step: sizes of all weights together, and finite losses."""
+
+    made: OptimizerMade
+    updates: int
+    sizes: list[tuple[int, float]]
+    losses: list[tuple[int, float]]
+    rate: float | None
+    first_gradient: float
+    fastest: str
+
+    @property
+    def weight_ratio(self) -> float:
+        """Return how many times larger the weights are than at the start."""
+        first, last = self.sizes[0][1], self.sizes[-1][1]
+        return last / first if first else math.inf if last else 1.0
+
+    @property
+    def growth_per_step(self) -> float:
+        """Return the factor by which the weights grew at each step."""
+        steps = self.sizes[-1][0] - self.sizes[0][0]
+        return float(self.weight_ratio ** (1 / steps)) if steps else 1.0
+
+    @property
+    def loss_ratio(self) -> float:
+        """Return how many times larger the last finite loss is than the smallest one before."""
+        sizes = [abs(loss) for _, loss in self.losses]
+        smallest = min(sizes, default=0.0)
+        return sizes[-1] / smallest if smallest else 1.0
+
+
+class LearningRateTooHigh(Detector):
+    """The learning rate is so high that each update overshoots, until weights and loss leave the range of numbers.
+
+    ## What it finds
+
+    A run that ended in inf or NaN after its weights had grown by orders of magnitude: over the steps the loss
+    grew with them, or one or a few updates were enough. The overflow at the end is the consequence.
+
+    ## Why it breaks training
+
+    A step longer than 2 / curvature lands further from the minimum than it started, on steeper ground, so the
+    next step is longer still. Loss and weights grow by a constant factor per step, and 3e38 is soon
+    reached. Adam moves every weight by about the rate at each step, whatever the gradient.
+
+    ## Broken
+
+    The program's own `isnan` test never fires: the loss becomes inf first.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(64, 3)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5]])
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1000)  # <- learning-rate-too-high
+    for epoch in range(30):
+        loss = ((model(x) - y) ** 2).mean()
+        if torch.isnan(loss):
+            print("stopped: NaN")
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A deep network in functions, with momentum and a DataLoader; the rate is not absurd, only ten times too high.
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    def make_model():
+        return nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1))
+
+
+    def train(model, loader, epochs):
+        settings = {"lr": 1.5, "momentum": 0.9}
+        optimizer = torch.optim.SGD(model.parameters(), **settings)  # <- learning-rate-too-high
+        criterion = nn.MSELoss()
+        for _ in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+
+
+    torch.manual_seed(0)
+    inputs = torch.randn(128, 8)
+    targets = inputs.sum(dim=1, keepdim=True)
+    train(make_model(), DataLoader(TensorDataset(inputs, targets), batch_size=32, shuffle=True), epochs=10)
+    ```
+
+    Adam: one step moves every weight by 200, and the softmax of the second step has exact zeros.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(10, 4)
+
+        def forward(self, x):
+            return torch.softmax(self.body(x), dim=1)
+
+
+    torch.manual_seed(0)
+    net = Classifier()
+    optimizer = torch.optim.Adam(net.parameters(), lr=200.0)  # <- learning-rate-too-high
+    for step in range(10):
+        x = torch.randn(16, 10)
+        label = torch.randint(0, 4, (16,))
+        probabilities = net(x)
+        loss = -torch.log(probabilities[torch.arange(16), label]).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(64, 3)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5]])
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(30):
+        loss = ((model(x) - y) ** 2).mean()
+        if torch.isnan(loss):
+            print("stopped: NaN")
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A rate of 1000 is fine where the loss is a thousand times smaller.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(64, 3)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5]])
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1000)
+    for epoch in range(30):
+        loss = ((model(x) - y) ** 2).mean() * 1e-4
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Weights that grow from almost nothing to their proper size, while the loss falls.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    with torch.no_grad():
+        model.weight.mul_(1e-3)
+        model.bias.zero_()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for step in range(60):
+        x = torch.randn(32, 4)
+        loss = (model(x) - 20 * x.sum(dim=1, keepdim=True)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    It speaks only when the run ended in inf or NaN; a rate that makes the loss swing, or stay high, is not
+    judged yet. Updates written by hand (`p -= lr * p.grad`) have no recorded history of weights.
+    """
+
+    name = "learning-rate-too-high"
+    needs = frozenset({"birth", "weights", "loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        births = failing_births(trace)
+        if not births or not are_consequences(births):
+            return
+        histories = [history_of(trace, made, births[0].step) for made in trace.of(OptimizerMade)]
+        grown = [history for history in histories if history is not None and has_diverged(history)]
+        if grown:
+            worst = max(grown, key=lambda history: history.weight_ratio)
+            yield self._finding(trace, worst, births)
+
+    def _finding(self, trace: Trace, history: History, births: list[Birth]) -> Finding:
+        made, rate = history.made, show(history.rate)
+        curve = " → ".join(f"{loss:.3g}" for _, loss in thinned(history.losses))
+        steps = history.updates
+        message = (
+            f"lr={rate} is too high for this {made.kind}: in {steps} step{'s' if steps != 1 else ''} the weights grew "
+            f"{times(history.weight_ratio)}, most of all {history.fastest}"
+        )
+        if len(history.losses) > 1:
+            message += f", and the loss went {curve} → {births[0].value}"
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=message,
+            step=births[0].step,
+            rank=trace.rank,
+            location=made.location,
+            evidence=tuple(evidence_of(history)),
+            certainty=certainty_of(trace, births[0]),
+            fixes=(Fix(title=advice_for(history), safety="show-only"),),
+            births=tuple(birth.id for birth in births),
+        )
+
+
+def failing_births(trace: Trace) -> list[Birth]:
+    """Return the births of the step that failed first."""
+    births = counted_births(trace)
+    step = trace.alarms[0].step if trace.alarms else None
+    chosen = [birth for birth in births if step is None or birth.step == step]
+    return [birth for birth in chosen if birth.step == chosen[0].step]
+
+
+def are_consequences(births: list[Birth]) -> bool:
+    """Tell whether the failure is what too large numbers end in, and nothing bad came in from outside."""
+    if any(birth.kind == "source" and birth.origin not in ("parameter", "buffer") for birth in births):
+        return False
+    first = births[0]
+    return first.kind == "source" or any(judge(first) is not None for judge in CONSEQUENCES)
+
+
+def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History | None:
+    """Return what an optimizer did before the failing step, None if it had made no update yet."""
+    steps = [step for step in trace.of(Step) if step.optimizer == made.index and step.step <= failing_step]
+    samples = [w for w in trace.of(Weights) if w.optimizer == made.index and w.step <= failing_step]
+    updates = sum(step.step < failing_step for step in steps)
+    if not updates or len(samples) < 2:
+        return None
+    counts = element_counts(trace, made.index)
+    losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
+    rates = [step.learning_rates[0] for step in steps if step.learning_rates]
+    default = made.defaults.get("lr")
+    return History(
+        made=made,
+        updates=updates,
+        sizes=[(w.step, total_size(w.names, w.weight_rms, counts)) for w in samples],
+        losses=[(step, loss) for step, loss in losses if math.isfinite(loss)],
+        rate=rates[-1] if rates else decode(default) if isinstance(default, (int, float)) else None,
+        first_gradient=total_size(samples[0].names, samples[0].gradient_rms, counts),
+        fastest=fastest_growing(samples[0], samples[-1]),
+    )
+
+
+def has_diverged(history: History) -> bool:
+    """Tell whether the updates, and not one bad batch or one exploded gradient, drove the weights up."""
+    if not history.weight_ratio >= GROWTH:
+        return False
+    if history.updates <= SUDDEN_UPDATES:
+        start = history.sizes[0][1]
+        exploded = history.first_gradient > HUGE_GRADIENT * max(start, 1e-3)
+        return history.made.kind in ADAPTIVE or not exploded
+    return history.loss_ratio >= GROWTH and weights_grew_before_loss(history)
+
+
+def weights_grew_before_loss(history: History) -> bool:
+    """Tell whether the weights were larger already when the loss first was: a bad batch makes it the other way round."""
+    start = abs(history.losses[0][1])
+    risen = next((step for step, loss in history.losses if abs(loss) >= GROWTH * start), None)
+    there = next((size for step, size in history.sizes if step == risen), None)
+    return there is None or there >= 1.5 * history.sizes[0][1]
+
+
+def element_counts(trace: Trace, optimizer: int) -> dict[str, int]:
+    """Return the number of elements of each parameter, by name."""
+    for described in trace.of(OptimizerDescribed):
+        if described.index == optimizer:
+            return dict(zip(described.parameters, map(math.prod, described.shapes), strict=True))
+    return {}
+
+
+def total_size(names: list[str], sizes: list[float | str], counts: dict[str, int]) -> float:
+    """Return the root mean square over all parameters together; inf if one is not finite."""
+    squares = [counts.get(name, 1) * decode(size) ** 2 for name, size in zip(names, sizes, strict=True)]
+    total = math.sqrt(sum(squares) / max(1, sum(counts.get(name, 1) for name in names)))
+    return total if math.isfinite(total) else math.inf
+
+
+def fastest_growing(first: Weights, last: Weights) -> str:
+    """Return the parameter that grew most, with its growth: `fc.weight 310×`."""
+    ratios = {
+        name: decode(after) / decode(before) if decode(before) else 0.0
+        for name, before, after in zip(first.names, first.weight_rms, last.weight_rms, strict=False)
+    }
+    if not ratios:
+        return "no parameter"
+    name = max(ratios, key=lambda key: ratios[key])
+    return f"{name} ({times(ratios[name])})"
+
+
+def evidence_of(history: History) -> list[Evidence]:
+    """Return the curves and the growth per step."""
+    losses = tuple(loss for _, loss in history.losses)
+    sizes = tuple(size for _, size in history.sizes if math.isfinite(size))
+    facts = [Evidence("root mean square of all weights, at the sampled steps", value=sizes[-1], series=sizes)]
+    if losses:
+        facts.insert(0, Evidence("loss of each step before the failure", value=losses[-1], series=losses))
+    if math.isfinite(history.growth_per_step):
+        growth = history.growth_per_step
+        facts.append(Evidence(f"the weights grew {times(growth)} a step", value=growth))
+    return facts
+
+
+def advice_for(history: History) -> str:
+    """Return what to change; for plain SGD with a steady growth also about which rate is stable."""
+    rate, growth = history.rate, history.growth_per_step
+    plain = history.made.kind == "SGD" and not history.made.defaults.get("momentum")
+    if rate is None:
+        return f"lower the learning rate of {history.made.kind} by a factor of 10 or more"
+    if plain and math.isfinite(growth) and history.updates > 1:
+        # On a quadratic, SGD multiplies the error by 1 - lr·curvature at each step; stable means below 2 / curvature.
+        return f"lower lr={show(rate)} to less than about {2 * rate / (1 + growth):.2g}, which this growth allows"
+    usual = "1e-3" if history.made.kind in ADAPTIVE else f"{rate / 100:.2g}"
+    return f"lower lr={show(rate)}, for instance to {usual}"
+
+
+def thinned(values: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return at most a handful of values, evenly chosen, first and last among them."""
+    if len(values) <= MOST_SHOWN:
+        return values
+    return [values[round(i * (len(values) - 1) / (MOST_SHOWN - 1))] for i in range(MOST_SHOWN)]
+
+
+def times(ratio: float) -> str:
+    """Return a growth factor as a person writes it."""
+    return f"{ratio:.3g}×" if math.isfinite(ratio) else "beyond all bounds"

@@ -1,0 +1,149 @@
+"""A failure that did not come again when the same step was repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Alarm, Replayed
+from torchwhy.record.trace import Trace
+
+WAYS = {"in-place": "repeated in place", "rerun": "run again from the start with the recorded seeds"}
+
+
+class IrreproducibleStep(Detector):
+    """A step gave a NaN or infinity, and the same step, repeated, did not.
+
+    ## What it finds
+
+    An alarm whose step was repeated with the same batch, weights and random numbers, or by running the same
+    command again with the recorded seeds, and was finite the second time.
+
+    ## Why it breaks training
+
+    What fails only sometimes cannot be found by looking at the code of the step. The value depends on
+    something outside of it: randomness that has no seed, files or caches that changed, code that a compiler
+    changed, memory that was never written, threads that race, or hardware that is failing.
+
+    ## Broken
+
+    The program finds a cache on its second start, and takes another way:
+
+    ```python
+    from pathlib import Path
+
+    import torch
+
+    cache = Path("features-are-ready")
+    first_start = not cache.exists()
+    cache.touch()
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(8):
+        x = torch.randn(8, 4)
+        if first_start and step == 5:
+            x = x * float("nan")
+        loss = model(x).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()  # <- irreproducible-step
+    ```
+
+    ## Repaired
+
+    ```python
+    from pathlib import Path
+
+    import torch
+
+    cache = Path("features-are-ready")
+    cache.touch()
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(8):
+        x = torch.randn(8, 4)
+        loss = model(x).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Randomness without any seed in a program that stays finite:
+
+    ```python
+    import secrets
+
+    import torch
+
+    torch.manual_seed(secrets.randbelow(2**31))
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(8):
+        x = torch.randn(8, 4) + secrets.randbelow(3)
+        loss = (model(x) - 1).abs().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    It tells that the step is not repeatable, not why. Seed everything that draws numbers, then run again:
+    a failure that still comes and goes points at compiled code or at the machine.
+    """
+
+    name = "irreproducible-step"
+    needs = frozenset({"replay"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for alarm in trace.alarms[:1]:
+            replay = trace.replay_of(alarm.step)
+            seen = any(birth.step == alarm.step for birth in trace.births)
+            if replay is not None and replay.reproduced is False and not seen:
+                yield self._finding(trace, alarm, replay=replay)
+
+    def _finding(self, trace: Trace, alarm: Alarm, *, replay: Replayed) -> Finding:
+        message, title = _compiled(alarm) if replay.eager_of_compiled else _not_repeatable(alarm, replay)
+        tried = f"the step was {WAYS.get(replay.how, 'looked at')}: finite this time"
+        evidence = [
+            Evidence(f"{alarm.what} not finite the first time: losses {', '.join(map(str, alarm.losses))}", step=alarm.step),
+            Evidence(f"{tried}{'; ' + replay.detail if replay.detail else ''}", step=replay.step),
+        ]
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=message,
+            step=alarm.step,
+            rank=trace.rank,
+            location=alarm.location,
+            evidence=tuple(evidence),
+            fixes=(Fix(title, safety="show-only"),),
+        )
+
+
+def _compiled(alarm: Alarm) -> tuple[str, str]:
+    message = (
+        f"step {alarm.step} is not finite in compiled code and finite when the same step runs eagerly: "
+        "the compiled code computes something else"
+    )
+    return message, "run this part without `torch.compile`, or in float32; compare `torch._dynamo` backends to find the kernel"
+
+
+def _not_repeatable(alarm: Alarm, replay: Replayed) -> tuple[str, str]:
+    way = WAYS.get(replay.how, "repeated")
+    message = (
+        f"step {alarm.step} was not finite, and finite when it was {way}: it depends on something that is "
+        "not in the seeds, the batch or the weights"
+    )
+    title = (
+        "seed every source of randomness and look for files, caches, clocks and threads the step depends on; "
+        "if it still comes and goes, test the memory and the device of this machine"
+    )
+    return message, title

@@ -1,0 +1,195 @@
+"""A result beyond the range of float32 or float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.births import describe, op_name, show
+from torchwhy.detect.detectors.numerics import domain_error, exp_overflow
+from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
+from torchwhy.detect.operands import LARGEST, arguments, is_masked, output_type, value_of, zero_divisor
+from torchwhy.finding import Evidence, Finding
+from torchwhy.record.events import Birth, Operand
+from torchwhy.record.trace import Trace
+
+# Operations that leave the range even in float64 when repeated multiplication is inside them, so that redoing
+# them in a wider type proves nothing. They are finite for all finite operands on paper.
+ARITHMETIC = frozenset({
+    "mul", "add", "sub", "rsub", "sum", "mean", "mm", "bmm", "addmm", "baddbmm", "addmv", "mv", "dot", "pow", "square",
+    "prod", "cumprod", "cumsum", "convolution", "convolution_backward", "mse_loss", "mse_loss_backward", "var", "std",
+    "linalg_vector_norm", "addcmul", "addcdiv", "lerp", "div", "_to_copy", "matrix_exp", "linalg_det", "_linalg_det",
+})
+
+
+class FloatOverflow(Detector):
+    """A result left the range of float32 or float64, though every operand was finite.
+
+    ## What it finds
+
+    A product, sum, power, matrix product, convolution, norm or any other operation whose operands are finite
+    and whose result is not, while the same operation redone in a wider type is finite; in forward, in
+    backward, in clipping, in the optimizer's update.
+
+    ## Why it breaks training
+
+    float32 ends at 3.4e38, and the square of 2e19 is already beyond. The infinity then meets another one,
+    or a 0, and becomes NaN. Large numbers come from products of many factors, from squares of unscaled
+    data, and from states that grow in a loop.
+
+    ## Broken
+
+    A recurrent state that is multiplied by the same matrix too often.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mix = nn.Linear(8, 8, bias=False)
+            self.out = nn.Linear(8, 1)
+
+        def forward(self, state, length):
+            for _ in range(length):
+                state = self.mix(state)  # <- float-overflow
+            return self.out(state)
+
+
+    torch.manual_seed(0)
+    net = Recurrent()
+    with torch.no_grad():
+        net.mix.weight.copy_(2.5 * torch.eye(8))
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-30)
+    for step in range(4):
+        loss = net(torch.randn(4, 8), 5 if step < 2 else 120).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A squared error of targets that were never scaled.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for step in range(5):
+        x = torch.randn(8, 2)
+        target = torch.full((8, 1), 4e19) if step == 3 else torch.ones(8, 1)
+        loss = torch.nn.functional.mse_loss(model(x), target)  # <- float-overflow
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A likelihood as a product of many factors in float64, with no optimizer.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    rate = torch.tensor(5.0, dtype=torch.float64, requires_grad=True)
+    for step in range(3):
+        factors = rate * (1 + torch.rand(400 if step else 40, dtype=torch.float64))
+        likelihood = factors.prod()  # <- float-overflow
+        loss = -likelihood
+        loss.backward()
+        print(step, float(loss))
+        rate.grad = None
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    rate = torch.tensor(5.0, dtype=torch.float64, requires_grad=True)
+    for step in range(3):
+        factors = rate * (1 + torch.rand(400 if step else 40, dtype=torch.float64))
+        log_likelihood = factors.log().sum()
+        loss = -log_likelihood
+        loss.backward()
+        print(step, float(loss))
+        rate.grad = None
+    ```
+
+    ## Lookalike
+
+    Large, but finite: losses of 1e30 are ugly and not broken.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for step in range(5):
+        loss = torch.nn.functional.mse_loss(model(torch.randn(8, 2)), torch.full((8, 1), 1e15))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(float(loss))
+    ```
+
+    ## Limits
+
+    An exponential is `exp-overflow`, float16 is `half-precision-overflow`. Where the learning rate drove the
+    weights up, `learning-rate-too-high` is the cause and this is its consequence.
+    """
+
+    name = "float-overflow"
+    needs = frozenset({"birth"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        yield from findings_by_place(trace, self.name, judge)
+
+
+def judge(birth: Birth) -> Verdict | None:
+    """Recognise a result beyond the range of its type that no more specific cause claims."""
+    if birth.kind != "operation" or is_masked(birth) or not left_the_range(birth):
+        return None
+    if exp_overflow.judge(birth) is not None or domain_error.judge(birth) is not None:
+        return None
+    facts = tuple(fact_of(birth, operand) for operand in arguments(birth)[:3])
+    largest = max((operand for operand in arguments(birth)), key=size_of, default=None)
+    way = f"in the gradient ({birth.node}), " if birth.node else ""
+    # The name of an operand in backward is that of a gradient, which the program has no word for.
+    who = "its largest operand" if birth.node else name_of(largest)
+    size = show(size_of(largest)) if largest is not None else "?"
+    return Verdict(
+        f"{way}{expression_of(birth)} leaves the range of {output_type(birth)} "
+        f"(largest number {LARGEST.get(output_type(birth), 0):.2g}): {who} reached {size}{samples_of(birth)}",
+        facts,
+        f"bring {who} to a smaller scale before this operation (normalise, divide, work with logarithms), "
+        "or find what made it grow",
+    )
+
+
+def left_the_range(birth: Birth) -> bool:
+    """Tell whether the result is beyond float32 or float64: proven by a wider type, or by what the operation is."""
+    if output_type(birth) not in ("float32", "float64", "bfloat16") or zero_divisor(birth) is not None:
+        return False
+    if birth.wider == "finite":
+        return True
+    if any(value_of(operand) in (float("inf"), float("-inf")) for operand in arguments(birth)):
+        return False
+    return op_name(birth) in ARITHMETIC and birth.value != "nan" and (birth.reduced is None or birth.reduced > 1)
+
+
+def size_of(operand: Operand) -> float:
+    """Return the largest magnitude in an operand."""
+    if operand.tensor is None:
+        return abs(value_of(operand) or 0.0)
+    return max(abs(operand.tensor.minimum or 0.0), abs(operand.tensor.maximum or 0.0))
+
+
+def fact_of(birth: Birth, operand: Operand) -> Evidence:
+    """Return an operand with its range."""
+    text = describe(operand.tensor) if operand.tensor is not None else show(value_of(operand))
+    return Evidence(f"{name_of(operand, otherwise='an operand')}: {text}", value=size_of(operand), step=birth.step)

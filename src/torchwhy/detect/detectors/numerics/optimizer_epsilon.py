@@ -1,0 +1,195 @@
+"""An optimizer that divided by zero because its epsilon is 0, or rounds to 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
+from torchwhy.detect.operands import ROUNDS_TO_ZERO
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Birth, OptimizerMade
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+DIVIDING = frozenset({"addcdiv", "div", "addcdiv_list"})
+FUSED = ("_fused_adam", "_fused_adamw", "_fused_adagrad")
+
+
+class OptimizerEpsilon(Detector):
+    """The optimizer's own update divided by zero: its epsilon is 0, or rounds to 0 in the weights' type.
+
+    ## What it finds
+
+    A NaN or infinity that is born in the update of Adam, AdamW, RMSprop, Adagrad, Adadelta and their kin,
+    where `eps` is 0 or is too small for the dtype of the weights (1e-8 is 0 in float16).
+
+    ## Why it breaks training
+
+    These optimizers divide by the root of the mean squared gradient, plus `eps`. A weight whose gradient
+    was always 0 (an unused embedding row, a dead unit) gives 0/0 without it. Loss and gradients are finite;
+    the weights are lost all the same, and the next loss is NaN.
+
+    ## Broken
+
+    Adam on a model in float16:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).half()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for step in range(5):
+        x = torch.randn(8, 4).half()
+        x[:, 3] = 0
+        loss = (model(x) - 0.5).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()  # <- optimizer-epsilon
+    ```
+
+    An epsilon of 0, and rows of an embedding that no batch uses:
+
+    ```python
+    import torch
+
+
+    def train(steps=5):
+        torch.manual_seed(0)
+        table = torch.nn.Embedding(10, 4)
+        optimizer = torch.optim.RMSprop(table.parameters(), lr=0.01, eps=0.0)
+        for _ in range(steps):
+            rows = torch.randint(0, 5, (16,))
+            loss = (table(rows) - 1).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()  # <- optimizer-epsilon
+
+
+    train()
+    ```
+
+    The multi-tensor implementation:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    weight = torch.nn.Parameter(torch.randn(6))
+    bias = torch.nn.Parameter(torch.zeros(6))
+    optimizer = torch.optim.AdamW([weight, bias], lr=0.01, eps=0.0, foreach=True)
+    used = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    for step in range(4):
+        loss = ((weight * used - 0.3).pow(2) + (bias + 1).pow(2)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()  # <- optimizer-epsilon
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).half()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-4)
+    for step in range(5):
+        x = torch.randn(8, 4).half()
+        x[:, 3] = 0
+        loss = (model(x) - 0.5).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    An epsilon of 0 where every weight has a gradient, and the usual one where some have none:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    table = torch.nn.Embedding(10, 4)
+    dense = torch.optim.Adam(model.parameters(), lr=1e-2, eps=0.0)
+    sparse = torch.optim.Adam(table.parameters(), lr=1e-2)
+    for step in range(6):
+        rows = torch.randint(0, 5, (16,))
+        loss = (model(table(rows) + torch.randn(16, 4)) - 1).pow(2).mean()
+        for optimizer in (dense, sparse):
+            optimizer.zero_grad()
+        loss.backward()
+        for optimizer in (dense, sparse):
+            optimizer.step()
+    ```
+
+    ## Limits
+
+    An optimizer written by hand is judged by its operations: its division is a `division-by-zero`.
+    """
+
+    name = "optimizer-epsilon"
+    needs = frozenset({"birth"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for birth in trace.births:
+            if birth.phase != "update" or birth.kind != "operation" or not _divides_by_zero(birth):
+                continue
+            optimizer = _optimizer_with_vanishing_epsilon(trace, birth)
+            if optimizer is not None:
+                yield self._finding(trace, birth, optimizer=optimizer)
+
+    def _finding(self, trace: Trace, birth: Birth, *, optimizer: OptimizerMade) -> Finding:
+        epsilon, dtype = _epsilon(optimizer), _dtype(birth)
+        reason = "is 0" if epsilon == 0 else f"= {epsilon:g} is 0 in {dtype}"
+        weight = next((target for target in birth.reaches if target.startswith("parameter")), "the weights")
+        message = (
+            f"{optimizer.kind} divided by zero in its own update of {weight}: its eps {reason}, and the gradient "
+            "there has been too small to show in its running square"
+        )
+        evidence = [
+            Evidence(f"eps {reason}", value=epsilon, step=birth.step, location=optimizer.location),
+            Evidence("loss and gradients of this step are finite: the update itself made the value", step=birth.step),
+        ]
+        title = (
+            f"give {optimizer.kind} an eps that {dtype} can hold (1e-4 for float16, 1e-8 for float32), "
+            "or keep the weights in float32 and use autocast"
+        )
+        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
+        return replace(found, fixes=(Fix(title, safety="show-only"),))
+
+
+def _divides_by_zero(birth: Birth) -> bool:
+    """The divisor is the last tensor; a fused kernel shows none, and does nothing else that could fail."""
+    name = op_name(birth)
+    if birth.op.split(".")[1].startswith(FUSED):
+        return True
+    if name not in DIVIDING:
+        return False
+    operands = tensors(birth)
+    divisor = value_at_born(operands[-1]) if operands else None
+    return divisor == 0 or (divisor is None and "_foreach" in birth.op)
+
+
+def _optimizer_with_vanishing_epsilon(trace: Trace, birth: Birth) -> OptimizerMade | None:
+    for source in (trace.rerun, trace):
+        for optimizer in source.of(OptimizerMade) if source else []:
+            epsilon = _epsilon(optimizer)
+            if epsilon is not None and epsilon <= ROUNDS_TO_ZERO.get(_dtype(birth), 0.0):
+                return optimizer
+    return None
+
+
+def _epsilon(optimizer: OptimizerMade) -> float | None:
+    value = optimizer.defaults.get("eps")
+    if value is None or isinstance(value, bool):
+        return None
+    return decode(value)
+
+
+def _dtype(birth: Birth) -> str:
+    return birth.output.dtype.removeprefix("torch.") if birth.output else "float32"

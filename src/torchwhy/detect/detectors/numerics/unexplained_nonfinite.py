@@ -1,0 +1,200 @@
+"""A NaN or infinity that no other cause explains: what is known, and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.births import common_evidence
+from torchwhy.detect.registry import all_detectors
+from torchwhy.detect.sources import expression_of, where_it_went, word
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed
+from torchwhy.record.trace import Trace
+
+RECENT_LOSSES = 8  # enough to see whether the loss grew before it broke
+
+
+class UnexplainedNonfinite(Detector):
+    """A NaN or infinity was seen, and none of the known causes explains it.
+
+    ## What it finds
+
+    An alarm (loss, gradient or weight not finite) for which no other detector has a word. It reports the
+    first operation that made such a value if there is one, otherwise the step, and what was tried.
+
+    ## Why it breaks training
+
+    As every NaN does. That its cause is not known is said openly: the value came from where torchwhy cannot
+    look (an extension, a write through NumPy's view, another thread), or from a cause it does not know yet.
+
+    ## Broken
+
+    A gradient is written through a view of NumPy, which no torch operation sees:
+
+    ```python
+    import numpy as np
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+    def foreign_regulariser(gradient, step):
+        buffer = gradient.numpy()
+        buffer[0, 1] = buffer[0, 1] if step < 5 else np.nan
+
+
+    for step in range(8):
+        loss = model(torch.randn(8, 4)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        foreign_regulariser(model.weight.grad, step)
+        optimizer.step()  # <- unexplained-nonfinite
+    ```
+
+    ## Repaired
+
+    ```python
+    import numpy as np
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+    def foreign_regulariser(gradient, step):
+        buffer = gradient.numpy()
+        buffer[0, 1] = np.clip(buffer[0, 1], -1, 1)
+
+
+    for step in range(8):
+        loss = model(torch.randn(8, 4)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        foreign_regulariser(model.weight.grad, step)
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    NumPy holds a NaN of its own, which never comes near the model:
+
+    ```python
+    import numpy as np
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    history = np.full(8, np.nan)
+    for step in range(8):
+        loss = model(torch.randn(8, 4)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history[step] = loss.item()
+    print(np.nanmin(history))
+    ```
+
+    ## Limits
+
+    It is yielded only where every other detector is silent about errors.
+    """
+
+    name = "unexplained-nonfinite"
+    needs = frozenset({"birth"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        alarm = next(iter(trace.alarms), None)
+        birth = next((birth for birth in trace.births if _spoils_training(birth)), None)
+        if (alarm is None and birth is None) or self._others_explain(trace):
+            return
+        if birth is not None:
+            yield self._unknown_operation(trace, birth)
+        elif alarm is not None:
+            yield self._unseen(trace, alarm)
+
+    def _others_explain(self, trace: Trace) -> bool:
+        others = (detector for name, detector in all_detectors().items() if name != self.name)
+        return any(finding.severity == "error" for other in others for finding in other().scan(trace))
+
+    def _unknown_operation(self, trace: Trace, birth: Birth) -> Finding:
+        value = word(birth.value)
+        made = "brought in" if birth.kind == "source" else "made"
+        message = (
+            f"{expression_of(birth, birth.op)} {made} {value}, which went into {where_it_went(birth)}; "
+            "no cause that torchwhy knows explains it"
+        )
+        name = birth.node or birth.op
+        evidence = [Evidence(f"first seen in {name}, during {birth.phase}", value=birth.value, step=birth.step)]
+        return self._finding(
+            trace,
+            step=birth.step,
+            message=message,
+            evidence=evidence + common_evidence(trace, birth) + _what_was_tried(trace, birth.step),
+            birth=birth,
+        )
+
+    def _unseen(self, trace: Trace, alarm: Alarm) -> Finding:
+        names = f" ({', '.join(alarm.names[:3])})" if alarm.names else ""
+        message = (
+            f"the {alarm.what}{names} was not finite at step {alarm.step}, and no torch operation that was "
+            "watched made it so"
+        )
+        evidence = _what_was_tried(trace, alarm.step)
+        return self._finding(trace, step=alarm.step, message=message, evidence=evidence, alarm=alarm)
+
+    def _finding(
+        self,
+        trace: Trace,
+        *,
+        step: int,
+        message: str,
+        evidence: list[Evidence],
+        birth: Birth | None = None,
+        alarm: Alarm | None = None,
+    ) -> Finding:
+        place = birth.location if birth is not None else alarm.location if alarm is not None else None
+        title = (
+            "look for what writes into tensors without torch: NumPy views, extensions, `.data_ptr()`, other threads; "
+            "please report the program if it is none of these"
+        )
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=message,
+            step=step,
+            rank=trace.rank,
+            location=place,
+            evidence=tuple(evidence),
+            births=() if birth is None else (birth.id,),
+            fixes=(Fix(title, safety="show-only"),),
+        )
+
+
+def _spoils_training(birth: Birth) -> bool:
+    return any(target == "loss" or target.startswith(("gradient", "parameter", "buffer")) for target in birth.reaches)
+
+
+def _what_was_tried(trace: Trace, step: int) -> list[Evidence]:
+    """Return the loss before it, how the step was looked at again, and what could not be watched."""
+    losses = tuple(trace.losses()[-RECENT_LOSSES:])
+    facts = []
+    if losses:
+        facts.append(Evidence(f"the last {len(losses)} losses", step=step, series=losses))
+    replay = trace.replay_of(step)
+    if replay is None:
+        facts.append(Evidence("the step could not be repeated", step=step))
+    else:
+        again = {True: "it failed again", False: "it was finite", None: "there was nothing to compare with"}
+        detail = f"; {replay.detail}" if replay.detail else ""
+        facts.append(Evidence(f"looked at once more ({replay.how}): {again[replay.reproduced]}{detail}", step=step))
+    for source in (trace, trace.rerun):
+        for left in source.of(MicroscopeLeft) if source else []:
+            facts.append(Evidence(f"the microscope stepped back: {left.reason}", step=left.step))
+        for failed in source.of(ProbeFailed) if source else []:
+            facts.append(Evidence(f"{failed.probe} could not watch: {failed.reason}"))
+    return facts

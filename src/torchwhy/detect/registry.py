@@ -1,0 +1,36 @@
+"""Finds every detector: the files of detectors/, then what other packages offer as `torchwhy.detectors`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from functools import lru_cache
+from importlib import metadata
+
+from torchwhy.detect import detectors
+from torchwhy.detect.base import Detector
+
+
+@lru_cache(maxsize=1)
+def all_detectors() -> dict[str, type[Detector]]:
+    """Return every detector class by name, sorted by name."""
+    found: dict[str, type[Detector]] = {}
+    for module_info in pkgutil.walk_packages(detectors.__path__, detectors.__name__ + "."):
+        module = importlib.import_module(module_info.name)
+        for candidate in vars(module).values():
+            if _is_detector_of(candidate, module.__name__):
+                found[candidate.name] = candidate
+    for entry_point in metadata.entry_points(group="torchwhy.detectors"):
+        foreign = entry_point.load()
+        found[foreign.name] = foreign
+    return dict(sorted(found.items()))
+
+
+def _is_detector_of(candidate: object, module_name: str) -> bool:
+    return (
+        inspect.isclass(candidate)
+        and issubclass(candidate, Detector)
+        and not inspect.isabstract(candidate)
+        and candidate.__module__ == module_name
+    )

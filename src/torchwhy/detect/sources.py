@@ -1,0 +1,51 @@
+"""What detectors ask of a value that came in from outside: a batch, a weight, an array, a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.judging import short
+from torchwhy.record.events import Birth
+from torchwhy.record.numbers import Real
+from torchwhy.record.trace import Trace
+
+WORDS = {"nan": "NaN", "inf": "+inf", "-inf": "-inf"}
+
+
+def sources(trace: Trace, *origins: str) -> Iterator[Birth]:
+    """Yield the births that are no operation's work and have one of these origins."""
+    for birth in trace.births:
+        if birth.kind == "source" and birth.origin in origins:
+            yield birth
+
+
+def word(value: Real) -> str:
+    """Return `NaN`, `+inf` or `-inf`, the way a report writes it."""
+    return WORDS.get(str(value), str(value))
+
+
+def is_infinite(birth: Birth) -> bool:
+    """Tell whether the first bad element is an infinity, which may be meant, and not a NaN."""
+    return birth.value in ("inf", "-inf")
+
+
+def feeds_new_nan(trace: Trace, birth: Birth) -> bool:
+    """Tell whether a later operation made a new NaN out of this infinity, so that the operation is to blame."""
+    return is_infinite(birth) and any(
+        birth.id in other.parents for other in trace.births if other.kind == "from-infinity"
+    )
+
+
+def where_it_went(birth: Birth) -> str:
+    """Return what the value spoiled, in a few words: `the loss and gradient of fc.weight`."""
+    spoiled = [("the loss" if target == "loss" else target) for target in birth.reaches]
+    if len(spoiled) > 2:
+        return f"{spoiled[0]}, {spoiled[1]} and {len(spoiled) - 2} more"
+    return " and ".join(spoiled)
+
+
+def expression_of(birth: Birth, otherwise: str) -> str:
+    """Return the user's own expression in backquotes, or `otherwise` where the source was not readable."""
+    if birth.location is not None and birth.location.expression:
+        return f"`{short(birth.location.expression)}`"
+    return otherwise

@@ -1,0 +1,157 @@
+"""The stages right of the record, one after another: traces → findings → story → report. Needs no torch."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal as signals
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from torchwhy.detect.registry import all_detectors
+from torchwhy.explain.story import tell
+from torchwhy.finding import Finding
+from torchwhy.record.events import ProbeFailed
+from torchwhy.record.run import Run, read_run, read_traces
+from torchwhy.record.trace import Trace
+from torchwhy.report.model import Report, build, read_report
+
+LAST_RESORT = "unexplained-nonfinite"  # the detector that reports what no other can explain
+
+
+def load(run_directory: str | os.PathLike[str]) -> Report:
+    """Return the report of a recorded run: the stored one, or a new one if none was stored."""
+    directory = Path(run_directory)
+    stored = directory / "report.json"
+    return read_report(stored) if stored.exists() else diagnose(directory)
+
+
+def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
+    """Read the traces of a run and return the report; `notes` are what the caller knows besides."""
+    run = read_run(run_directory)
+    traces = read_traces(run_directory)
+    notices: list[str] = []
+    findings: list[Finding] = []
+    for trace in sorted(traces, key=_first_alarm):
+        findings += _without_echoes(examine(trace, notices), findings)
+    steps = max((_steps_of(trace) for trace in traces), default=0)
+    if not traces:
+        notices.append(why_nothing_was_seen(run_directory, run))
+    elif steps == 0 and not findings:
+        notices.append("torch was used, but no optimizer step was seen; nothing wrong was found.")
+    notices += [*_ending(run, findings), *_switched_off(traces), *notes]
+    return build(
+        findings,
+        command=run.command,
+        steps=steps,
+        directory=Path(run.directory),
+        notes=tuple(dict.fromkeys(notices)),
+    )
+
+
+def examine(trace: Trace, notices: list[str]) -> list[Finding]:
+    """Return the story of one rank; a detector that fails is left out and named in `notices`."""
+    found: list[Finding] = []
+    finished: set[str] = set()
+    for name, detector in all_detectors().items():
+        try:
+            found += detector().scan(trace)
+            finished.add(name)
+        except Exception as problem:
+            notices.append(f"the detector {name} failed and was left out: {_in_short(problem)}")
+    if trace.alarms and not found and LAST_RESORT not in finished:
+        found.append(_bare_alarm(trace))
+    try:
+        return tell(found, trace)
+    except Exception as problem:
+        notices.append(f"the findings are in no order of cause: {_in_short(problem)}")
+        return found
+
+
+def _in_short(problem: Exception) -> str:
+    return f"{type(problem).__name__}: {problem}"
+
+
+def _bare_alarm(trace: Trace) -> Finding:
+    """Return the alarm itself as a finding: a failure must be visible even when nobody can explain it."""
+    alarm = trace.alarms[0]
+    names = ", ".join(alarm.names[:3]) or "no name"
+    return Finding(
+        detector=LAST_RESORT,
+        severity="error",
+        message=f"a {alarm.what} was not finite ({names}), and no detector could say why",
+        step=alarm.step,
+        rank=trace.rank,
+        location=alarm.location,
+    )
+
+
+def _first_alarm(trace: Trace) -> tuple[float, int]:
+    """Order ranks by the step in which they failed: the others only received what the first one sent."""
+    return min((alarm.step for alarm in trace.alarms), default=math.inf), trace.rank
+
+
+def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[Finding]:
+    """Leave out what another rank has reported already: the same cause on the same line."""
+    said = {(finding.detector, finding.location) for finding in known}
+    return (one for one in findings if (one.detector, one.location) not in said)
+
+
+def _steps_of(trace: Trace) -> int:
+    return max((step.step for step in trace.steps), default=-1) + 1
+
+
+def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
+    for trace in traces:
+        for failure in trace.of(ProbeFailed):
+            yield f"the probe {failure.probe} failed and was switched off: {failure.reason}"
+
+
+def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
+    """Say how the program ended, where the findings do not say it already."""
+    if run.signal is not None:
+        name = signals.Signals(run.signal).name
+        if name == "SIGINT":
+            yield "the program was interrupted from the keyboard; this is what was seen until then."
+        elif name == "SIGKILL":
+            yield (
+                "the program was killed (SIGKILL). If you did not do it, the system was probably "
+                "short of memory: `dmesg` tells."
+            )
+        else:
+            yield f"the program was ended by {name}."
+    elif run.exit_code and not findings:
+        yield f"the program itself ended with exit code {run.exit_code}."
+
+
+def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
+    """Return one sentence for a run that left no trace."""
+    failure = run_directory / "boot-failure.txt"
+    if failure.exists():
+        lines = [line for line in failure.read_text(errors="replace").splitlines() if line.strip()]
+        return (
+            "the program ran unwatched, because torchwhy could not start inside it "
+            f"({lines[-1].strip()}); details are in {os.path.relpath(failure)}."
+        )
+    flag = isolating_flag(run.command)
+    if flag is not None:
+        return (
+            f"the program ran unwatched, because `{flag}` makes Python ignore the environment "
+            "through which torchwhy comes in; run it without."
+        )
+    return (
+        "nothing can be said about this run: no Python process in it used torch. "
+        "If one did, it was started without torchwhy's environment (PYTHONPATH, TORCHWHY_RUN)."
+    )
+
+
+def isolating_flag(command: Sequence[str]) -> str | None:
+    """Return the flag that keeps us out of `python -I script.py`: -I, -E or -S, alone or with others."""
+    if not Path(command[0]).name.startswith(("python", "pypy")):
+        return None
+    for word in command[1:]:
+        if not word.startswith("-") or word.startswith("--") or word in ("-m", "-c", "-"):
+            return None
+        if set(word[1:]) & set("IES") and word[1] not in "WX":
+            return word
+    return None

@@ -1,0 +1,1 @@
+"""Findings → one story: cause before consequence, echoes dropped, root first."""

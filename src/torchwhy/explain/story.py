@@ -1,0 +1,153 @@
+"""Findings → one story: the root cause first, its consequences under it, nothing told twice.
+
+Decides from the births that the findings name, and from nothing else: which value came from which, which
+backward formula belongs to which expression, what happened first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from torchwhy.detect.registry import all_detectors
+from torchwhy.explain.ancestry import Ancestry
+from torchwhy.finding import Evidence, Finding
+from torchwhy.record.trace import Trace
+
+# A birth that fits several causes is told by the one that says most; these say only which arithmetic failed.
+GENERAL = (
+    "unexplained-nonfinite",
+    "float-overflow",
+    "infinity-arithmetic",
+    "division-by-zero",
+    "half-precision-overflow",
+    "half-precision-underflow",
+)
+
+
+def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
+    """Return the findings as trees, `explains` holding the consequences: errors first, the root cause on top."""
+    ancestry = Ancestry(trace)
+    kept = keep_most_telling(merge_repeats(sorted(findings, key=ancestry.rank), ancestry))
+    causes = dict(find_causes(kept, ancestry))
+    return [
+        grow(finding, kept=kept, causes=causes)
+        for number, finding in sorted(enumerate(kept), key=lambda pair: ancestry.rank(pair[1]))
+        if number not in causes
+    ]
+
+
+def merge_repeats(findings: list[Finding], ancestry: Ancestry) -> list[Finding]:
+    """Keep the first of several findings of one detector at one expression, and say how many there were."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(_place(finding), []).append(finding)
+    return [_merged(sorted(group, key=ancestry.position)) for group in groups.values()]
+
+
+def _place(finding: Finding) -> object:
+    where = finding.location
+    if where is None:
+        return finding.detector, finding.message
+    return finding.detector, where.file, where.line, where.column, where.end_column
+
+
+def _merged(group: list[Finding]) -> Finding:
+    first, *others = group
+    if not others:
+        return first
+    births = dict.fromkeys(birth for finding in group for birth in finding.births)
+    steps = sorted({finding.step for finding in group if finding.step is not None})
+    when = f", at steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else ""
+    count = Evidence(f"the same was found {len(group)} times at this place{when}", value=float(len(group)))
+    return replace(first, births=tuple(births), evidence=(*first.evidence, count))
+
+
+def keep_most_telling(findings: list[Finding]) -> list[Finding]:
+    """Drop a general finding all of whose births are told by a finding that says more about them."""
+    kept = []
+    for finding in findings:
+        better = (
+            other
+            for other in findings
+            if other is not finding
+            and set(finding.births) <= set(other.births)
+            and not is_dynamics(other)
+            and _generality(other) < _generality(finding)
+        )
+        if not finding.births or is_dynamics(finding) or next(better, None) is None:
+            kept.append(finding)
+    return kept
+
+
+def _generality(finding: Finding) -> int:
+    """Return 0 for a specific cause, more for one that names only the arithmetic."""
+    return len(GENERAL) - GENERAL.index(finding.detector) if finding.detector in GENERAL else 0
+
+
+def is_dynamics(finding: Finding) -> bool:
+    """Tell whether the finding is about the course of training, and so stands behind the births it names."""
+    detector = all_detectors().get(finding.detector)
+    return detector is not None and ".dynamics." in detector.__module__
+
+
+def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[int, int]]:
+    """Yield (consequence, cause) by their places in the list; whoever is in no pair stands for itself."""
+    chosen: dict[int, int] = {}
+    for number, finding in enumerate(findings):
+        for cause in _candidates(number, findings, ancestry):
+            if not _leads_to(cause, number, chosen):
+                chosen[number] = cause
+                yield number, cause
+                break
+
+
+def _leads_to(start: int, goal: int, chosen: dict[int, int]) -> bool:
+    """Tell whether following causes from `start` comes to `goal`, which would be a circle."""
+    place: int | None = start
+    while place is not None:
+        if place == goal:
+            return True
+        place = chosen.get(place)
+    return False
+
+
+def _candidates(number: int, findings: list[Finding], ancestry: Ancestry) -> Iterator[int]:
+    """Yield the possible causes of one finding, the nearest first."""
+    finding = findings[number]
+    others = [other for other in range(len(findings)) if other != number]
+    if not finding.births:
+        return
+    births = [other for other in others if findings[other].births and not is_dynamics(findings[other])]
+    if not is_dynamics(finding):
+        yield from _by_descent(finding, births, findings=findings, ancestry=ancestry)
+        yield from (other for other in births if ancestry.spoiled_the_loss_of(finding, findings[other]))
+        yield from (other for other in births if ancestry.wrote_the_weights_of(finding, findings[other]))
+        yield from (
+            other
+            for other in others
+            if is_dynamics(findings[other]) and ancestry.not_before(finding, findings[other])
+        )
+
+
+def _by_descent(
+    finding: Finding, others: list[int], *, findings: list[Finding], ancestry: Ancestry
+) -> Iterator[int]:
+    """Yield those whose births are ancestors, provided that every birth of the finding has one of them."""
+    owned = {birth for other in others for birth in findings[other].births} - set(finding.births)
+    if not all(ancestry.of(birth) & owned for birth in finding.births):
+        return
+    ancestors = {above for birth in finding.births for above in ancestry.of(birth)}
+    related = [other for other in others if ancestors & (set(findings[other].births) - set(finding.births))]
+    yield from sorted(related, key=lambda other: ancestry.position(findings[other]), reverse=True)
+
+
+def grow(finding: Finding, *, kept: list[Finding], causes: dict[int, int]) -> Finding:
+    """Return the finding with everything it explains under it, in the order of `kept`."""
+    number = next(place for place, other in enumerate(kept) if other is finding)
+    below = tuple(
+        grow(kept[consequence], kept=kept, causes=causes)
+        for consequence, cause in sorted(causes.items())
+        if cause == number
+    )
+    return replace(finding, explains=(*finding.explains, *below)) if below else finding

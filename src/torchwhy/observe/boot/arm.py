@@ -1,0 +1,104 @@
+"""Waits for `import torch` and starts the recording right after it; a process without torch pays nothing.
+
+Whatever fails here is ours alone: it is noted in `boot-failure.txt` of the run, and the program goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = (
+    False  # type checkers know the name; importing `typing` would cost every process 10 ms
+)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+
+def arm(run_directory: str) -> None:
+    """Call `wire.begin(run_directory)` once torch has been imported, now if it is there already."""
+    if "torch" in sys.modules:
+        _begin(run_directory)
+    else:
+        sys.meta_path.insert(0, _TorchFinder(run_directory))
+
+
+def _begin(run_directory: str) -> None:
+    try:
+        from torchwhy.observe.boot import wire
+
+        wire.begin(run_directory)
+    except Exception:
+        note_failure(run_directory)
+
+
+def note_failure(run_directory: str) -> None:
+    """Append the exception being handled to `boot-failure.txt`, for the supervisor to tell."""
+    import traceback
+    from contextlib import suppress
+    from pathlib import Path
+
+    text = f"process {os.getpid()}, {sys.executable}\n{traceback.format_exc()}\n"
+    with suppress(OSError), (Path(run_directory) / "boot-failure.txt").open("a") as note:
+        note.write(text)
+
+
+class _TorchFinder:
+    """Stands first among the finders until torch has been imported; finds nothing by itself.
+
+    It stays after a mere look (`importlib.util.find_spec("torch")`) and after an import that failed.
+    """
+
+    def __init__(self, run_directory: str) -> None:
+        self._run_directory = run_directory
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Let the other finders find torch, and have its spec tell us when the import is done."""
+        if name != "torch":
+            return None
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec: ModuleSpec | None = find(name, path, target)
+            if spec is not None:
+                try:
+                    _tell_when_imported(spec, self._after_import)
+                except Exception:
+                    note_failure(self._run_directory)
+                return spec
+        return None
+
+    def _after_import(self) -> None:
+        if "torch" in sys.modules and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            _begin(self._run_directory)
+
+
+def _tell_when_imported(spec: ModuleSpec, after_import: Callable[[], None]) -> None:
+    """Have the spec call back when the import machinery marks it as done, and be a plain one again.
+
+    A wrapped loader would do as well, but its frame would stand in every traceback out of `import torch`.
+    """
+    plain_class = type(spec)
+    facts = vars(spec)
+
+    def is_initializing(_spec: ModuleSpec) -> bool:
+        return bool(facts.get("_initializing"))
+
+    def set_initializing(changed: ModuleSpec, value: bool) -> None:  # noqa: FBT001 (a property setter)
+        facts["_initializing"] = value
+        if not value:
+            changed.__class__ = plain_class
+            after_import()
+
+    watched = property(is_initializing, set_initializing)
+    telling = {"__slots__": (), "__module__": plain_class.__module__, "_initializing": watched}
+    spec.__class__ = type(plain_class.__name__, (plain_class,), telling)

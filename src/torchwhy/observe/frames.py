@@ -1,0 +1,159 @@
+"""Where in the user's program are we? Cheap to take (code object and instruction), exact when resolved later."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+import textwrap
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FrameType, SimpleNamespace
+from typing import Literal, NamedTuple
+
+from torchwhy.finding import SourceSpan
+
+Layer = Literal["torch", "library", "user"]
+
+EXPRESSION_LIMIT = 200  # characters of an expression worth keeping; longer ones are cut with an ellipsis
+STACK_LIMIT = 6  # user frames kept per operation: the innermost one locates, the others tell the way there
+
+_torch_root = ""
+_own_root = str(Path(__file__).resolve().parents[1]) + os.sep
+_library_roots = tuple(
+    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")}
+)
+_start_directory = os.getcwd()
+
+
+class Site(NamedTuple):
+    """One frame's place in its code: all that is needed to find the expression later."""
+
+    code: CodeType
+    instruction: int
+
+
+def remember_torch(torch_file: str) -> None:
+    """Tell where torch lives, so that its frames are not taken for the user's."""
+    global _torch_root  # noqa: PLW0603 - set once when torch has been imported
+    _torch_root = os.path.dirname(torch_file) + os.sep
+    layer_of.cache_clear()
+
+
+@lru_cache(maxsize=4096)
+def layer_of(filename: str) -> Layer:
+    """Tell whose file this is: torch's (or ours), a library's, or the user's."""
+    if filename.startswith("<") and not filename.startswith(("<stdin", "<ipython", "<string")):
+        return "torch"
+    real = os.path.realpath(filename)
+    if real.startswith(_own_root) or (_torch_root and filename.startswith(_torch_root)):
+        return "torch"
+    if real.startswith(_library_roots):
+        return "library"
+    return "user"
+
+
+def user_sites(frame: FrameType | None, *, limit: int = STACK_LIMIT) -> tuple[Site, ...]:
+    """Return the user's frames from `frame` outwards, innermost first; a library's when there is no other."""
+    found: list[Site] = []
+    library: list[Site] = []
+    while frame is not None and len(found) < limit:
+        layer = layer_of(frame.f_code.co_filename)
+        if layer == "user":
+            found.append(Site(frame.f_code, frame.f_lasti))
+        elif layer == "library" and not library:
+            library.append(Site(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found or library)
+
+
+def calling_span() -> SourceSpan | None:
+    """Return the innermost expression of the user's program that is running now."""
+    sites = user_sites(sys._getframe(1))
+    return span_of(sites[0]) if sites else None
+
+
+@lru_cache(maxsize=4096)
+def span_of(site: Site) -> SourceSpan:
+    """Return the exact stretch of source that `site` was executing."""
+    line, end_line, column, end_column = _position(site)
+    code = site.code
+    return SourceSpan(
+        file=shown_path(code.co_filename),
+        line=line,
+        end_line=end_line,
+        column=column,
+        end_column=end_column,
+        function=code.co_name,
+        expression=source_between(code.co_filename, (line, end_line, column, end_column)),
+    )
+
+
+def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:
+    code, instruction = site
+    if sys.version_info >= (3, 11):
+        positions = list(code.co_positions())
+        index = instruction // 2
+        if 0 <= index < len(positions) and positions[index][0] is not None:
+            line, end_line, column, end_column = positions[index]
+            return line or code.co_firstlineno, end_line, *_in_characters(code, line, column), *(
+                _in_characters(code, end_line, end_column)
+            )
+        return code.co_firstlineno, None, None, None
+    return _position_by_executing(code, instruction)
+
+
+def _in_characters(code: CodeType, line: int | None, column: int | None) -> tuple[int | None]:
+    """Turn a column in UTF-8 bytes, which Python gives, into one in characters, which people count."""
+    if line is None or column is None:
+        return (None,)
+    text = linecache.getline(code.co_filename, line)
+    return (len(text.encode()[:column].decode(errors="ignore")),)
+
+
+def _position_by_executing(
+    code: CodeType, instruction: int
+) -> tuple[int, int | None, int | None, int | None]:
+    import executing  # noqa: PLC0415 - needed only before Python 3.11, which records positions itself
+
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+    stand_in = SimpleNamespace(f_code=code, f_lasti=instruction, f_lineno=line, f_globals={})
+    node = executing.Source.executing(stand_in).node
+    if node is None:
+        return line, None, None, None
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def source_between(
+    filename: str, position: tuple[int, int | None, int | None, int | None]
+) -> str | None:
+    """Return the text of a stretch of source; the whole line when the columns are unknown."""
+    line, end_line, column, end_column = position
+    lines = linecache.getlines(filename)[line - 1 : end_line or line]
+    if not lines:
+        return None
+    if column is not None and end_column is not None:
+        lines[-1] = lines[-1][:end_column]
+        lines[0] = " " * column + lines[0][column:]
+    text = textwrap.dedent("".join(lines)).strip()
+    return text if len(text) <= EXPRESSION_LIMIT else text[:EXPRESSION_LIMIT] + "…"
+
+
+def shown_path(filename: str) -> str:
+    """Return a path relative to the directory the program was started in, where it lies inside."""
+    if filename.startswith("<"):
+        return filename
+    absolute = os.path.abspath(os.path.join(_start_directory, filename))
+    relative = os.path.relpath(absolute, _start_directory)
+    return absolute if relative.startswith("..") else relative
+
+
+def restart_in(directory: str) -> None:
+    """Make `directory` the one paths are shown relative to."""
+    global _start_directory  # noqa: PLW0603 - set once per program
+    _start_directory = directory
+    span_of.cache_clear()

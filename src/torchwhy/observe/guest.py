@@ -1,0 +1,50 @@
+"""We are guests in the user's process: a probe of ours that fails is switched off, noted once, and training goes on."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Callable
+from typing import TypeVar
+
+from torchwhy.record.events import Event, ProbeFailed
+
+Result = TypeVar("Result")
+
+
+class Guests:
+    """Knows which probes still run. `fault` lets a test break a probe on purpose by its name."""
+
+    def __init__(self, write: Callable[[Event], None]) -> None:
+        self._write = write
+        self.switched_off: set[str] = set()
+        self.fault: str | None = None
+
+    def protect(self, name: str, function: Callable[..., Result]) -> Callable[..., Result | None]:
+        """Return `function` made safe: it returns None after its first failure, and ever after."""
+
+        @functools.wraps(function)
+        def safe(*args: object, **kwargs: object) -> Result | None:
+            if name in self.switched_off:
+                return None
+            try:
+                if self.fault == name:
+                    raise RuntimeError("a fault injected by a test")
+                return function(*args, **kwargs)
+            except Exception as problem:  # noqa: BLE001 - whatever it is, it must not reach the user's program
+                self.switch_off(name, problem)
+                return None
+
+        return safe
+
+    def switch_off(self, name: str, problem: BaseException) -> None:
+        """Note once why a probe stopped."""
+        if name in self.switched_off:
+            return
+        self.switched_off.add(name)
+        last = traceback.extract_tb(problem.__traceback__)[-1:]
+        place = f" at {last[0].name}:{last[0].lineno}" if last else ""
+        try:
+            self._write(ProbeFailed(probe=name, reason=f"{type(problem).__name__}: {problem}{place}"))
+        except Exception:  # noqa: BLE001, S110 - a full disk must not stop training either
+            pass

@@ -1,0 +1,280 @@
+"""Starts the user's program as its own process and waits for it: the supervisor, which never imports torch.
+
+The program keeps its real `__main__`, arguments, directory, standard streams and terminal. The two things it
+gets from us are in its environment: where to record, and a folder whose `sitecustomize` arms the recording.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from torchwhy.errors import UsageError
+from torchwhy.record.run import Run, write_run
+
+BOOT_FOLDER = Path(__file__).resolve().parent / "boot"
+RUNS_FOLDER = Path(".torchwhy") / "runs"
+RUN_VARIABLE = "TORCHWHY_RUN"
+LARGEST_HASH_SEED = 4294967295  # the interpreter's own limit for PYTHONHASHSEED
+FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+FROM_THE_KEYBOARD = ("SIGINT", "SIGQUIT")
+POLL_SECONDS = 0.05
+
+
+def child_command(command: Sequence[str]) -> list[str]:
+    """Return what to execute: a script and `-m` get this interpreter, every other command runs as it is."""
+    if not command:
+        raise UsageError("no program was given: try `torchwhy run train.py`.", slug="no-program")
+    program, *arguments = command
+    if program in ("-m", "-c"):
+        if not arguments:
+            raise UsageError(f"{program} needs an argument after it.", slug="no-program")
+        return [sys.executable, *command]
+    if is_script(program):
+        return [sys.executable, *command]
+    if shutil.which(program) is None:
+        raise UsageError(
+            f"there is no file and no command named {program!r}; the directory is {Path.cwd()}.",
+            slug="no-such-program",
+        )
+    return list(command)
+
+
+def is_script(program: str) -> bool:
+    """Tell whether this is a Python file to be run by this interpreter; complain if it cannot be one."""
+    path = Path(program)
+    named_like_python = path.suffix in (".py", ".pyw")
+    if path.is_dir():
+        if (path / "__main__.py").exists():
+            return True
+        if named_like_python or os.sep in program or shutil.which(program) is None:
+            raise UsageError(
+                f"{program} is a directory, not a script, and it holds no __main__.py.",
+                slug="script-is-directory",
+            )
+        return False
+    if named_like_python and not path.exists():
+        raise UsageError(
+            f"the script {program} does not exist; the directory is {Path.cwd()}.",
+            slug="no-such-script",
+        )
+    if not path.is_file():
+        return False
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"the script {program} cannot be read.", slug="unreadable-script")
+    return named_like_python or (shutil.which(program) is None and not os.access(path, os.X_OK))
+
+
+def make_run_directory(command: Sequence[str], runs: Path = RUNS_FOLDER) -> Path:
+    """Make `<runs>/<UTC>-<script>-<id>/` and return its absolute path."""
+    moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    while True:
+        directory = (runs / f"{moment}-{_short_name(command)}-{os.urandom(2).hex()}").absolute()
+        try:
+            directory.mkdir(parents=True)
+            _keep_out_of_git(runs.parent)
+        except FileExistsError:
+            if directory.is_dir():
+                continue
+            raise UsageError(
+                f"{runs} exists and is not a directory.", slug="cannot-record"
+            ) from None
+        except OSError as problem:
+            raise UsageError(
+                f"the run cannot be recorded in {runs.absolute()}: {problem.strerror}. "
+                "Start torchwhy in a directory where you may write.",
+                slug="cannot-record",
+            ) from problem
+        return directory
+
+
+def _short_name(command: Sequence[str]) -> str:
+    name = command[1] if command[0] == "-m" and len(command) > 1 else Path(command[0]).stem
+    scripts = [Path(word).stem for word in command[1:] if word.endswith(".py")]
+    if scripts and not command[0].endswith(".py") and command[0] not in ("-m", "-c"):
+        name = scripts[0]  # the script inside a launcher's command tells more than the launcher
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-")[:40] or "program"
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf8")
+
+
+def describe_run(command: Sequence[str], *, on_failure: str) -> Run:
+    """Return the run that is about to start here and now."""
+    return Run(
+        command=tuple(command),
+        directory=str(Path.cwd()),
+        on_failure=on_failure,
+        hash_seed=_hash_seed(os.environ),
+    )
+
+
+def _hash_seed(environment: Mapping[str, str]) -> int:
+    """Return the user's PYTHONHASHSEED, or a drawn one: only a known seed can be used a second time."""
+    given = environment.get("PYTHONHASHSEED", "")
+    if given.isdecimal() and int(given) <= LARGEST_HASH_SEED:
+        return int(given)
+    return int.from_bytes(os.urandom(4), "big") or 1  # 0 would switch hash randomisation off
+
+
+def child_environment(run_directory: Path, run: Run) -> dict[str, str]:
+    """Return our own environment with the three variables that make a Python child record itself."""
+    environment = dict(os.environ)
+    paths = [str(BOOT_FOLDER)]
+    if environment.get("PYTHONPATH"):  # an empty one must not become an entry: it would mean "here"
+        paths.append(environment["PYTHONPATH"])
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    environment["PYTHONHASHSEED"] = str(run.hash_seed)
+    environment[RUN_VARIABLE] = str(run_directory)
+    return environment
+
+
+def run_in_foreground(run_directory: Path, run: Run) -> Run:
+    """Run the program on our own streams and terminal; return the run, ended."""
+    arguments = child_command(run.command)
+    write_run(run_directory, run)
+    started = time.monotonic()
+    with _signals_forwarded() as child_is:
+        child = _start(arguments, env=child_environment(run_directory, run))
+        child_is(child)
+        returned = child.wait()
+    return _note_end(run_directory, run, returned=returned, started=started)
+
+
+def run_quietly(
+    run_directory: Path,
+    run: Run,
+    *,
+    limit_seconds: float,
+    progress: Callable[[float], None] = lambda _seconds: None,
+) -> Run:
+    """Run the program out of sight, its output in `output.txt`, and kill all of it after the limit."""
+    arguments = child_command(run.command)
+    write_run(run_directory, run)
+    started = time.monotonic()
+    timed_out = False
+    with (run_directory / "output.txt").open("wb") as output:
+        child = _start(
+            arguments,
+            env=child_environment(run_directory, run),
+            cwd=run.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            timed_out = _wait_until(child, started + limit_seconds, progress=progress)
+        finally:
+            _kill_group(child)
+            returned = child.wait()
+    ended = replace(run, timed_out=timed_out)
+    return _note_end(run_directory, ended, returned=returned, started=started)
+
+
+def _note_end(run_directory: Path, run: Run, *, returned: int, started: float) -> Run:
+    killed_by = -returned if returned < 0 else None
+    ended = replace(
+        run,
+        exit_code=returned if killed_by is None else 128 + killed_by,
+        signal=killed_by,
+        seconds=round(time.monotonic() - started, 3),
+    )
+    write_run(run_directory, ended)
+    return ended
+
+
+def _start(arguments: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(arguments, **options)
+    except OSError as problem:
+        raise UsageError(
+            f"{arguments[0]} cannot be started: {problem.strerror}.", slug="cannot-start"
+        ) from problem
+
+
+def _wait_until(
+    child: subprocess.Popen[bytes], deadline: float, *, progress: Callable[[float], None]
+) -> bool:
+    """Wait for the end of the child, or return True at the deadline."""
+    started = time.monotonic()
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(POLL_SECONDS)
+            return False
+        now = time.monotonic()
+        if now >= deadline:
+            return True
+        progress(now - started)
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child and what it left behind: it leads a group of its own, so nobody else is hit."""
+    if not hasattr(os, "killpg"):
+        child.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+@contextmanager
+def _signals_forwarded() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Survive signals and hand them on; a signal that came before the child is handed on when it is there."""
+    child: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def forward(number: int, _frame: object) -> None:
+        if _terminal_told_the_child(number):
+            return
+        if not child:
+            early.append(number)
+        elif child[0].returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(child[0].pid, number)
+
+    def child_is(started: subprocess.Popen[bytes]) -> None:
+        child.append(started)
+        for number in early:
+            forward(number, None)
+
+    previous = {}
+    for name in FORWARDED:
+        number = getattr(signal, name, None)
+        # A signal that is ignored (nohup, a job in the background) stays ignored, here and in the child.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            previous[number] = signal.signal(number, forward)
+    try:
+        yield child_is
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _terminal_told_the_child(number: int) -> bool:
+    """Tell whether this came from the keyboard: the terminal sends it to the whole foreground group."""
+    if signal.Signals(number).name not in FROM_THE_KEYBOARD:
+        return False
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -1,0 +1,139 @@
+"""What the program calls its parameters and buffers: read off the modules that its own variables hold."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import weakref
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from torchwhy.observe.frames import layer_of
+from torchwhy.observe.torch_compat import storage_key
+
+MOST_FRAMES = 12  # a training loop sits at most this deep below the frame that made the model
+
+
+class Names:
+    """Finds modules in the variables of running frames and names their tensors after them."""
+
+    def __init__(self) -> None:
+        self._roots: list[tuple[str, weakref.ref[nn.Module]]] = []
+        self._known: set[int] = set()
+
+    def learn(self, frame: FrameType | None) -> None:
+        """Look for modules in the user's frames from here outwards."""
+        for _ in range(MOST_FRAMES * 8):
+            if frame is None:
+                return
+            if layer_of(frame.f_code.co_filename) != "torch":
+                for name, module in _modules_in(frame):
+                    self.add_root(name, module)
+            frame = frame.f_back
+
+    def add_root(self, name: str, module: nn.Module) -> None:
+        """Remember a module under the name of the variable that holds it; parts of known ones are left out."""
+        if id(module) in self._known:
+            return
+        parts = {id(part) for part in module.modules()}
+        self._roots = [
+            (known, root) for known, root in self._roots if (held := root()) is not None and id(held) not in parts
+        ]
+        self._roots.append((name, weakref.ref(module)))
+        self._known |= parts
+
+    def roots(self) -> Iterator[tuple[str, nn.Module]]:
+        """Yield the outermost modules that still live, with the name of their variable."""
+        for name, reference in self._roots:
+            module = reference()
+            if module is not None:
+                yield name, module
+
+    def parameters(self) -> dict[int, str]:
+        """Return names by the parameter's identity; prefixed by the variable when several models train."""
+        owners = [(name, module) for name, module in self.roots() if any(True for _ in module.parameters())]
+        return {
+            id(parameter): _joined(name, local, prefix=len(owners) > 1)
+            for name, module in owners
+            for local, parameter in module.named_parameters(remove_duplicate=False)
+        }
+
+    def buffers(self) -> dict[str, torch.Tensor]:
+        """Return the buffers of all known modules by name."""
+        owners = list(self.roots())
+        return {
+            _joined(name, local, prefix=len(owners) > 1): buffer
+            for name, module in owners
+            for local, buffer in module.named_buffers()
+        }
+
+    def by_memory(self) -> dict[int, tuple[str, str]]:
+        """Return (kind, name) of every parameter and buffer by the key of its memory."""
+        found: dict[int, tuple[str, str]] = {}
+        for name, buffer in self.buffers().items():
+            key = storage_key(buffer)
+            if key is not None:
+                found[key] = ("buffer", name)
+        names = self.parameters()
+        for _, module in self.roots():
+            for parameter in module.parameters():
+                key = storage_key(parameter)
+                if key is not None:
+                    found[key] = ("parameter", names.get(id(parameter), "a parameter"))
+        return found
+
+    def path_of(self, module: nn.Module) -> str:
+        """Return a module's path in the program's words, `net.head.0`; its class name when unknown."""
+        for name, root in self.roots():
+            for local, part in root.named_modules():
+                if part is module:
+                    return _joined(name, local, prefix=name != "self")
+        return type(module).__name__
+
+
+def _joined(variable: str, local: str, *, prefix: bool) -> str:
+    if not prefix or variable == "self":
+        return local or variable
+    return f"{variable}.{local}" if local else variable
+
+
+def _modules_in(frame: FrameType) -> Iterator[tuple[str, nn.Module]]:
+    with_names = _borrowed_locals(frame)
+    for name, value in with_names.items():
+        if isinstance(value, nn.Module) and not _is_torch_own(value, name):
+            yield name, value
+        elif name == "self" and not isinstance(value, (nn.Module, torch.Tensor)):
+            yield from _modules_held_by(value)
+    if frame.f_locals is not frame.f_globals:
+        for name, value in list(frame.f_globals.items()):
+            if isinstance(value, nn.Module):
+                yield name, value
+
+
+def _is_torch_own(module: nn.Module, name: str) -> bool:
+    return name.startswith("_") and not list(module.children())
+
+
+def _modules_held_by(holder: Any) -> Iterator[tuple[str, nn.Module]]:
+    attributes = getattr(holder, "__dict__", None)
+    if isinstance(attributes, dict):
+        for name, value in list(attributes.items()):
+            if isinstance(value, nn.Module):
+                yield name, value
+
+
+def _borrowed_locals(frame: FrameType) -> Mapping[str, Any]:
+    """Return a frame's variables without leaving references behind.
+
+    Before Python 3.13 reading `f_locals` of a function leaves a snapshot in the frame that would keep the user's
+    tensors alive; the snapshot is emptied again. A module's or class's locals are its real namespace: not touched.
+    """
+    variables = frame.f_locals
+    copy = dict(variables)
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        variables.clear()
+    return copy

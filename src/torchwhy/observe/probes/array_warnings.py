@@ -1,0 +1,26 @@
+"""NumPy says itself where its data code divides by zero or overflows; the warning's line is kept."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.frames import shown_path, source_between
+from torchwhy.observe.hooks import Hooks
+
+
+def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
+    """Look at every warning that is shown; showing it stays the business of whoever did it before."""
+    show = warnings._showwarnmsg  # type: ignore[attr-defined]
+
+    def noting(message: Any) -> None:
+        if issubclass(message.category, RuntimeWarning) and "encountered in" in str(message.message):
+            path = os.fspath(message.filename)
+            text = source_between(path, (message.lineno, None, None, None))
+            note(str(message.message), SourceSpan(shown_path(path), message.lineno, expression=text))
+        show(message)
+
+    hooks.replace(warnings, "_showwarnmsg", noting)

@@ -1,0 +1,133 @@
+"""Keeps the batches handed out since the last step, so that the failing step can be given them again."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.frames import Site, user_sites
+from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.probes.access import NotedOnChange
+
+MOST_BATCHES = 16  # batches kept for one step; with more micro-batches than this the step is rerun instead
+MOST_LEAVES = 16  # tensors of one batch that are described
+
+
+@dataclass
+class Batch:
+    """One batch as the loader handed it out, with what is needed to hand it out again."""
+
+    serial: int
+    iterator: weakref.ref[Any]
+    data: Any
+    indices: list[int] | None
+    random_state: torch.Tensor
+    sites: tuple[Site, ...]
+    versions: list[int] = field(default_factory=list)
+
+    def untouched(self) -> bool:
+        """Tell whether no tensor of it was changed in place since it was handed out."""
+        return self.versions == [leaf._version for _, leaf in leaves_of(self.data)]
+
+
+class BatchKeeper:
+    """Watches DataLoader iterators by two attributes they set: no frame of ours, no copy of the data."""
+
+    def __init__(self) -> None:
+        self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
+        self.drawn = 0
+        self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
+
+    def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
+        """Watch every iterator made from now on."""
+        iterators = torch_compat.loader_iterator_class()
+        keep = protect("batch probe", self._keep)
+        follow = protect("sampler probe", self._follow)
+
+        def counted(iterator: Any, value: Any) -> Any:
+            if value:
+                keep(iterator, sys._getframe(2))
+            return value
+
+        def sampled(iterator: Any, value: Any) -> Any:
+            followed = follow(iterator, value)
+            return value if followed is None else followed
+
+        hooks.replace(iterators, "_num_yielded", NotedOnChange("_num_yielded", counted))
+        hooks.replace(iterators, "_sampler_iter", NotedOnChange("_sampler_iter", sampled))
+
+    def since(self, serial: int) -> list[Batch]:
+        """Return the batches drawn after number `serial`; empty when some were already forgotten."""
+        found = [batch for batch in self.recent if batch.serial > serial]
+        return found if len(found) == self.drawn - serial else []
+
+    def forget_before(self, serial: int) -> None:
+        """Let go of the batches up to number `serial`."""
+        while self.recent and self.recent[0].serial <= serial:
+            self.recent.popleft()
+
+    def _follow(self, iterator: Any, sampler: Iterator[Any] | None) -> Iterator[Any] | None:
+        """Return the sampler's iterator with every index it gives noted on the way."""
+        if sampler is None:
+            return None
+        seen: deque[Any] = deque(maxlen=1024)
+        self._indices[iterator] = seen
+
+        def noted(index: Any) -> Any:
+            seen.append(index)
+            return index
+
+        return map(noted, sampler)  # a C iterator: if the sampler raises, its traceback does not show us
+
+    def _keep(self, iterator: Any, frame: Any) -> None:
+        data = frame.f_locals.get("data")
+        seen = self._indices.get(iterator)
+        indices = seen.popleft() if seen else None
+        self.drawn += 1
+        batch = Batch(
+            serial=self.drawn,
+            iterator=weakref.ref(iterator),
+            data=data,
+            indices=_as_indices(indices),
+            random_state=torch.get_rng_state(),
+            sites=user_sites(frame.f_back, limit=1),
+        )
+        batch.versions = [leaf._version for _, leaf in leaves_of(data)]
+        self.recent.append(batch)
+
+
+def _as_indices(indices: Any) -> list[int] | None:
+    if isinstance(indices, int):
+        return [indices]
+    if isinstance(indices, (list, tuple)) and all(isinstance(i, int) for i in indices):
+        return list(indices)
+    return None
+
+
+def leaves_of(data: Any, path: str = "batch") -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the tensors of a batch with their path in it: `batch[0]`, `batch['image']`."""
+    if isinstance(data, torch.Tensor):
+        yield path, data
+    elif isinstance(data, Mapping):
+        for key, value in list(data.items())[:MOST_LEAVES]:
+            yield from leaves_of(value, f"{path}[{key!r}]")
+    elif isinstance(data, tuple) and hasattr(data, "_fields"):
+        for name in data._fields:
+            yield from leaves_of(getattr(data, name), f"{path}.{name}")
+    elif isinstance(data, (list, tuple)):
+        for position, value in enumerate(data[:MOST_LEAVES]):
+            yield from leaves_of(value, f"{path}[{position}]")
+
+
+def described(data: Any) -> list[str]:
+    """Return the shapes of a batch: `batch[0] float32[32, 10]`."""
+    return [
+        f"{path} {str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}" for path, leaf in leaves_of(data)
+    ]

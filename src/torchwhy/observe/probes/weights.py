@@ -1,0 +1,41 @@
+"""The size of every weight and gradient of an optimizer, on sampled steps: what grew, and since when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from torchwhy.record.numbers import Real, encode
+
+DENSE_STEPS = 20  # a wrong rate shows within the first steps, so these are all sampled
+SPARSE_EVERY = 50  # 0.1 % of a step when sampled that rarely
+MOST_TENSORS = 64  # tensors told of per event; a larger model is told of evenly
+
+
+def is_sampled(step: int) -> bool:
+    """Tell whether weights are measured at an optimizer's `step`-th step."""
+    return step < DENSE_STEPS or step % SPARSE_EVERY == 0
+
+
+def chosen(parameters: Sequence[Any]) -> list[int]:
+    """Return the positions of the parameters that are told of: all, or an even choice of a large model."""
+    count = len(parameters)
+    if count <= MOST_TENSORS:
+        return list(range(count))
+    return [position * count // MOST_TENSORS for position in range(MOST_TENSORS)]
+
+
+def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
+    """Return the root mean square of each tensor, in one pass and one read-back; 0 for a missing one."""
+    present = [t.detach() for t in tensors if t is not None and not t.is_sparse and t.numel()]
+    if not present:
+        return [0.0] * len(tensors)
+    norms = torch.stack([norm.double().cpu() for norm in torch._foreach_norm(present)]).tolist()
+    values = iter(norms)
+    return [
+        encode(next(values) / math.sqrt(t.numel())) if t is not None and not t.is_sparse and t.numel() else 0.0
+        for t in tensors
+    ]

@@ -1,0 +1,209 @@
+"""The per-step decision: is this step about to write something bad?
+
+Called before each backward pass and around each optimizer step. Writes the `Step` and `Alarm` events and asks
+its handler, which the boot provides, what to do about a bad one; knows nothing of replay itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+
+from torchwhy.observe import gradients
+from torchwhy.observe.optimizers import Watched, WatchedOptimizers
+from torchwhy.observe.probes.batches import described
+from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
+from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
+from torchwhy.record.numbers import Real, encode, is_finite
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+
+@dataclass
+class Check:
+    """What was seen before one optimizer step: the verdict and the numbers behind it."""
+
+    step: int
+    watched: Watched | None
+    losses: list[Real]
+    bad_loss: bool = False
+    bad_gradients: bool = False
+    bad_parameters: list[str] = field(default_factory=list)
+    has_closure: bool = False
+
+    @property
+    def is_bad(self) -> bool:
+        """Tell whether anything is non-finite."""
+        return self.bad_loss or self.bad_gradients or bool(self.bad_parameters)
+
+
+class Handler(Protocol):
+    """What the boot wires in: the microscope and the rewind."""
+
+    def before_backward(self, losses: list[torch.Tensor]) -> None: ...
+    def before_step(self, check: Check) -> None: ...
+    def after_step(self, check: Check | None) -> None: ...
+    def bad_backward(self, check: Check) -> None: ...
+    def loss_was_read(self, loss: torch.Tensor) -> None: ...
+    def at_exit(self) -> None: ...
+    def program_compiles(self) -> None: ...
+
+
+class Sentinel:
+    """Holds the losses since the last step and judges each step before it writes."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.optimizers = WatchedOptimizers(session)
+        self.step = 0
+        self.backwards = 0
+        self.last_read: torch.Tensor | None = None
+        self.scaler: Any = None
+        self.in_update = False
+        self.frozen = False
+        self._losses: list[torch.Tensor] = []
+        self._open: Check | None = None
+        self._scale = 0.0
+        self._shapes: list[str] | None = None
+        self._began = time.perf_counter()
+
+    def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
+        """Note the roots of a backward pass; in a program without optimizer this is the step."""
+        self.last_read = None
+        roots = [t for t in outputs if isinstance(t, torch.Tensor) and t.numel() == 1]
+        if accumulates or not self.optimizers.any_made:
+            self._losses += [root.detach() for root in roots]
+            self.backwards += 1
+        self.session.handler.before_backward(roots)
+        if not self.optimizers.any_made and roots:
+            self._judge_backward()
+
+    def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """Judge the losses and gradients that this step is about to use."""
+        watched = self.optimizers.of(optimizer, sys._getframe(2))
+        closure = len(args) > 1 or kwargs.get("closure") is not None
+        check = Check(self.step, watched, self._take_losses(), has_closure=closure)
+        tensors = watched.gradients()
+        if not closure:
+            check.bad_loss = not all(map(is_finite, check.losses))
+            check.bad_gradients = not self._gradients_fine(optimizer, tensors)
+        self._open = check
+        self.in_update = True
+        if not self.frozen:
+            self._record(check, tensors)
+        self.session.handler.before_step(check)
+
+    def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002 - torch's signature
+        """Close the step; a closure's own losses and the weights it wrote are judged here."""
+        self.in_update = False
+        check, self._open = self._open, None
+        if check is None:
+            return
+        if check.has_closure and not self.frozen:
+            check.losses += self._take_losses()
+            check.bad_loss = not all(map(is_finite, check.losses))
+        self.session.handler.after_step(check)
+        if not self.frozen:
+            self.step += 1
+            if check.watched is not None:
+                check.watched.steps += 1
+
+    def alarm(self, check: Check, *, withheld: bool, what: str | None = None) -> None:
+        """Write what was found bad, by name."""
+        watched = check.watched
+        names = list(check.bad_parameters)
+        if not names and watched is not None and check.bad_gradients:
+            names = [n for n, g in watched.named_gradients() if g is not None and not gradients.is_finite(g)]
+        kind = what or ("parameter" if check.bad_parameters else "loss" if check.bad_loss else "gradient")
+        self.session.write(
+            Alarm(
+                step=check.step,
+                optimizer=watched.index if watched else None,
+                what=kind,  # type: ignore[arg-type]
+                losses=check.losses,
+                names=names[:8],
+                withheld=withheld,
+            )
+        )
+
+    def note_read(self, loss: torch.Tensor) -> None:
+        """Remember the loss the program looks at; if it stops now, this is why."""
+        self.last_read = loss.detach()
+        self.session.handler.loss_was_read(loss)
+
+    def _judge_backward(self) -> None:
+        check = Check(self.step, None, self._take_losses())
+        check.bad_loss = not all(map(is_finite, check.losses))
+        if not self.frozen:
+            self._record(check, [])
+        if check.bad_loss:
+            self.session.handler.bad_backward(check)
+        self.step += 1
+
+    def _take_losses(self) -> list[Real]:
+        losses, self._losses = self._losses, []
+        scale = self._current_scale()
+        return [encode(float(loss.item()) / scale) for loss in losses if not loss.is_complex()]
+
+    def _current_scale(self) -> float:
+        if self.scaler is None:
+            return 1.0
+        scale = float(self.scaler.get_scale())
+        if scale != self._scale:
+            self._scale = scale
+            self.session.write(ScaleChanged(step=self.step, scale=encode(scale)))
+        return scale or 1.0
+
+    def _gradients_fine(self, optimizer: Any, tensors: list[torch.Tensor | None]) -> bool:
+        # A fused optimizer under GradScaler is told found_inf and skips by itself: that is not ours to judge.
+        if getattr(optimizer, "found_inf", None) is not None:
+            return True
+        if gradients.all_finite(gradients.sums_of(tensors)):
+            return True
+        return all(gradients.is_finite(t) for t in tensors if t is not None)
+
+    def _record(self, check: Check, tensors: list[torch.Tensor | None]) -> None:
+        now = time.perf_counter()
+        milliseconds, self._began = (now - self._began) * 1000, now
+        watched = check.watched
+        self.session.write(
+            Step(
+                step=check.step,
+                optimizer=watched.index if watched else -1,
+                losses=check.losses,
+                milliseconds=round(milliseconds, 3),
+                learning_rates=watched.changed_rates() if watched else None,
+                batch=self._changed_shapes(),
+                gradients_finite=not check.bad_gradients,
+            )
+        )
+        if watched is not None and is_sampled(watched.steps):
+            self._measure_weights(check, watched, tensors)
+
+    def _measure_weights(self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]) -> None:
+        parameters, names = watched.parameters(), watched.names()
+        picks = chosen(parameters)
+        self.session.write(
+            Weights(
+                step=check.step,
+                optimizer=watched.index,
+                names=[names[i] for i in picks],
+                weight_rms=root_mean_squares([parameters[i] for i in picks]),
+                gradient_rms=root_mean_squares([tensors[i] for i in picks]),
+            )
+        )
+
+    def _changed_shapes(self) -> list[str] | None:
+        recent = self.session.batches.recent
+        if not recent:
+            return None
+        shapes = described(recent[-1].data)
+        if shapes == self._shapes:
+            return None
+        self._shapes = shapes
+        return shapes

@@ -1,0 +1,192 @@
+"""One watched process: owns the writer, the hooks and the probes, and ends them in the right order."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe import frames, seeds, torch_compat
+from torchwhy.observe.exceptions import note_uncaught
+from torchwhy.observe.guest import Guests
+from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.names import Names
+from torchwhy.observe.probes import array_warnings, backward, reads, scaler
+from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.sentinel import Handler, Sentinel
+from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
+from torchwhy.record.writer import TraceWriter
+
+
+class Session:
+    """Everything of ours that lives in the user's process."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.configuration: dict[str, Any] = json.loads((directory / "run.json").read_text("utf-8"))
+        self.rank = int(os.environ.get("RANK", "0") or 0)
+        self._seeds: dict[str, Any] | None = None
+        self.writer = TraceWriter(directory, rank=self.rank, header=self._header)
+        self.guests = Guests(self.write)
+        self.hooks = Hooks()
+        self.names = Names()
+        self.batches = BatchKeeper()
+        self.sentinel = Sentinel(self)
+        self.handler: Handler
+        self.began = time.perf_counter()
+        self.own_seconds = 0.0
+        self.stopped_by_us = False
+        self._ended = False
+
+    @property
+    def rerun_step(self) -> int | None:
+        """Return the step to look at when this is a rerun, else None."""
+        rerun = self.configuration.get("rerun")
+        return None if rerun is None else int(rerun["step"])
+
+    @property
+    def on_failure(self) -> str:
+        """Return what to do about a poisoned update: stop, skip or continue."""
+        return str(self.configuration.get("options", {}).get("on_failure", "stop"))
+
+    def write(self, event: Event) -> None:
+        """Append one event to the trace."""
+        self.writer.write(event)
+
+    def begin(self, handler: Handler) -> None:
+        """Put every hook on torch."""
+        self.handler = handler
+        frames.remember_torch(torch.__file__)
+        frames.restart_in(os.getcwd())
+        self.guests.fault = os.environ.get("TORCHWHY_FAULT")
+        self._take_or_restore_seeds()
+        protect, watch = self.guests.protect, self.sentinel
+        backward.install(self.hooks, protect("loss probe", watch.before_backward))
+        self._install_optimizer_hooks()
+        self.batches.install(self.hooks, protect)
+        reads.install(self.hooks, protect("read probe", watch.note_read))
+        scaler.install(self.hooks, self._scaled, lambda _: None)
+        array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
+        self._install_compile_hook()
+        self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
+        os.register_at_fork(after_in_child=self._leave_forked_child)
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """Say goodbye: the handler's last look, the last line, the hooks off."""
+        if self._ended:
+            return
+        self._ended = True
+        self.guests.protect("exit probe", self.handler.at_exit)()
+        if self.sentinel.step or self.stopped_by_us:
+            self.write(
+                RunEnded(
+                    steps=self.sentinel.step,
+                    stopped_by_us=self.stopped_by_us,
+                    own_seconds=round(self.own_seconds, 4),
+                    wall_seconds=round(time.perf_counter() - self.began, 4),
+                )
+            )
+        self.hooks.remove_all()
+        self.writer.close()
+
+    def stop_program(self) -> None:
+        """End the user's program after a withheld update, the way `sys.exit(1)` in its own code would."""
+        self.stopped_by_us = True
+        raise SystemExit(1)
+
+    def _take_or_restore_seeds(self) -> None:
+        if self.rerun_step is None:
+            self._seeds = seeds.take()
+            return
+        recorded = seeds.load(self.directory.parent, rank=self.rank)
+        if recorded is not None:
+            seeds.restore(recorded)
+
+    def _header(self) -> RunStarted:
+        if self._seeds is not None:
+            seeds.save(self._seeds, self.directory, rank=self.rank)
+        return RunStarted(
+            schema=SCHEMA,
+            pid=os.getpid(),
+            rank=self.rank,
+            world_size=int(os.environ.get("WORLD_SIZE", "1") or 1),
+            argv=list(sys.argv),
+            directory=os.getcwd(),
+            python=platform.python_version(),
+            torch=str(torch.__version__),
+            started_unix_seconds=time.time(),
+            rerun_of_step=self.rerun_step,
+        )
+
+    def _install_optimizer_hooks(self) -> None:
+        optimizer = torch.optim.Optimizer
+        protect, watch = self.guests.protect, self.sentinel
+        made = protect("optimizer probe", watch.optimizers.made)
+        noted = NotedOnAccess(optimizer._patch_step_function, lambda o: made(o, sys._getframe(2)))
+        self.hooks.replace(optimizer, "_patch_step_function", noted)
+        before, after = protect("step probe", watch.before_step), protect("step probe", watch.after_step)
+        for register, hook in (
+            (register_optimizer_step_pre_hook, before),
+            (register_optimizer_step_post_hook, after),
+        ):
+            handle = register(hook)
+            self.hooks.add(handle.remove)
+
+    def _install_compile_hook(self) -> None:
+        compile_it = torch.compile
+        session = self
+
+        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - it takes that name's place
+            session.hooks.remove_group(reads.GROUP)
+            session.guests.protect("compile probe", session.handler.program_compiles)()
+            return compile_it(*args, **kwargs)
+
+        compile.__doc__ = compile_it.__doc__
+        self.hooks.replace(torch, "compile", compile)
+
+    def _excepthook(self, show: Any) -> Any:
+        def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            note = self.guests.protect("exception probe", note_uncaught)
+            cleaned = note(self, error)
+            show(kind, error, cleaned if cleaned is not None else trace)
+
+        return hook
+
+    def _scaled(self, grad_scaler: Any) -> None:
+        self.sentinel.scaler = grad_scaler if grad_scaler.is_enabled() else None
+
+    def _array_warned(self, message: str, place: SourceSpan) -> None:
+        self.write(ArrayWarning(step=self.sentinel.step, message=message, location=place))
+
+    def _leave_forked_child(self) -> None:
+        """A forked child is somebody else (a loader's worker): it trains nothing we watch."""
+        self._ended = True
+        leave = getattr(self.handler, "leave", None)
+        if leave is not None:
+            leave()
+        self.hooks.remove_all()
+
+
+def begin(directory: str, make_handler: Any) -> Session:
+    """Start watching this process."""
+    session = Session(Path(directory))
+    try:
+        session.begin(make_handler(session))
+    except BaseException:
+        session.hooks.remove_all()
+        raise
+    return session
+
+
+__all__ = ["Session", "begin", "torch_compat"]

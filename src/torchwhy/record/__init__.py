@@ -1,0 +1,1 @@
+"""The waist: everything that thinking knows about a run comes through these files. Needs no torch."""

@@ -1,0 +1,298 @@
+"""One frozen, typed record for each kind of line in a trace.
+
+Left of the trace they are written, right of it they are read; nothing else crosses. Numbers that may be
+non-finite have type `Real` (see numbers.py). `step` counts optimizer steps from 0; -1 is before the first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.numbers import Real
+
+SCHEMA = 1
+BEFORE_FIRST_STEP = -1
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", kw_only=True):
+    """What every line has: nothing but its kind."""
+
+
+class RunStarted(Event, tag="run"):
+    """The first line: which process this is."""
+
+    schema: int
+    pid: int
+    rank: int
+    world_size: int
+    argv: list[str]
+    directory: str
+    python: str
+    torch: str
+    started_unix_seconds: float
+    rerun_of_step: int | None = None
+
+
+class OptimizerMade(Event, tag="optimizer"):
+    """An optimizer was constructed; `index` names it in later events."""
+
+    index: int
+    kind: str
+    defaults: dict[str, Real | bool | str | None]
+    location: SourceSpan | None = None
+
+
+class OptimizerDescribed(Event, tag="optimizer-parameters"):
+    """What an optimizer holds, told at its first step: names, shapes and dtypes in the order of its groups."""
+
+    index: int
+    parameters: list[str]
+    shapes: list[list[int]]
+    dtypes: list[str]
+
+
+class Step(Event, tag="step"):
+    """One optimizer step, before it wrote. `losses` are the roots of the backward passes since the last one."""
+
+    step: int
+    optimizer: int
+    losses: list[Real]
+    milliseconds: float
+    learning_rates: list[float] | None = None
+    batch: list[str] | None = None
+    gradients_finite: bool = True
+
+
+class Weights(Event, tag="weights"):
+    """Root mean squares of every parameter and gradient of one optimizer, on sampled steps."""
+
+    step: int
+    optimizer: int
+    names: list[str]
+    weight_rms: list[Real]
+    gradient_rms: list[Real]
+
+
+class ScaleChanged(Event, tag="scale"):
+    """The loss scale of a GradScaler, whenever it differs from the one before."""
+
+    step: int
+    scale: Real
+
+
+class Alarm(Event, tag="alarm"):
+    """Something non-finite was about to be written, was found written, or was seen by the program itself."""
+
+    step: int
+    optimizer: int | None
+    what: Literal["loss", "gradient", "parameter", "buffer", "value"]
+    losses: list[Real]
+    names: list[str] = []
+    withheld: bool = False
+    location: SourceSpan | None = None
+
+
+class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A tensor in one line. Minimum and maximum are over the finite elements, None if there are none."""
+
+    dtype: str
+    shape: list[int]
+    minimum: float | None = None
+    maximum: float | None = None
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
+    zeros: int = 0
+    first_bad_index: list[int] | None = None
+    device: str = "cpu"
+
+
+OriginKind = Literal["batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"]
+
+
+class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One argument of an operation, as it was just before the operation ran.
+
+    `at_born` is its value at the first element that went bad (same index after broadcasting).
+    `born_minimum`/`born_maximum` range over all elements that went bad. For scalars only `scalar` is set.
+    `wider_at_born`, for an operand in half precision that is 0 there, is the value which the operations that
+    made it give when they are redone in float32: not 0 means that it underflowed.
+    """
+
+    name: str | None = None
+    argument: str | None = None
+    tensor: TensorFacts | None = None
+    scalar: Real | None = None
+    at_born: Real | None = None
+    born_minimum: Real | None = None
+    born_maximum: Real | None = None
+    wider_at_born: Real | None = None
+    origin: OriginKind = "unknown"
+    origin_name: str | None = None
+    origin_location: SourceSpan | None = None
+
+
+class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The forward operation that a backward birth differentiates.
+
+    `hidden_by` is where a `where`, mask or selection discarded exactly the elements that went bad.
+    """
+
+    op: str
+    location: SourceSpan | None = None
+    output_finite: bool = True
+    hidden_by: SourceSpan | None = None
+    births: list[int] = []
+    operand_names: list[str] = []
+
+
+Phase = Literal["data", "forward", "backward", "accumulate", "clip", "update"]
+
+
+class Birth(Event, tag="birth"):
+    """A non-finite value appeared where there was none.
+
+    `kind`
+      operation   all operands were finite, the output is not;
+      from-infinity  operands held infinities (their births are `parents`), the output holds new NaN;
+      source      the value came in with a tensor nobody here computed: a batch, a parameter, an array, a constant.
+    `phase` is what the program was doing. `location` is the user's expression; in backward, that of the forward
+    operation being differentiated (the `backward()` call is `called_from`) unless user code itself ran there.
+    `reaches` lists what it spoiled: "loss", "gradient of fc.weight", "parameter fc.weight", "buffer bn.running_mean",
+    "output of net", "value read by the program". Empty: it was healed (`healed_by`).
+    `wider` is the same operation redone in a wider type ("finite", "nonfinite", None: not tried).
+    `reduced` is the number of elements that went into each output element of a reduction.
+    """
+
+    id: int
+    step: int
+    kind: Literal["operation", "from-infinity", "source"]
+    phase: Phase
+    op: str
+    node: str | None = None
+    location: SourceSpan | None = None
+    called_from: SourceSpan | None = None
+    operands: list[Operand] = []
+    output: TensorFacts | None = None
+    value: Real = "nan"
+    count: int = 0
+    wider: Literal["finite", "nonfinite"] | None = None
+    reduced: int | None = None
+    fully_infinite_row: bool = False
+    parents: list[int] = []
+    reaches: list[str] = []
+    healed_by: SourceSpan | None = None
+    forward: ForwardTwin | None = None
+    origin: OriginKind = "unknown"
+    origin_name: str | None = None
+    positions: list[int] = []
+    dataset_indices: list[int] = []
+    field: str | None = None
+    order: int = 0
+
+
+class SampleTried(Event, tag="sample-tried"):
+    """The failing step was repeated with one sample replaced by a copy of a neighbour."""
+
+    step: int
+    position: int
+    dataset_index: int | None
+    cured: bool
+
+
+class Replayed(Event, tag="replayed"):
+    """How the failing step was seen: `reproduced` compares loss and gradients with the first time, None if impossible."""
+
+    step: int
+    how: Literal["first-step", "in-place", "rerun"]
+    reproduced: bool | None
+    detail: str = ""
+    eager_of_compiled: bool = False
+
+
+class ModuleCalled(Event, tag="module"):
+    """One module call of the first step: the walk of shapes through the model."""
+
+    step: int
+    path: str
+    kind: str
+    inputs: list[str]
+    outputs: list[str]
+    location: SourceSpan | None = None
+
+
+class GradientsClipped(Event, tag="clip"):
+    """`clip_grad_norm_` or `clip_grad_value_` ran on a watched step; `scaled` if the loss scale was still in them."""
+
+    step: int
+    scaled: bool
+    location: SourceSpan | None = None
+
+
+class ExceptionSeen(Event, tag="exception"):
+    """An exception left a torch operation (`caught` unknown then: None) or the whole program (False)."""
+
+    step: int
+    type: str
+    message: str
+    caught: bool | None = None
+    location: SourceSpan | None = None
+    operands: list[Operand] = []
+    op: str | None = None
+
+
+class ArrayWarning(Event, tag="array-warning"):
+    """NumPy warned of an invalid value, an overflow or a division by zero."""
+
+    step: int
+    message: str
+    location: SourceSpan
+
+
+class MicroscopeLeft(Event, tag="microscope-left"):
+    """The microscope stepped back, and why."""
+
+    step: int
+    reason: str
+    operations: int
+    seconds: float
+
+
+class ProbeFailed(Event, tag="probe-failed"):
+    """One of our probes broke and was switched off; training went on."""
+
+    probe: str
+    reason: str
+
+
+class RunEnded(Event, tag="end"):
+    """The last line of a process that could say goodbye."""
+
+    steps: int
+    stopped_by_us: bool = False
+    own_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+
+AnyEvent = (
+    RunStarted
+    | OptimizerMade
+    | OptimizerDescribed
+    | Step
+    | Weights
+    | ScaleChanged
+    | Alarm
+    | Birth
+    | SampleTried
+    | Replayed
+    | ModuleCalled
+    | GradientsClipped
+    | ExceptionSeen
+    | ArrayWarning
+    | MicroscopeLeft
+    | ProbeFailed
+    | RunEnded
+)

@@ -1,0 +1,99 @@
+"""run.json: what was run, with which options, and how it ended. Written by the supervisor, read by all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torchwhy.errors import TraceError
+
+if TYPE_CHECKING:
+    from torchwhy.record.trace import Trace
+
+RUN_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start of the user's command. `rerun_step` is set when it is a second run up to that step.
+
+    `exit_code` is None while it runs, and as a shell would say it afterwards: 128 + n after signal n.
+    """
+
+    command: tuple[str, ...]
+    directory: str
+    on_failure: str = "stop"
+    hash_seed: int | None = None
+    rerun_step: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    seconds: float | None = None
+    timed_out: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of run.json."""
+        facts: dict[str, Any] = {
+            "schema": RUN_SCHEMA,
+            "command": list(self.command),
+            "directory": self.directory,
+            "options": {"on_failure": self.on_failure},
+            "hash_seed": self.hash_seed,
+            "rerun": None if self.rerun_step is None else {"step": self.rerun_step},
+        }
+        if self.exit_code is not None:
+            facts["exit_code"] = self.exit_code
+            facts["signal"] = self.signal
+            facts["seconds"] = self.seconds
+            facts["timed_out"] = self.timed_out
+        return facts
+
+
+def write_run(run_directory: Path, run: Run) -> None:
+    """Write run.json in one step, so that a reader never sees half of it."""
+    unfinished = run_directory / "run.json.new"
+    unfinished.write_text(json.dumps(run.to_json(), indent=1) + "\n", encoding="utf8")
+    unfinished.replace(run_directory / "run.json")
+
+
+def read_run(run_directory: Path) -> Run:
+    """Return what run.json says."""
+    path = run_directory / "run.json"
+    try:
+        facts = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise TraceError(
+            f"{run_directory} is not a recorded run: it holds no run.json.", slug="unknown-run"
+        ) from None
+    except (OSError, ValueError) as problem:
+        raise TraceError(f"{path} cannot be read: {problem}.", slug="unreadable-trace") from problem
+    if not isinstance(facts, dict) or facts.get("schema") != RUN_SCHEMA:
+        raise TraceError(
+            f"{path} was written by another version of torchwhy.", slug="unreadable-trace"
+        )
+    rerun = facts.get("rerun") or {}
+    return Run(
+        command=tuple(facts["command"]),
+        directory=facts["directory"],
+        on_failure=facts.get("options", {}).get("on_failure", "stop"),
+        hash_seed=facts.get("hash_seed"),
+        rerun_step=rerun.get("step"),
+        exit_code=facts.get("exit_code"),
+        signal=facts.get("signal"),
+        seconds=facts.get("seconds"),
+        timed_out=facts.get("timed_out", False),
+    )
+
+
+def read_traces(run_directory: Path) -> list[Trace]:
+    """Return the trace of every rank, in the order of the ranks, each with its rerun where there is one."""
+    from torchwhy.record.trace import read_rank  # costs 40 ms, which `torchwhy --help` need not pay
+
+    exit_code = read_run(run_directory).exit_code
+    rerun = run_directory / "rerun"
+    traces = [
+        read_rank(path, exit_code=exit_code, rerun=rerun if rerun.is_dir() else None)
+        for path in run_directory.glob("rank*.jsonl")
+    ]
+    return sorted(traces, key=lambda trace: trace.rank)

@@ -1,0 +1,96 @@
+"""A read-only view of a finished, running or broken run; a torn last line is left out, never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from torchwhy.errors import TraceError
+from torchwhy.record import events
+from torchwhy.record.numbers import decode
+
+AnyOf = TypeVar("AnyOf", bound=events.Event)
+
+_decoder = msgspec.json.Decoder(events.AnyEvent)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All events of one rank, in the order they happened; `rerun` is the second look at the failing step, if any."""
+
+    events: tuple[events.Event, ...]
+    rank: int = 0
+    rerun: Trace | None = None
+    exit_code: int | None = None
+    _by_kind: dict[type, list[events.Event]] = field(default_factory=dict, repr=False, compare=False)
+
+    def of(self, kind: type[AnyOf]) -> list[AnyOf]:
+        """Return the events of one kind, oldest first."""
+        if not self._by_kind:
+            for event in self.events:
+                self._by_kind.setdefault(type(event), []).append(event)
+        return self._by_kind.get(kind, [])  # type: ignore[return-value]
+
+    @cached_property
+    def births(self) -> list[events.Birth]:
+        """Births that spoiled something, from the look that reproduced the failure, in order of appearance."""
+        source = self.rerun if self.rerun is not None and self.rerun.of(events.Birth) else self
+        return sorted((b for b in source.of(events.Birth) if b.reaches), key=lambda b: (b.step, b.order))
+
+    @cached_property
+    def alarms(self) -> list[events.Alarm]:
+        """Alarms of the run itself, oldest first."""
+        return self.of(events.Alarm)
+
+    @cached_property
+    def steps(self) -> list[events.Step]:
+        """Optimizer steps, oldest first."""
+        return self.of(events.Step)
+
+    def losses(self, optimizer: int | None = None) -> list[float]:
+        """Return one loss per step (the last of several), for one optimizer or for all."""
+        return [
+            decode(step.losses[-1])
+            for step in self.steps
+            if step.losses and (optimizer is None or step.optimizer == optimizer)
+        ]
+
+    def replay_of(self, step: int) -> events.Replayed | None:
+        """Return how the failing step was seen again, the rerun's word before the run's own."""
+        for trace in (self.rerun, self):
+            for replay in reversed(trace.of(events.Replayed) if trace else []):
+                if replay.step == step:
+                    return replay
+        return None
+
+
+def read_events(path: Path) -> Iterator[events.Event]:
+    """Yield the events of one file; stop at a torn last line, refuse a torn line in the middle."""
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            yield _decoder.decode(line)
+        except msgspec.DecodeError as problem:
+            if number >= len(lines) - 1:
+                return
+            raise TraceError(
+                f"{path} line {number} is not an event of schema {events.SCHEMA}: {problem}. "
+                "It was written by another version of torchwhy, or the file was changed.",
+                slug="unreadable-trace",
+            ) from problem
+
+
+def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = None) -> Trace:
+    """Read one `rankN.jsonl`, with the same rank of the rerun where there is one."""
+    again = None
+    if rerun is not None and (rerun / path.name).exists():
+        again = read_rank(rerun / path.name)
+    rank = int("".join(filter(str.isdigit, path.stem)) or 0)
+    return Trace(tuple(read_events(path)), rank=rank, exit_code=exit_code, rerun=again)

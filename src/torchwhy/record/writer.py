@@ -1,0 +1,53 @@
+"""Append events to one file per process, one JSON line each; a line that is written survives SIGKILL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from torchwhy.record.events import Event
+
+MOST_PROCESSES = 4096  # enough for the largest node count we know; a bound so that a full folder cannot hang us
+
+
+class TraceWriter:
+    """Writes whole lines with single `write` calls on an append-only descriptor: no buffer of ours to lose.
+
+    The file appears with the first event, so a process that never trains leaves nothing behind.
+    """
+
+    def __init__(self, directory: Path, *, rank: int, header: Callable[[], Event]) -> None:
+        self._directory = directory
+        self._rank = rank
+        self._header = header
+        self._descriptor: int | None = None
+        self._encode = msgspec.json.Encoder().encode
+        self._process = os.getpid()
+
+    def write(self, event: Event) -> None:
+        """Append one event. A forked child of the recording process writes nothing."""
+        if os.getpid() != self._process:
+            return
+        if self._descriptor is None:
+            self._descriptor = self._open()
+            os.write(self._descriptor, self._encode(self._header()) + b"\n")
+        os.write(self._descriptor, self._encode(event) + b"\n")
+
+    def _open(self) -> int:
+        """Open `rankN.jsonl` for this rank; a second process that calls itself rank N takes the next free number."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+        for number in range(self._rank, self._rank + MOST_PROCESSES):
+            try:
+                return os.open(self._directory / f"rank{number}.jsonl", flags, 0o644)
+            except FileExistsError:
+                continue
+        raise FileExistsError(f"more than {MOST_PROCESSES} processes recorded into {self._directory}")
+
+    def close(self) -> None:
+        """Close the file; nothing can be written any more."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._process = -1

@@ -1,0 +1,68 @@
+"""Who wrote each piece of memory last, and which births its bad values descend from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchwhy.observe.torch_compat import storage_key, weak_storage
+from torchwhy.replay.operations import Operation
+
+MOST_ENTRIES = 50_000  # memory blocks remembered; beyond, the dead ones are forgotten
+
+
+class Entry:
+    """One live block of memory."""
+
+    __slots__ = ("births", "last_operation", "weak")
+
+    def __init__(self, weak: Any, operation: Operation | None, births: frozenset[int]) -> None:
+        self.weak = weak
+        self.last_operation = operation
+        self.births = births
+
+
+class Ledger:
+    """Keyed by memory, not by tensor object: views, detached aliases and stolen gradients share the entry.
+
+    The weak reference in each entry keeps the key from being reused while we hold it.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, Entry] = {}
+
+    def entry(self, tensor: torch.Tensor) -> Entry | None:
+        """Return what is known of a tensor's memory."""
+        key = storage_key(tensor)
+        return None if key is None else self._entries.get(key)
+
+    def wrote(self, tensor: torch.Tensor, operation: Operation, births: frozenset[int]) -> None:
+        """Note that `operation` wrote `tensor`; a write to a part of the memory adds its births to the others'."""
+        key = storage_key(tensor)
+        if key is None:
+            return
+        entry = self._entries.get(key)
+        if entry is None:
+            if len(self._entries) >= MOST_ENTRIES:
+                self.forget_dead()
+            self._entries[key] = Entry(weak_storage(tensor), operation, births)
+            return
+        entry.last_operation = operation
+        covers = tensor.numel() * tensor.element_size() >= tensor.untyped_storage().nbytes()
+        entry.births = births if covers else entry.births | births
+
+    def births_of(self, tensor: torch.Tensor) -> frozenset[int]:
+        """Return the births a bad tensor descends from, empty if unknown."""
+        entry = self.entry(tensor)
+        return entry.births if entry is not None else frozenset()
+
+    def living_births(self) -> frozenset[int]:
+        """Return the births whose values are still held by the program."""
+        return frozenset().union(*(e.births for e in self._entries.values() if not e.weak.expired()))
+
+    def forget_dead(self) -> None:
+        """Let go of entries whose memory is gone; of all, should the program hold too many."""
+        self._entries = {key: e for key, e in self._entries.items() if not e.weak.expired()}
+        if len(self._entries) >= MOST_ENTRIES:
+            self._entries = {key: e for key, e in self._entries.items() if e.births}

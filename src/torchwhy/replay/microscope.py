@@ -1,0 +1,290 @@
+"""The dispatch mode: every operation of the steps it is on for, who fed whom, and the first bad value of each.
+
+Costs a few bare steps per step, so it is on for the first step and for a failing one only. It never changes
+a value: it looks at what an operation got and gave, with modes off and autograd out of reach.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torchwhy.observe import gradients, torch_compat
+from torchwhy.replay.births import BirthBook, Call
+from torchwhy.replay.ledger import Ledger
+from torchwhy.replay.modules import ModuleStack
+from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensors_in
+from torchwhy.replay.surroundings import look_around
+
+KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select"}
+MOST_OPERATIONS = 60_000  # operations remembered of the current step; beyond, the older half is forgotten
+READS = {"_local_scalar_dense", "item"}
+
+
+class Microscope(TorchDispatchMode):
+    """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
+
+    def __init__(self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]) -> None:
+        super().__init__()
+        self.book = book
+        self.modules = modules
+        self.ledger = Ledger()
+        self.is_on = False
+        self.step = 0
+        self.updating: Callable[[], bool] = lambda: False
+        self.seconds = 0.0
+        self.seen = 0
+        self.limit_seconds = math.inf
+        self.over_limit: Callable[[], object] = lambda: None
+        self.on_error: Callable[[Operation, BaseException, Any], object] = lambda *_: None
+        self._fail = fail
+        self._operations: list[Operation] = []
+        self._by_sequence: dict[int, Operation] = {}
+        self._last_sequence = 0
+        self._wants_to_leave = False
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # torch would import all of its compiler on the first operation: 1.6 s
+
+    def enter(self) -> None:
+        """Start looking."""
+        if self.is_on:
+            return
+        self.is_on = True
+        self._wants_to_leave = False
+        self._last_sequence = torch_compat.sequence_number()
+        self.modules.install()
+        self.__enter__()
+
+    def leave(self) -> None:
+        """Stop looking; with a mode of the program on top of ours, at the next moment when there is none."""
+        if not self.is_on:
+            return
+        if torch_compat.top_dispatch_mode() is not self:
+            self._wants_to_leave = True
+            return
+        self.is_on = False
+        self.modules.remove()
+        self.__exit__(None, None, None)
+
+    def begin_step(self, step: int) -> None:
+        """Forget the operations of the step before; births and the ledger stay."""
+        self.step = step
+        self._operations.clear()
+        self._by_sequence.clear()
+
+    def operations_after(self, operation: Operation) -> list[Operation]:
+        """Return what ran after an operation in this step, oldest first."""
+        return [later for later in self._operations if later.order > operation.order]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+        kwargs = kwargs or {}
+        if self._wants_to_leave or not self.is_on:
+            return func(*args, **kwargs)
+        info = info_of(func)
+        if info.is_ignored:
+            return func(*args, **kwargs)
+        try:
+            before = None if info.is_overwriting or not info.writes else _copies(info, args, kwargs)
+        except Exception as problem:  # noqa: BLE001 - a failing look must not fail the operation
+            self._fail(problem)
+            return func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            self._note_error(info, args, error)
+            raise
+        began = time.perf_counter()
+        try:
+            self._look(func, info, args, kwargs, result, before)
+        except Exception as problem:  # noqa: BLE001 - see above
+            self._fail(problem)
+        self.seconds += time.perf_counter() - began
+        if self.seconds > self.limit_seconds:
+            self.over_limit()
+        return result
+
+    def _look(self, func: Any, info: OperationInfo, args: Any, kwargs: Any, result: Any, before: Any) -> None:
+        self.seen += 1
+        given = tensors_in(args) + tensors_in(kwargs.values())
+        if info.base in READS:
+            self._note_read(given)
+            return
+        operation = self._remember(info, given, args)
+        written = _written(info, args, kwargs)
+        outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+        if info.is_view:
+            return
+        for position, output in enumerate(outputs):
+            if not _can_look(output):
+                continue
+            births: frozenset[int] = frozenset()
+            if not info.is_empty:
+                arguments, keywords = (args, kwargs) if before is None else before
+                given = self._operands_of(position, arguments, keywords, info)
+                births = self._births_in(operation, (func, arguments, keywords), output, given)
+            operation.births |= births
+            self.ledger.wrote(output, operation, births)
+
+    def _births_in(
+        self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
+    ) -> frozenset[int]:
+        """Return the births that a result's bad values descend from; none if it has no bad value."""
+        if gradients.is_finite(output):
+            return self._healed(given, operation, output)
+        bad_inputs = [t for t in given if _can_look(t) and not gradients.is_finite(t)]
+        if not bad_inputs:
+            constant = operation.info.is_creating or _has_nonfinite_scalar(*call[1:])
+            if constant:
+                return frozenset({self.book.from_constant(operation, output)})
+            return frozenset({self.book.by_operation(operation, call, output, given)})
+        parents: frozenset[int] = frozenset()
+        for tensor in bad_inputs:
+            known = self.ledger.births_of(tensor)
+            parents |= known or frozenset({self._source(tensor, operation)})
+        holds_nan = bool(torch.isnan(output).any().item())
+        fed_nan = any(bool(torch.isnan(t).any().item()) for t in bad_inputs if t.is_floating_point() or t.is_complex())
+        if holds_nan and not fed_nan:
+            return frozenset({self.book.from_infinity(operation, call, output, given, parents)})
+        return parents
+
+    def _source(self, tensor: torch.Tensor, operation: Operation) -> int:
+        """Return the birth of a bad tensor that nobody here computed, and remember it for its memory."""
+        entry = self.ledger.entry(tensor)
+        maker = entry.last_operation if entry is not None else None
+        birth = self.book.from_source(tensor, operation, maker)
+        self.ledger.wrote(tensor, maker or operation, frozenset({birth}))
+        if entry is None:
+            written = self.ledger.entry(tensor)
+            if written is not None:
+                written.last_operation = None
+        return birth
+
+    def source_of(self, tensor: torch.Tensor) -> frozenset[int]:
+        """Return the births of a bad tensor met outside of any operation: a loss, a gradient, a weight."""
+        known = self.ledger.births_of(tensor)
+        if known:
+            return known
+        last = self._operations[-1] if self._operations else None
+        if last is None:
+            return frozenset()
+        return frozenset({self._source(tensor, last)})
+
+    def _healed(self, given: list[torch.Tensor], operation: Operation, output: torch.Tensor) -> frozenset[int]:
+        if output.is_floating_point():
+            for tensor in given:
+                births = self.ledger.births_of(tensor)
+                if births:
+                    self.book.healed(births, operation)
+        return frozenset()
+
+    @staticmethod
+    def _operands_of(position: int, args: Any, kwargs: Any, info: OperationInfo) -> list[torch.Tensor]:
+        """Return the tensors that made one output; of a `_foreach_` operation only those of the same position."""
+        if not info.base.startswith(("_foreach_", "_fused_")) or not args or not isinstance(args[0], (list, tuple)):
+            given = tensors_in(args) + tensors_in(kwargs.values())
+            return given[1:] if info.is_overwriting and given and "out" not in info.name else given
+        count = len(args[0])
+        row = [
+            value[position % count] if isinstance(value, (list, tuple)) and len(value) == count else value
+            for value in (*args, *kwargs.values())
+        ]
+        return tensors_in(row)
+
+    def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
+        operation = Operation(self.seen, info, self.step)
+        around = look_around(sys._getframe(3))
+        operation.sites, operation.outer = around.sites, around.outer
+        node = torch_compat.current_node()
+        operation.phase = self._phase(around.part, node, info)
+        if node is not None:
+            operation.node = node.name().rpartition(":")[2]
+            operation.forward = self._by_sequence.get(torch_compat.node_sequence(node))
+            if operation.node == "AccumulateGrad":
+                operation.parameter = self.book.name_of(getattr(node, "variable", None))
+        operation.module = self.modules.path or (operation.forward.module if operation.forward else None)
+        sequence = torch_compat.sequence_number()
+        if sequence > self._last_sequence:
+            for number in range(self._last_sequence, sequence):
+                self._by_sequence[number] = operation
+            operation.sequence = sequence - 1
+            self._last_sequence = sequence
+        entries = [self.ledger.entry(tensor) for tensor in given]
+        operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
+        if info.base in KEEPS_ARGUMENTS and node is None:
+            operation.kept = tuple(args)
+        if len(self._operations) >= MOST_OPERATIONS:
+            del self._operations[: MOST_OPERATIONS // 2]
+            for number in sorted(self._by_sequence)[: len(self._by_sequence) // 2]:
+                del self._by_sequence[number]
+        self._operations.append(operation)
+        return operation
+
+    def _phase(self, part: str, node: Any, info: OperationInfo) -> str:
+        if part == "clip":
+            return "clip"
+        if part == "optim" or (self.updating() and node is None):
+            return "update"
+        if node is not None:
+            accumulates = "AccumulateGrad" in node.name() or (info.base in ("add", "add_") and "Add" not in node.name())
+            return "accumulate" if accumulates else "backward"
+        return "data" if part == "data" else "forward"
+
+    def _note_read(self, given: list[torch.Tensor]) -> None:
+        for tensor in given:
+            if _can_look(tensor) and not gradients.is_finite(tensor):
+                self.book.noticed(self.ledger.births_of(tensor), "a value the program reads")
+
+    def _note_error(self, info: OperationInfo, args: Any, error: BaseException) -> None:
+        try:
+            operation = Operation(self.seen, info, self.step)
+            around = look_around(sys._getframe(2))
+            operation.sites, operation.outer = around.sites, around.outer
+            operation.module = self.modules.path
+            self.on_error(operation, error, args)
+        except Exception as problem:  # noqa: BLE001 - see above
+            self._fail(problem)
+
+
+def _can_look(tensor: torch.Tensor) -> bool:
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.numel() > 0
+        and (tensor.is_floating_point() or tensor.is_complex())
+        and gradients.dense(tensor) is not None
+    )
+
+
+def _written(info: OperationInfo, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    values = [args[p] if p < len(args) else kwargs.get(name) for p, name in info.writes]
+    return tensors_in(values)
+
+
+def _copies(info: OperationInfo, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with those that are about to be overwritten copied, to be looked at afterwards."""
+    arguments, keywords = list(args), dict(kwargs)
+    for position, name in info.writes:
+        if position < len(arguments):
+            arguments[position] = _copy(arguments[position])
+        elif name in keywords:
+            keywords[name] = _copy(keywords[name])
+    return tuple(arguments), keywords
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, (list, tuple)):
+        return [_copy(item) for item in value]
+    return value
+
+
+def _has_nonfinite_scalar(args: Any, kwargs: Any) -> bool:
+    return any(isinstance(v, float) and not math.isfinite(v) for v in (*args, *kwargs.values()))

@@ -1,0 +1,101 @@
+"""Which module is running, by its path in the program; and the walk of shapes through the first step."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from torchwhy.observe.frames import user_sites, span_of
+from torchwhy.observe.names import Names
+from torchwhy.observe.probes.batches import leaves_of
+from torchwhy.record.events import Event, ModuleCalled
+
+MOST_CALLS = 300  # module calls told of: the walk through one forward of a large model
+
+
+class ModuleStack:
+    """Follows module calls through torch's global forward hooks while it is installed."""
+
+    def __init__(self, names: Names, write: Callable[[Event], None]) -> None:
+        self._names = names
+        self._write = write
+        self._stack: list[nn.Module] = []
+        self._paths: dict[int, str] = {}
+        self._handles: list[Any] = []
+        self._told = 0
+        self.step = 0
+        self.tells = True
+        self.on_output: Callable[[str, Any], object] = lambda *_: None
+
+    @property
+    def path(self) -> str | None:
+        """Return the path of the innermost running module."""
+        return self._path(self._stack[-1]) if self._stack else None
+
+    def install(self) -> None:
+        """Start following."""
+        if not self._handles:
+            self._handles = [
+                register_module_forward_pre_hook(self._enter),
+                register_module_forward_hook(self._leave, always_call=True),
+            ]
+
+    def remove(self) -> None:
+        """Stop following."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._stack.clear()
+
+    def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
+        if not self._stack and id(module) not in self._paths:
+            self._names.learn(sys._getframe(1))
+        self._stack.append(module)
+
+    def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        if module in self._stack:
+            while self._stack and self._stack.pop() is not module:
+                pass
+        if output is None:
+            return
+        if not self._stack:
+            self.on_output(self._path(module), output)
+        if self.tells and self._told < MOST_CALLS:
+            self._told += 1
+            self._tell(module, inputs, output)
+
+    def _tell(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        sites = user_sites(sys._getframe(2), limit=1)
+        self._write(
+            ModuleCalled(
+                step=self.step,
+                path=self._path(module),
+                kind=type(module).__name__,
+                inputs=_shapes(inputs),
+                outputs=_shapes(output),
+                location=span_of(sites[0]) if sites else None,
+            )
+        )
+
+    def _path(self, module: nn.Module) -> str:
+        path = self._paths.get(id(module))
+        if path is None:
+            for name, root in self._names.roots():
+                for local, part in root.named_modules():
+                    prefix = "" if name == "self" else name
+                    self._paths.setdefault(id(part), ".".join(filter(None, (prefix, local))) or name)
+            path = self._paths.setdefault(id(module), type(module).__name__)
+        return path
+
+
+def _shapes(values: Any) -> list[str]:
+    return [
+        f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}"
+        for _, leaf in leaves_of(values)
+        if isinstance(leaf, torch.Tensor)
+    ][:8]

@@ -1,0 +1,111 @@
+"""What is known of an aten operation before it runs: does it view, write, invent or ignore values?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from torchwhy.observe.frames import Site
+
+# Factories that return whatever was in memory, by design: not births, but not values either.
+EMPTY = {
+    "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted", "resize_",
+}  # fmt: skip
+# In-place operations that do not look at what they overwrite.
+OVERWRITING = {
+    "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "cauchy_",
+    "geometric_", "log_normal_", "set_", "_foreach_zero_", "_foreach_copy_",
+}  # fmt: skip
+# Operations that turn Python or NumPy constants into tensors.
+CREATING = {
+    "lift_fresh", "lift_fresh_copy", "full", "full_like", "new_full", "scalar_tensor", "fill_", "fill", "arange", "linspace",
+}  # fmt: skip
+# Not arithmetic: nothing is born in them, and they come too often to look at.
+IGNORED = {"detach", "detach_", "alias", "_record_function_enter_new", "_record_function_exit", "set_data"}
+
+
+@dataclass(frozen=True)
+class OperationInfo:
+    """One overload: `writes` are the positions and names of the arguments it changes in place."""
+
+    name: str
+    base: str
+    is_view: bool
+    is_empty: bool
+    is_creating: bool
+    is_overwriting: bool
+    is_ignored: bool
+    writes: tuple[tuple[int, str], ...]
+
+
+@lru_cache(maxsize=8192)
+def info_of(function: Any) -> OperationInfo:
+    """Return what the schema of an overload tells, worked out once."""
+    schema = getattr(function, "_schema", None)
+    name = str(function)
+    parts = name.split(".")
+    base = parts[1] if len(parts) > 1 else name
+    arguments = list(schema.arguments) if schema is not None else []
+    writes = tuple(
+        (position, argument.name)
+        for position, argument in enumerate(arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+    is_out = any(written == "out" for _, written in writes) or name.endswith("out")
+    return OperationInfo(
+        name=name,
+        base=base,
+        is_view=bool(getattr(function, "is_view", False)),
+        is_empty=base in EMPTY,
+        is_creating=base in CREATING,
+        is_overwriting=base in OVERWRITING or is_out,
+        is_ignored=base in IGNORED or parts[0] in ("profiler", "prim"),
+        writes=writes,
+    )
+
+
+class Operation:
+    """One operation that ran: where, in which part of the program, fed by which operations."""
+
+    __slots__ = (
+        "births", "forward", "info", "inputs", "kept", "module", "node", "order", "outer", "parameter",
+        "phase", "sequence", "sites", "step",
+    )  # fmt: skip
+
+    def __init__(self, order: int, info: OperationInfo, step: int) -> None:
+        self.order = order
+        self.info = info
+        self.step = step
+        self.sites: tuple[Site, ...] = ()
+        self.outer: tuple[Site, ...] = ()
+        self.module: str | None = None
+        self.node: str | None = None
+        self.sequence: int | None = None
+        self.forward: Operation | None = None
+        self.inputs: tuple[Operation | None, ...] = ()
+        self.births: frozenset[int] = frozenset()
+        self.phase = "forward"
+        self.parameter: str | None = None
+        self.kept: tuple[Any, ...] | None = None
+
+    def place(self) -> Site | None:
+        """Return the user's place to blame: its own, or in backward that of the operation being differentiated."""
+        if self.sites:
+            return self.sites[0]
+        if self.forward is not None:
+            return self.forward.place()
+        return self.outer[0] if self.outer else None
+
+
+def tensors_in(values: Any) -> list[torch.Tensor]:
+    """Return the tensors among arguments, also those inside lists of them."""
+    found: list[torch.Tensor] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found.extend(item for item in value if isinstance(item, torch.Tensor))
+    return found

@@ -1,0 +1,58 @@
+"""The same operation once more in a wider type: did the numbers not fit, or is there no answer at all?"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+
+WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
+MOST_ELEMENTS = 50_000_000  # beyond this redoing one operation would be felt
+
+
+def redo_wider(call: tuple[Any, Any, Any], output: torch.Tensor) -> Literal["finite", "nonfinite"] | None:
+    """Return whether the operation gives finite numbers in the next wider type, None when it cannot be redone."""
+    function, args, kwargs = call
+    wider = WIDER.get(output.dtype)
+    if wider is None or output.numel() > MOST_ELEMENTS or torch.Tag.nondeterministic_seeded in function.tags:
+        return None
+    functional = _functional(function)
+    if functional is None:
+        return None
+    try:
+        with torch.no_grad():
+            result = functional(*_widened(args, wider), **_widened_keywords(kwargs, wider))
+    except Exception:  # noqa: BLE001 - not every operation has a wide version; then we do not know
+        return None
+    results = result if isinstance(result, (list, tuple)) else [result]
+    values = [r for r in results if isinstance(r, torch.Tensor) and r.shape == output.shape]
+    if not values:
+        return None
+    return "finite" if bool(torch.isfinite(values[0]).all().item()) else "nonfinite"
+
+
+def _functional(function: Any) -> Any:
+    """Return the overload that does not write into its arguments: `mul` for `mul_`."""
+    if not function._schema.is_mutable:
+        return function
+    packet = getattr(torch.ops.aten, function._schema.name.rpartition("::")[2].rstrip("_"), None)
+    overload = getattr(packet, function._overloadname, None) if packet is not None else None
+    return overload if overload is not None and not overload._schema.is_mutable else None
+
+
+def _widened(values: Any, dtype: torch.dtype) -> list[Any]:
+    return [_wide(value, dtype) for value in values]
+
+
+def _widened_keywords(values: dict[str, Any], dtype: torch.dtype) -> dict[str, Any]:
+    return {name: _wide(value, dtype) for name, value in values.items()}
+
+
+def _wide(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(dtype) if value.is_floating_point() else value
+    if isinstance(value, torch.dtype):
+        return dtype if value.is_floating_point else value
+    if isinstance(value, (list, tuple)):
+        return [_wide(item, dtype) for item in value]
+    return value

@@ -1,0 +1,107 @@
+"""The same command again, from the start and with the recorded seeds, as far as the step that failed.
+
+For failures that could not be repeated in place. This is the supervisor's half and needs no torch; in the
+process itself the recorded seeds are put back and the microscope waits for the step.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from torchwhy.observe.launch import run_quietly
+from torchwhy.record.events import Alarm, Birth, Replayed
+from torchwhy.record.run import read_run
+from torchwhy.record.trace import Trace, read_events
+
+TAIL_BYTES = 4096  # a few step events, to see how far a run has come
+
+Progress = Callable[[float, int | None], None]
+
+
+def needs_rerun(traces: Sequence[Trace]) -> int | None:
+    """Return the step of the first alarm if nobody has seen through the microscope how it came about."""
+    alarms = [(alarm.step, trace.rank) for trace in traces for alarm in trace.of(Alarm)]
+    if not alarms:
+        return None
+    step, rank = min(alarms)
+    trace = next(trace for trace in traces if trace.rank == rank)
+    return None if _was_seen(trace, step) else step
+
+
+def _was_seen(trace: Trace, step: int) -> bool:
+    for replayed in trace.of(Replayed):
+        if replayed.step != step:
+            continue
+        if replayed.reproduced:
+            return True
+        # The first step is under the microscope from the start: there is no earlier time to compare with.
+        if replayed.how == "first-step" and any(
+            b.step == step and b.reaches for b in trace.of(Birth)
+        ):
+            return True
+    return False
+
+
+def seconds_to_failure(traces: Sequence[Trace], step: int, *, run_seconds: float) -> float:
+    """Return how long the run took to get to the step: all of it, less the steps that came after."""
+    later = [
+        sum(event.milliseconds for event in trace.steps if event.step > step) / 1000
+        for trace in traces
+    ]
+    return max(0.0, run_seconds - max(later, default=0.0))
+
+
+def rerun(
+    run_directory: Path,
+    step: int,
+    *,
+    limit_seconds: float,
+    progress: Progress = lambda _seconds, _step: None,
+) -> str | None:
+    """Run again up to `step`, recording into `<run directory>/rerun`; return why it failed, None if it did not."""
+    run = read_run(run_directory)
+    again = run_directory / "rerun"
+    again.mkdir(exist_ok=True)
+    unstarted = replace(
+        run, rerun_step=step, exit_code=None, signal=None, seconds=None, timed_out=False
+    )
+    try:
+        ended = run_quietly(
+            again,
+            unstarted,
+            limit_seconds=limit_seconds,
+            progress=lambda seconds: progress(seconds, last_step(again)),
+        )
+    except KeyboardInterrupt:
+        return "the second run was interrupted."
+    if any(_saw(path, step) for path in again.glob("rank*.jsonl")):
+        return None
+    if ended.timed_out:
+        return (
+            f"the second run did not come to step {step} within {limit_seconds:g} seconds "
+            "and was stopped; `--rerun-limit SECONDS` gives it more."
+        )
+    return (
+        f"the second run ended with exit code {ended.exit_code} before it came to step {step}; "
+        f"its output is in {os.path.relpath(again / 'output.txt')}."
+    )
+
+
+def _saw(path: Path, step: int) -> bool:
+    return any(isinstance(event, Replayed) and event.step == step for event in read_events(path))
+
+
+def last_step(run_directory: Path) -> int | None:
+    """Return the newest step in the trace of a run that may still be running."""
+    try:
+        with (run_directory / "rank0.jsonl").open("rb") as trace:
+            trace.seek(0, 2)
+            trace.seek(max(0, trace.tell() - TAIL_BYTES))
+            steps = re.findall(rb'"event":"step","step":(\d+)', trace.read())
+    except OSError:
+        return None
+    return int(steps[-1]) if steps else None

@@ -1,0 +1,49 @@
+"""What a repeated step needs put back besides its batch: buffers as before the forward, and the random state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+MOST_BYTES = 16 * 2**20  # buffers larger than this in all are not copied every step
+
+
+class Snapshot:
+    """Taken after every step, which is before the next forward."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._buffers: list[torch.Tensor] | None = None
+        self._copies: list[torch.Tensor] = []
+        self._random_state: torch.Tensor | None = None
+
+    @torch.no_grad()
+    def take(self) -> None:
+        """Copy the buffers; the random state too, unless a loader's batches keep their own."""
+        if not self._session.batches.drawn:
+            self._random_state = torch.get_rng_state()
+        if self._buffers is None:
+            self._choose_buffers()
+        for copy, buffer in zip(self._copies, self._buffers or [], strict=True):
+            copy.copy_(buffer)
+
+    @torch.no_grad()
+    def restore_buffers(self) -> None:
+        """Put the buffers back as they were before the forward of the step in hand."""
+        for copy, buffer in zip(self._copies, self._buffers or [], strict=True):
+            buffer.copy_(copy)
+
+    def restore_random_state(self) -> None:
+        """Put the random state back to where the step in hand began."""
+        if self._random_state is not None:
+            torch.set_rng_state(self._random_state)
+
+    def _choose_buffers(self) -> None:
+        buffers = [b.detach() for b in self._session.names.buffers().values() if b.layout is torch.strided and not b.is_meta]
+        small = sum(b.numel() * b.element_size() for b in buffers) <= MOST_BYTES
+        self._buffers = buffers if small else []
+        self._copies = [torch.empty_like(buffer) for buffer in self._buffers]

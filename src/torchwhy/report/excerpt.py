@@ -1,0 +1,71 @@
+"""The user's source line with the guilty expression marked under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchwhy.finding import SourceSpan
+
+LARGEST_SPAN_LINES = 5  # a longer expression is shown by its beginning
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of source; `start` and `end` bound the marked columns, equal if nothing is marked."""
+
+    number: int
+    text: str
+    start: int = 0
+    end: int = 0
+
+
+def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
+    """Return the lines of the span, dedented together; empty if the file cannot be read or has changed."""
+    try:
+        source = (directory / span.file).read_text(encoding="utf8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+    last = min(span.end_line or span.line, span.line + LARGEST_SPAN_LINES - 1, len(source))
+    lines = [_marked(span, number, source[number - 1]) for number in range(span.line, last + 1)]
+    if not lines or not _still_the_same(span, source):
+        return []
+    return _dedented(lines)
+
+
+def _still_the_same(span: SourceSpan, source: list[str]) -> bool:
+    """Tell whether the file still holds what was recorded; an edited file would be marked wrongly."""
+    if span.expression is None:
+        return True
+    first_words = span.expression.strip().splitlines()[0].strip()
+    return first_words in source[span.line - 1]
+
+
+def _marked(span: SourceSpan, number: int, text: str) -> Line:
+    indent = len(text) - len(text.lstrip())
+    start, end = indent, len(text.rstrip())
+    end_line = span.end_line or span.line
+    if span.column is None or span.end_column is None:
+        return _marked_by_expression(span, number, text)
+    if number == span.line:
+        start = span.column
+    if number == end_line:
+        end = span.end_column
+    return Line(number, text, start, max(start, end))
+
+
+def _marked_by_expression(span: SourceSpan, number: int, text: str) -> Line:
+    position = text.find(span.expression) if span.expression else -1
+    if position < 0 or span.expression is None:
+        return Line(number, text)
+    return Line(number, text, position, position + len(span.expression))
+
+
+def _dedented(lines: list[Line]) -> list[Line]:
+    shared = min(len(line.text) - len(line.text.lstrip()) for line in lines)
+    return [
+        Line(
+            line.number, line.text[shared:], max(0, line.start - shared), max(0, line.end - shared)
+        )
+        for line in lines
+    ]

@@ -1,0 +1,284 @@
+"""The report for the terminal: the root cause on one screen, then a line for each further finding."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.report.excerpt import excerpt
+from torchwhy.report.model import Report
+from torchwhy.report.sparkline import sparkline
+
+WIDEST = 120  # longer lines of prose are hard to read
+WIDTH_OF_A_FILE = 100
+EVIDENCE_SHOWN = 6
+SHORT_CLAIM = 16  # leaves room for a curve on the same line of 80 columns
+CONSEQUENCES_SHOWN = 4
+DIFF_LINES_SHOWN = 14
+FURTHER_SHOWN = 8
+STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+SAFETY_WORDS = {
+    "safe": "same results",
+    "changes-results": "changes results",
+    "show-only": "an idea, not a patch",
+}
+VERDICT_WORDS = {
+    "cured": "tried: cured",
+    "no-difference": "tried: no difference",
+    "not-run": "not tried",
+}
+PLAIN_SIGNS = str.maketrans(
+    dict(zip("▁▂▃▄▅▆▇█", "__--==##", strict=True))
+    | {"×": "x", "─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "λ": "lambda", "−": "-"}
+    | {"≤": "<=", "≥": ">=", "–": "-", "’": "'", "²": "^2", "≈": "~"}
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the run was recorded (`run`), and the directory its file names are relative to."""
+
+    run: Path
+    directory: Path
+
+
+def show(report: Report, place: Place, stream: IO[str]) -> None:
+    """Write the report to a stream, as beautiful as the stream can take."""
+    terminal = stream.isatty()
+    buffer = io.StringIO()
+    sizing = Console(file=stream)
+    console = Console(
+        file=buffer,
+        force_terminal=terminal,
+        color_system="auto" if terminal and not os.environ.get("NO_COLOR") else None,
+        width=min(sizing.width, WIDEST) if terminal or "COLUMNS" in os.environ else WIDTH_OF_A_FILE,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    for part in _parts(report, place):
+        # Plain lines are left to the terminal to wrap, so that a path in them can be copied whole.
+        console.print(part, soft_wrap=isinstance(part, Text))
+    stream.write(
+        fit_encoding(_without_trailing_blanks(buffer.getvalue()), getattr(stream, "encoding", None))
+    )
+    stream.flush()
+
+
+def fit_encoding(text: str, encoding: str | None) -> str:
+    """Return the text in signs that the encoding has."""
+    try:
+        text.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(PLAIN_SIGNS).encode("ascii", errors="replace").decode("ascii")
+    return text
+
+
+def _without_trailing_blanks(text: str) -> str:
+    return "".join(line.rstrip() + "\n" for line in text.splitlines())
+
+
+def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
+    root = report.root_cause
+    if root is None:
+        yield from _healthy(report)
+        return
+    yield Rule(_title(report, root), align="left", style=STYLES[root.severity], characters="─")
+    yield ""
+    yield Padding(_headline(root), (0, 0, 0, 2))
+    yield ""
+    yield Padding(_table(root, place), (0, 0, 0, 2))
+    yield from _further(report, root)
+    yield from (Padding(Text(f"note: {note}", style="dim"), (1, 0, 0, 2)) for note in report.notes)
+    yield _where_to_read_on(root, place)
+
+
+def _healthy(report: Report) -> Iterator[RenderableType]:
+    if report.steps:
+        steps = "1 step" if report.steps == 1 else f"{report.steps} steps"
+        yield Text(f"torchwhy: {steps} watched, nothing wrong.")
+    yield from (Text(f"torchwhy: {note}") for note in report.notes)
+    yield from (_one_line(report, finding) for finding in report.findings)
+
+
+def _title(report: Report, root: Finding) -> Text:
+    words = {"failed": "training broke", "suspect": "training works against itself"}
+    when = f" {_moment(root.step)}" if root.step is not None else ""
+    rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
+    return Text(f"torchwhy: {words[report.outcome]}{when}{rank}", style=STYLES[root.severity])
+
+
+def _moment(step: int) -> str:
+    return "before the first step" if step < 0 else f"at step {step}"
+
+
+def _headline(root: Finding) -> Text:
+    text = Text(_sentence(root.message), style="bold")
+    text.append(f"\n{root.detector}", style=STYLES[root.severity])
+    text.append(f" · {root.severity} · {root.certainty}", style="dim")
+    return text
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:]
+
+
+def _table(root: Finding, place: Place) -> Table:
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(ratio=1, overflow="fold")
+    for label, content in _rows(root, place):
+        table.add_row(label, content)
+    return table
+
+
+def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
+    if root.location is not None:
+        yield "where", _where(root, place)
+    since = _since(root)
+    if since:
+        yield "since", Text(since)
+    if root.evidence:
+        yield "evidence", _listed("·", _evidence_lines(root))
+    if root.explains:
+        yield "led to", _listed("→", _consequences(root))
+    for fix in root.fixes[:1]:
+        yield "fix", Group(*_fix(fix, with_diff=True))
+    for fix in root.fixes[1:3]:
+        yield "or", Group(*_fix(fix, with_diff=False))
+
+
+def _listed(sign: str, lines: Iterator[Text]) -> Table:
+    """Return lines behind a sign, so that a wrapped line is not taken for two."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for line in lines:
+        table.add_row(sign, line)
+    return table
+
+
+def _where(root: Finding, place: Place) -> Group:
+    span = root.location
+    assert span is not None
+    head = Text(str(span), style="bold")
+    if span.module:
+        head.append(f" (module {span.module})", style="not bold")
+    lines = excerpt(span, place.directory)
+    if not lines and span.expression:
+        return Group(head, Text(span.expression, style="italic", no_wrap=True, overflow="ellipsis"))
+    margin = len(str(lines[-1].number)) if lines else 0
+    shown = [head]
+    for line in lines:
+        code = Text(f"{line.number:>{margin}} │ ", style="dim", no_wrap=True, overflow="ellipsis")
+        code.append(line.text, style="not dim")
+        shown.append(code)
+        if line.end > line.start:
+            carets = " " * line.start + "^" * (line.end - line.start)
+            under = Text(f"{'':>{margin}} │ ", style="dim", no_wrap=True, overflow="crop")
+            under.append(carets, style=f"not dim {STYLES[root.severity]}")
+            shown.append(under)
+    return Group(*shown)
+
+
+def _since(root: Finding) -> str:
+    words = []
+    if root.step is not None:
+        words.append("before the first step" if root.step < 0 else f"step {root.step}")
+    if root.sample is not None:
+        sample = f"sample {root.sample.position} of the batch"
+        if root.sample.dataset_index is not None:
+            sample += f" (index {root.sample.dataset_index} of the dataset)"
+        words.append(sample)
+    return ", ".join(words)
+
+
+def _evidence_lines(root: Finding) -> Iterator[Text]:
+    for evidence in root.evidence[:EVIDENCE_SHOWN]:
+        yield _evidence_line(root, evidence)
+    left = len(root.evidence) - EVIDENCE_SHOWN
+    if left > 0:
+        yield Text(f"and {left} more in the full report", style="dim")
+
+
+def _evidence_line(root: Finding, evidence: Evidence) -> Text:
+    line = Text(evidence.claim)
+    if evidence.step is not None and evidence.step != root.step:
+        line.append(f" ({_moment(evidence.step)})", style="dim")
+    if evidence.location is not None and evidence.location != root.location:
+        line.append(f" [{evidence.location}]", style="dim")
+    if evidence.series:
+        line.append("  " if len(evidence.claim) < SHORT_CLAIM else "\n")
+        line.append(sparkline(evidence.series), style="cyan")
+        line.append(f" {evidence.series[0]:.4g} → {evidence.series[-1]:.4g}", style="dim")
+    return line
+
+
+def _consequences(root: Finding) -> Iterator[Text]:
+    chain = list(_chain(root, depth=0))
+    for depth, finding in chain[:CONSEQUENCES_SHOWN]:
+        line = Text("  " * depth + finding.message)
+        if finding.location is not None and finding.location != root.location:
+            line.append(f" [{finding.location}]", style="dim")
+        yield line
+    if len(chain) > CONSEQUENCES_SHOWN:
+        yield Text(f"and {len(chain) - CONSEQUENCES_SHOWN} more in the full report", style="dim")
+
+
+def _chain(finding: Finding, depth: int) -> Iterator[tuple[int, Finding]]:
+    for explained in finding.explains:
+        yield depth, explained
+        yield from _chain(explained, depth + 1)
+
+
+def _fix(fix: Fix, *, with_diff: bool) -> Iterator[Text]:
+    title = Text(_sentence(fix.title))
+    if fix.diff or fix.trial.verdict != "not-run":
+        words = f" ({SAFETY_WORDS[fix.safety]}; {VERDICT_WORDS[fix.trial.verdict]})"
+        title.append(words, style="dim")
+    yield title
+    lines = [line for line in fix.diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
+    for line in lines[:DIFF_LINES_SHOWN] if with_diff else []:
+        style = {"-": "red", "+": "green"}.get(line[:1], "dim")
+        yield Text(line, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _further(report: Report, root: Finding) -> Iterator[RenderableType]:
+    shown_as_consequence = {report.id_of(one) for _, one in _chain(root, depth=0)}
+    others = [one for one in report.findings[1:] if report.id_of(one) not in shown_as_consequence]
+    if others:
+        yield ""
+    for finding in others[:FURTHER_SHOWN]:
+        yield Padding(_one_line(report, finding), (0, 0, 0, 2))
+    if len(others) > FURTHER_SHOWN:
+        left = len(others) - FURTHER_SHOWN
+        yield Padding(Text(f"and {left} more in the full report", style="dim"), (0, 0, 0, 2))
+
+
+def _one_line(report: Report, finding: Finding) -> Text:
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append(f"{report.id_of(finding)} {finding.severity} ", style=STYLES[finding.severity])
+    if finding.location is not None:
+        line.append(f"{finding.location}: ")
+    line.append(f"{finding.message} ")
+    line.append(f"[{finding.detector}]", style="dim")
+    return line
+
+
+def _where_to_read_on(root: Finding, place: Place) -> Text:
+    return Text(
+        f"\n  Full report: {place.run / 'report.json'}\n"
+        f"  About this cause: torchwhy explain {root.detector}",
+        style="dim",
+    )

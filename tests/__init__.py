@@ -1,0 +1,1 @@
+"""The test suite: `tests/<stage>` mirrors `src/torchwhy/<stage>`; `support` runs whole programs."""

@@ -1,0 +1,1 @@
+"""Tests of the stage that turns findings into one story."""

@@ -1,0 +1,191 @@
+"""Run whole programs under torchwhy and say what it found, as `torchwhy run` would, in a fraction of the time.
+
+    python -m tests.support.run_program train.py …          one line per file: detector:line of the root cause
+    python -m tests.support.run_program --detector NAME …   the documented programs of these detectors
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.support.children import Ended, Zygote
+from torchwhy.detect.registry import all_detectors
+from torchwhy.diagnosis import diagnose
+from torchwhy.finding import Finding
+from torchwhy.record.run import Run, read_traces, write_run
+from torchwhy.replay.rerun import needs_rerun
+from torchwhy.report.model import Report
+
+AT_A_TIME = 2
+SHOWN_CHARACTERS = 3000
+MARK = re.compile(r"# <- (?P<name>[a-z0-9-]+)\s*$")
+
+
+@dataclass(frozen=True)
+class ProgramText:
+    """A program to run and what must come out: `expected` is None where torchwhy must stay silent."""
+
+    id: str
+    text: str
+    expected: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the program did and what torchwhy says about it."""
+
+    program: ProgramText
+    ended: Ended
+    report: Report
+    run_directory: Path
+
+    @property
+    def root(self) -> tuple[str, int | None] | None:
+        """Return detector and line of the root cause, None for a healthy run."""
+        cause = self.report.root_cause
+        return None if cause is None else (cause.detector, cause.location.line if cause.location else None)
+
+    @property
+    def as_expected(self) -> bool:
+        """Tell whether the marked line is the root cause or, where silence is due, the program ran to a good end.
+
+        A probe or detector of ours that broke on the way is never as expected.
+        """
+        broke = any("failed and was" in note for note in self.report.notes)
+        if broke or self.ended.timed_out or self.root != self.program.expected:
+            return False
+        return self.program.expected is not None or self.ended.exit_code == 0
+
+    def describe(self) -> str:
+        """Return everything a person needs to see why this is not what was expected."""
+        how = "timed out" if self.ended.timed_out else f"exit code {self.ended.exit_code}"
+        reran = ", then run again" if (self.run_directory / "rerun").exists() else ""
+        lines = [
+            f"{self.program.id}: expected {spell(self.program.expected)}, found {spell(self.root)}",
+            f"{how} after {self.ended.seconds:.1f} s{reran}; recorded in {self.run_directory}",
+            *self.report.notes,
+        ]
+        nested = {id(below) for finding in self.report.findings for below in finding.explains}
+        for finding in self.report.findings:
+            lines += tell(finding) if id(finding) not in nested else []
+        for stream in ("stdout", "stderr"):
+            text = (self.run_directory / stream).read_text(errors="replace")
+            lines += [f"--- {stream}", text[-SHOWN_CHARACTERS:]]
+        return "\n".join(lines)
+
+
+def spell(root: tuple[str, int | None] | None) -> str:
+    """Return `detector:line`, or that there is nothing."""
+    return "nothing" if root is None else f"{root[0]}:{root[1]}"
+
+
+def tell(finding: Finding, depth: int = 0) -> list[str]:
+    """Return a finding and what it explains, indented."""
+    margin = "  " * depth
+    lines = [f"{margin}{finding.severity} {finding.detector} at {finding.location}, step {finding.step}"]
+    lines.append(f"{margin}    {finding.message}")
+    lines += [f"{margin}    . {evidence.claim}" for evidence in finding.evidence]
+    for consequence in finding.explains:
+        lines += tell(consequence, depth + 1)
+    return lines
+
+
+def read_program(path: Path) -> ProgramText:
+    """Read a program file; the line that ends in `# <- name` is the guilty one."""
+    text = path.read_text()
+    return ProgramText(f"{path.parent.name}-{path.stem}", text, marked(text))
+
+
+def marked(text: str) -> tuple[str, int] | None:
+    """Return the name and number of the first marked line."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        mark = MARK.search(line)
+        if mark is not None:
+            return mark["name"], number
+    return None
+
+
+def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcome:
+    """Run one program, run it again where the failing step was not seen in place, and diagnose."""
+    script = folder / "train.py"
+    script.write_text(program.text)
+    run_directory = folder / ".torchwhy" / "runs" / "run"
+    run_directory.mkdir(parents=True)
+    ended = _run(script, run_directory, zygote=zygote)
+    step = needs_rerun(read_traces(run_directory))
+    if step is not None:
+        again = run_directory / "rerun"
+        again.mkdir()
+        _run(script, again, zygote=zygote, rerun_step=step)
+    return Outcome(program, ended, diagnose(run_directory), run_directory)
+
+
+def _run(script: Path, run_directory: Path, *, zygote: Zygote, rerun_step: int | None = None) -> Ended:
+    run = Run(command=(script.name,), directory=str(script.parent), rerun_step=rerun_step)
+    write_run(run_directory, run)
+    ended = zygote.run(script, directory=script.parent, output=run_directory, run_directory=run_directory)
+    signal = -ended.exit_code if ended.exit_code < 0 else None
+    code = ended.exit_code if signal is None else 128 + signal
+    write_run(run_directory, replace(run, exit_code=code, signal=signal, seconds=ended.seconds, timed_out=ended.timed_out))
+    return ended
+
+
+def run_programs(programs: list[ProgramText], folder: Path) -> dict[str, Outcome]:
+    """Run many, two at a time, each in a folder of its own."""
+    zygote = Zygote()
+
+    def one(program: ProgramText) -> Outcome:
+        own = folder / program.id
+        own.mkdir(parents=True)
+        return run_program(program, zygote=zygote, folder=own)
+
+    try:
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            return {outcome.program.id: outcome for outcome in pool.map(one, programs)}
+    finally:
+        zygote.close()
+
+
+def documented_programs(*names: str) -> list[ProgramText]:
+    """Return the programs of these detectors' manual pages, of all detectors if none is named."""
+    return [
+        ProgramText(
+            f"{program.detector}-{program.section}-{program.number}",
+            program.text,
+            marked(program.text) if program.section == "broken" else None,
+        )
+        for name, detector in all_detectors().items()
+        if not names or name in names
+        for program in detector.programs()
+    ]
+
+
+def main() -> int:
+    """Print the root cause of each file; exit 1 if one differs from its mark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--detector", action="append", default=[], help="run this detector's documented programs")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print findings and output, too")
+    arguments = parser.parse_args()
+    programs = [read_program(path) for path in arguments.files]
+    if arguments.detector:
+        programs += documented_programs(*arguments.detector)
+    folder = Path(tempfile.mkdtemp(prefix="torchwhy-programs-"))
+    wrong = 0
+    for outcome in run_programs(programs, folder).values():
+        wrong += not outcome.as_expected
+        right = "ok   " if outcome.as_expected else "WRONG"
+        sys.stdout.write(f"{right} {outcome.program.id}: {spell(outcome.root)} ({outcome.ended.seconds:.1f} s)\n")
+        if arguments.verbose:
+            sys.stdout.write(outcome.describe() + "\n\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""A process that has imported torch once and forks a child for every program it is asked to run.
+
+Requests are JSON lines on stdin, answers JSON lines on stdout. In the child nothing is left of this process:
+`__main__`, `sys.argv`, `sys.path[0]`, streams, excepthook and exit handlers are those of a fresh interpreter.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import types
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+READY = {"id": -1}
+
+
+def serve() -> None:
+    """Fork a keeper per request until stdin ends; the keeper forks the program, so nobody waits for anybody."""
+    answers = os.dup(1)
+    os.set_inheritable(answers, False)
+    os.dup2(2, 1)
+    import_what_every_program_needs()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.write(answers, encode(READY))
+    for line in sys.stdin:
+        request = json.loads(line)
+        if os.fork() == 0:
+            keep(request, answers)
+
+
+def import_what_every_program_needs() -> None:
+    """Import torch and torchwhy's own modules, so that a forked child starts in milliseconds."""
+    for name in ("torch", "torch.utils.data", "torch.optim", "numpy", "msgspec"):
+        import_module(name)
+    import_module("torchwhy.observe.boot.wire")
+
+
+def keep(request: dict[str, Any], answers: int) -> NoReturn:
+    """Run the program in a child of its own, end its whole process group at the time limit, and answer."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    started = time.monotonic()
+    program = os.fork()
+    if program == 0:
+        os.close(answers)
+        run(request)
+    late = False
+
+    def stop(*_: object) -> None:
+        nonlocal late
+        late = True
+        kill_group(program)
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, request["limit_seconds"])
+    _, status = os.waitpid(program, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    kill_group(program)
+    answer = {
+        "id": request["id"],
+        "exit_code": os.waitstatus_to_exitcode(status),
+        "timed_out": late,
+        "seconds": time.monotonic() - started,
+    }
+    os.write(answers, encode(answer))
+    os._exit(0)
+
+
+def kill_group(program: int) -> None:
+    """Kill the program and the workers it may have left behind."""
+    try:
+        os.killpg(program, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def run(request: dict[str, Any]) -> NoReturn:
+    """Become a fresh interpreter that runs one script under torchwhy, and exit as it would."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.setsid()
+    os.chdir(request["directory"])
+    redirect(Path(request["output"]))
+    os.environ.update(request["environment"])
+    script = request["script"]
+    sys.argv = [script, *request["arguments"]]
+    sys.path[0] = os.path.dirname(script)
+    random.seed()
+    import_module("numpy").random.seed()
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
+    sys.modules["__main__"] = main
+    if request["run_directory"] is not None:
+        import_module("torchwhy.observe.boot.wire").begin(Path(request["run_directory"]))
+    leave(execute(script, main))
+
+
+def redirect(output: Path) -> None:
+    """Point the standard streams at nothing and at two files."""
+    for descriptor, path, flags in (
+        (0, os.devnull, os.O_RDONLY),
+        (1, output / "stdout", os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+        (2, output / "stderr", os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+    ):
+        opened = os.open(path, flags, 0o644)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+
+
+def execute(script: str, main: types.ModuleType) -> int:
+    """Run the script as `__main__`; return the exit code the interpreter would give."""
+    try:
+        exec(compile(Path(script).read_bytes(), script, "exec", dont_inherit=True), main.__dict__)
+    except SystemExit as leaving:
+        if leaving.code is None or isinstance(leaving.code, int):
+            return leaving.code or 0
+        sys.stderr.write(f"{leaving.code}\n")
+        return 1
+    except BaseException as problem:
+        # The interpreter's own traceback starts in the script, so ours must not show this frame.
+        below = problem.__traceback__.tb_next if problem.__traceback__ else None
+        sys.excepthook(type(problem), problem.with_traceback(below), below)
+        return 1
+    return 0
+
+
+def leave(code: int) -> NoReturn:
+    """Join threads, run exit handlers and flush, in the interpreter's order, then go."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def encode(answer: dict[str, Any]) -> bytes:
+    """Return one line; it is shorter than PIPE_BUF, so lines of several keepers never mix."""
+    return json.dumps(answer).encode() + b"\n"
+
+
+if __name__ == "__main__":
+    serve()
