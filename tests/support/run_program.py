@@ -71,9 +71,9 @@ class Outcome:
             f"{how} after {self.ended.seconds:.1f} s{reran}; recorded in {self.run_directory}",
             *self.report.notes,
         ]
-        nested = {id(below) for finding in self.report.findings for below in finding.explains}
+        nested = {below.message for finding in self.report.findings for below in finding.explains}
         for finding in self.report.findings:
-            lines += tell(finding) if id(finding) not in nested else []
+            lines += tell(finding) if finding.message not in nested else []
         for stream in ("stdout", "stderr"):
             text = (self.run_directory / stream).read_text(errors="replace")
             lines += [f"--- {stream}", text[-SHOWN_CHARACTERS:]]

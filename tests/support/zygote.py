@@ -39,8 +39,11 @@ def serve() -> None:
 
 
 def import_what_every_program_needs() -> None:
-    """Import torch and torchwhy's own modules, so that a forked child starts in milliseconds."""
-    for name in ("torch", "torch.utils.data", "torch.optim", "numpy", "msgspec"):
+    """Import torch and torchwhy's own modules, so that a forked child starts in milliseconds.
+
+    The first step of any optimizer imports torch._dynamo, which takes longer than all the rest.
+    """
+    for name in ("torch", "torch.utils.data", "torch.optim", "torch._dynamo", "numpy", "msgspec"):
         import_module(name)
     import_module("torchwhy.observe.boot.wire")
 

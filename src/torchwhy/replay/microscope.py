@@ -120,7 +120,7 @@ class Microscope(TorchDispatchMode):
         operation = self._remember(info, given, args)
         written = _written(info, args, kwargs)
         outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
-        if info.is_view:
+        if info.is_view and not info.is_creating:
             return
         for position, output in enumerate(outputs):
             if not _can_look(output):

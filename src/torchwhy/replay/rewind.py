@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 PROLOGUE_SECONDS = 10.0  # of our own time before the first step is over; then the microscope steps back
+HAND_STEPS = 3  # backward passes seen in a program without optimizer: its update by hand lies between two of them
 MOST_WAITED = 8  # optimizer steps of other optimizers before the repeated step is given up
 
 
@@ -68,12 +69,22 @@ class Replay:
 
     def before_backward(self, losses: list[torch.Tensor]) -> None:
         """Note which births the losses descend from."""
-        if self.earlier is not None and not self.session.sentinel.optimizers.any_made:
-            self._come_closer(self.session.sentinel.step + 1)
+        if not self.session.sentinel.optimizers.any_made:
+            self._step_without_optimizer()
         if self.microscope.is_on:
             for loss in losses:
                 if not gradients.is_finite(loss):
-                    self.book.reached(self.microscope.source_of(loss.detach()), "the loss")
+                    self.book.reached(self.microscope.source_of(loss.detach()), "loss")
+
+    def _step_without_optimizer(self) -> None:
+        """A program that updates by hand: each backward is a step, and the second one ends the first."""
+        step = self.session.sentinel.step
+        if self.earlier is not None:
+            self._come_closer(step + 1)
+        elif step >= HAND_STEPS:
+            self._step_back("the first steps are over")
+        if self.microscope.is_on and step:
+            self.book.drop_reaches()
 
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
@@ -112,7 +123,7 @@ class Replay:
         if self.earlier is None or not self.earlier.alarm_is("value") or not self.microscope.is_on:
             return
         if self.session.sentinel.step >= self.earlier.step and not gradients.is_finite(loss):
-            self.book.reached(self.microscope.source_of(loss.detach()), "the loss")
+            self.book.reached(self.microscope.source_of(loss.detach()), "loss")
             self._rerun_is_over(Check(self.session.sentinel.step, None, [encode(float(loss.item()))], bad_loss=True))
 
     def program_compiles(self) -> None:
@@ -293,7 +304,7 @@ class Replay:
             self._bad_step(check)
 
     def _close_first_step(self) -> None:
-        if not self.microscope.is_on or self.earlier is not None and self.earlier.is_close(self.session.sentinel.step):
+        if not self.microscope.is_on or self.earlier is not None and self.earlier.is_close(self.session.sentinel.step + 1):
             return
         sentinel = self.session.sentinel
         waiting = [w for w in sentinel.optimizers.all() if not w.steps]
@@ -338,7 +349,7 @@ class Replay:
     def _end_alarm(self, what: Any, losses: Any, step: int, tensor: torch.Tensor) -> None:
         self.session.write(Alarm(step=step, optimizer=None, what=what, losses=losses))
         if self.microscope.is_on:
-            self.book.reached(self.microscope.source_of(tensor), "the loss")
+            self.book.reached(self.microscope.source_of(tensor), "loss")
             self.book.write_all()
             self.session.write(Replayed(step=step, how="first-step", reproduced=self.book.any_reached()))
 
@@ -365,7 +376,7 @@ class Replay:
         earlier = self.earlier
         if earlier is None:
             return
-        reproduced = check is not None and self.book.any_reached()
+        reproduced = check is not None
         if check is not None:
             self.session.sentinel.alarm(check, withheld=False)
         self.book.write_all()
@@ -387,14 +398,14 @@ class Replay:
             return
         for name, gradient in check.watched.named_gradients():
             if gradient is not None and not gradients.is_finite(gradient):
-                self.book.reached(self.microscope.source_of(gradient), f"the gradient of {name}")
+                self.book.reached(self.microscope.source_of(gradient), f"gradient of {name}")
 
     def _note_reached_parameters(self, check: Check) -> None:
         if not self.microscope.is_on or check.watched is None:
             return
         for name, parameter in zip(check.watched.names(), check.watched.parameters(), strict=True):
             if not gradients.is_finite(parameter):
-                self.book.reached(self.microscope.source_of(parameter.detach()), f"the parameter {name}")
+                self.book.reached(self.microscope.source_of(parameter.detach()), f"parameter {name}")
 
     def _bad_parameters(self, check: Check) -> list[str]:
         if check.watched is None:
@@ -405,7 +416,7 @@ class Replay:
     def _module_gave(self, path: str, output: Any) -> None:
         for tensor in output if isinstance(output, (list, tuple)) else [output]:
             if isinstance(tensor, torch.Tensor) and not gradients.is_finite(tensor):
-                self.book.noticed(self.microscope.ledger.births_of(tensor), f"the output of {path}")
+                self.book.noticed(self.microscope.ledger.births_of(tensor), f"output of {path}")
 
     def _begin_step(self, step: int) -> None:
         self.microscope.begin_step(step)

@@ -124,14 +124,10 @@ def _moment(step: int) -> str:
 
 
 def _headline(root: Finding) -> Text:
-    text = Text(_sentence(root.message), style="bold")
+    text = Text(root.message, style="bold")
     text.append(f"\n{root.detector}", style=STYLES[root.severity])
     text.append(f" · {root.severity} · {root.certainty}", style="dim")
     return text
-
-
-def _sentence(message: str) -> str:
-    return message[:1].upper() + message[1:]
 
 
 def _table(root: Finding, place: Place) -> Table:
@@ -243,7 +239,7 @@ def _chain(finding: Finding, depth: int) -> Iterator[tuple[int, Finding]]:
 
 
 def _fix(fix: Fix, *, with_diff: bool) -> Iterator[Text]:
-    title = Text(_sentence(fix.title))
+    title = Text(fix.title)
     if fix.diff or fix.trial.verdict != "not-run":
         words = f" ({SAFETY_WORDS[fix.safety]}; {VERDICT_WORDS[fix.trial.verdict]})"
         title.append(words, style="dim")

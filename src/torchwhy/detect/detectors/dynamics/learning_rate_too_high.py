@@ -24,6 +24,7 @@ from torchwhy.record.trace import Trace
 GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
 SUDDEN_UPDATES = 3  # so few updates leave no curve of losses to read, only the size of the jump
 HUGE_GRADIENT = 1e3  # gradient over weight before any update: beyond this the gradient exploded, not the rate
+MOVED = 1.2  # weights of a healthy run change by less in the few steps in which a wrong rate doubles the loss
 MOST_SHOWN = 6  # losses told in the message
 ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"})
 # What numbers that have grown too large end in; a zero row, a bad sample or an empty mask is none of these.
@@ -114,11 +115,11 @@ class LearningRateTooHigh(Detector):
 
 
     def make_model():
-        return nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1))
+        return nn.Sequential(nn.Linear(8, 32), nn.LeakyReLU(), nn.Linear(32, 32), nn.LeakyReLU(), nn.Linear(32, 1))
 
 
     def train(model, loader, epochs):
-        settings = {"lr": 1.5, "momentum": 0.9}
+        settings = {"lr": 0.6, "momentum": 0.9}
         optimizer = torch.optim.SGD(model.parameters(), **settings)  # <- learning-rate-too-high
         criterion = nn.MSELoss()
         for _ in range(epochs):
@@ -319,7 +320,7 @@ def weights_grew_before_loss(history: History) -> bool:
     start = abs(history.losses[0][1])
     risen = next((step for step, loss in history.losses if abs(loss) >= GROWTH * start), None)
     there = next((size for step, size in history.sizes if step == risen), None)
-    return there is None or there >= 1.5 * history.sizes[0][1]
+    return there is None or there >= MOVED * history.sizes[0][1]
 
 
 def element_counts(trace: Trace, optimizer: int) -> dict[str, int]:

@@ -1,0 +1,192 @@
+"""What a person sees. The golden text is meant to be read: look at the diff before accepting it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report.examples import PROGRAM, RATE, ROOT, report
+from torchwhy.finding import SourceSpan
+from torchwhy.report.model import Report, build
+from torchwhy.report.sparkline import sparkline
+from torchwhy.report.terminal import Place, show
+
+GOLDEN_80 = """\
+torchwhy: training broke at step 300 ───────────────────────────────────────────
+
+  the gradient of a square root at 0 is infinite: squared reached 0 for one pair
+  root-gradient-at-zero · error · replayed
+
+  where     train.py:7 in distance (module net.head)
+            7 │ return torch.sqrt(squared)
+              │        ^^^^^^^^^^^^^^^^^^^
+  since     step 300, sample 7 of the batch (index 3091 of the dataset)
+  evidence  · squared was 0 there
+            · result: float32[32] in 0…3.12, 1 +inf, first at [7]
+            · the pair was last seen whole (at step 150)
+            · loss  █▃▁▁× 1 → nan
+  led to    → clip_grad_norm_ multiplied every gradient by 1/inf = 0, and inf
+              times 0 gave NaN in 12 gradients [train.py:44 in main]
+  fix       add a small constant under the root (changes results; tried: cured)
+            -        return torch.sqrt(squared)
+            +        return torch.sqrt(squared + 1e-12)
+  or        use torch.nn.functional.pairwise_distance, which has the constant
+            built in
+
+  F3 warning train.py:12 in main: the learning rate 0.5 is 4.2 times above the …
+
+  note: the detector dead-units failed and was left out: KeyError: 'x'
+
+  Full report: .torchwhy/runs/20260131T120000Z-train-4f3a/report.json
+  About this cause: torchwhy explain root-gradient-at-zero
+"""
+
+
+class Screen(io.StringIO):
+    """A stream of which we choose the encoding and whether it is a terminal."""
+
+    def __init__(self, encoding: str = "utf-8", *, terminal: bool = False) -> None:
+        super().__init__()
+        self.chosen = encoding
+        self.terminal = terminal
+
+    @property
+    def encoding(self) -> str:
+        return self.chosen
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.fixture
+def shown(tmp_path, monkeypatch):
+    (tmp_path / "train.py").write_text(PROGRAM, encoding="utf8")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    def render(what: Report, columns: int = 80, screen: Screen | None = None) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        stream = screen or Screen()
+        place = Place(Path(".torchwhy/runs/20260131T120000Z-train-4f3a"), tmp_path)
+        show(what, place, stream)
+        return stream.getvalue()
+
+    return render
+
+
+def test_the_report_at_80_columns(shown):
+    assert shown(report()) == GOLDEN_80
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 200])
+def test_no_line_is_wider_than_the_screen_and_the_report_fits_one(shown, columns):
+    lines = shown(report(), columns).splitlines()
+
+    assert len(lines) <= 40
+    assert max(len(line) for line in lines if "Full report" not in line) <= min(columns, 120) + 10
+    tables = [line for line in lines if line.startswith("   ") or "evidence" in line]
+    assert all(len(line) <= min(columns, 120) for line in tables)
+
+
+def test_a_stream_without_unicode_gets_plain_signs(shown):
+    text = shown(report(), screen=Screen("ascii"))
+
+    assert text.isascii()
+    assert "7 | return torch.sqrt(squared)" in text
+    assert "?" not in text
+
+
+def test_colours_only_on_a_terminal_and_not_with_no_color(shown, monkeypatch):
+    assert "\x1b[" not in shown(report())
+    assert "\x1b[" in shown(report(), screen=Screen(terminal=True))
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in shown(report(), screen=Screen(terminal=True))
+
+
+@pytest.mark.parametrize(("steps", "words"), [(1, "1 step"), (412, "412 steps")])
+def test_a_healthy_run_is_one_line(shown, steps, words):
+    text = shown(build([], command=["x"], steps=steps, directory=Path("/")))
+
+    assert text == f"torchwhy: {words} watched, nothing wrong.\n"
+
+
+def test_a_run_that_was_not_seen_claims_nothing(shown):
+    text = shown(build([], command=["x"], steps=0, directory=Path("/"), notes=("no torch.",)))
+
+    assert text == "torchwhy: no torch.\n"
+
+
+def test_only_warnings_are_not_called_broken(shown):
+    text = shown(build([RATE], command=["x"], steps=9, directory=Path("/")))
+
+    assert text.startswith("torchwhy: training works against itself at step 31 ")
+
+
+def test_an_expression_over_several_lines_is_marked_on_each(shown, tmp_path):
+    (tmp_path / "train.py").write_text("def f(x):\n    y = torch.log(\n        x,\n    ) / x\n")
+    span = SourceSpan("train.py", 2, 4, 8, 9, "f", None, "torch.log(\n        x,\n    ) / x")
+
+    lines = shown(build([replace(ROOT, location=span)], command=[], steps=1, directory=tmp_path))
+
+    assert (
+        "2 │ y = torch.log(\n"
+        "              │     ^^^^^^^^^^\n"
+        "            3 │     x,\n"
+        "              │     ^^\n"
+        "            4 │ ) / x\n"
+        "              │ ^^^^^\n"
+    ) in lines
+
+
+def test_a_file_that_was_changed_since_is_not_marked_wrongly(shown, tmp_path):
+    (tmp_path / "train.py").write_text("\n" * 6 + "nothing = 'of the kind'\n")
+
+    text = shown(report())
+
+    assert "of the kind" not in text
+    assert "            torch.sqrt(squared)\n" in text
+
+
+def test_markup_in_the_programs_own_words_is_shown_as_it_is(shown):
+    odd = replace(RATE, message="x[red] :smile: [/] was odd")
+
+    assert "x[red] :smile: [/] was odd" in shown(
+        build([odd], command=[], steps=1, directory=Path("/"))
+    )
+
+
+def test_several_ranks_are_named(shown):
+    text = shown(build([replace(ROOT, rank=3)], command=[], steps=1, directory=Path("/")))
+
+    assert "at step 300, rank 3" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("series", "picture"),
+    [
+        ([], ""),
+        ([1.0], "▁"),
+        ([2.0, 2.0], "▁▁"),
+        ([0.0, 7.0], "▁█"),
+        ([1.0, float("inf"), 0.0], "█×▁"),
+        ([1.0, 1e3, 1e6], "▁▅█"),
+        ([float("nan")] * 2, "××"),
+    ],
+)
+def test_sparklines(series, picture):
+    assert sparkline(series) == picture
+
+
+def test_a_long_curve_is_shortened_and_keeps_its_spike():
+    series = [1.0] * 1000
+    series[777] = 9.0
+
+    picture = sparkline(series, width=40)
+
+    assert len(picture) == 40
+    assert picture.count("█") == 1

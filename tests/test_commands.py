@@ -1,0 +1,331 @@
+"""The command line, from the words typed to the exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.guest import Workshop
+from tests.support.recording import RECORDING_WIRE
+from torchwhy.commands import Parser, main, run
+from torchwhy.record.run import Run, read_run, write_run
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    """A folder where `torchwhy run train.py` records what `records(name)` chose."""
+    made = Workshop(tmp_path)
+    made.write(
+        "train.py", "import torch\nloss = torch.log(p) if False else 'trained'\nprint(loss)\n"
+    )
+    return made
+
+
+@pytest.fixture
+def records(workshop, monkeypatch):
+    def choose(name: str) -> Workshop:
+        path = [str(workshop.folder / "user"), str(ROOT / "src"), str(ROOT)]
+        monkeypatch.setattr(
+            Workshop,
+            "environment",
+            {**workshop.environment, "PYTHONPATH": ":".join(path), "COLUMNS": "100"},
+        )
+        workshop.sitecustomize(RECORDING_WIRE.replace("{name!r}", repr(name)))
+        return workshop
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("words", "own", "program"),
+    [
+        (["train.py", "--json", "x"], [], ["train.py", "--json", "x"]),
+        (["--json", "x", "train.py"], ["--json", "x"], ["train.py"]),
+        (["--json=x", "train.py", "--help"], ["--json=x"], ["train.py", "--help"]),
+        (["--quiet", "-m", "package", "-h"], ["--quiet"], ["-m", "package", "-h"]),
+        (["--no-rerun", "--", "--odd-name"], ["--no-rerun"], ["--odd-name"]),
+        (["--help"], ["--help"], []),
+        (
+            ["--rerun-limit", "5", "torchrun", "--nproc"],
+            ["--rerun-limit", "5"],
+            ["torchrun", "--nproc"],
+        ),
+    ],
+)
+def test_everything_after_the_program_belongs_to_it(words, own, program):
+    parser = Parser()
+    run.configure(parser)
+
+    assert run.split(words, parser) == (own, program)
+
+
+@pytest.mark.parametrize(
+    ("words", "slug", "fragment"),
+    [
+        (["run"], "no-program", "no program was given"),
+        (["run", "--nonsense", "train.py"], "wrong-option", "--nonsense"),
+        (["run", "--on-failure", "explode", "train.py"], "wrong-option", "explode"),
+        (["run", "--rerun-limit", "-3", "train.py"], "wrong-option", "-3"),
+        (["run", "missing.py"], "no-such-script", "missing.py"),
+        (["run", "folder"], "script-is-directory", "folder"),
+        (["run", "--json", "no/where.json", "good.py"], "cannot-write-report", "no"),
+        (["report"], "unknown-run", "no run is recorded"),
+        (["report", "nope"], "unknown-run", "nope"),
+        (["report", "folder"], "unknown-run", "folder"),
+        (["report", "-f", "pdf"], "wrong-option", "pdf"),
+        (["explain", "log-of-nonpositve"], "unknown-detector", "log-of-nonpositive"),
+        (["explain", "log"], "unknown-detector", "log-of-nonpositive"),
+        (["explain", "qqq"], "unknown-detector", "lists all"),
+        (["frobnicate"], "wrong-option", "frobnicate"),
+        (["doctor", "extra"], "wrong-option", "extra"),
+    ],
+)
+def test_bad_input_is_one_sentence_with_a_slug_and_exit_code_2(here, capsys, words, slug, fragment):
+    (here / "folder").mkdir()
+    (here / "good.py").write_text("")
+
+    code = main(words)
+
+    shown = capsys.readouterr()
+    assert code == 2
+    assert shown.out == ""
+    assert shown.err.startswith("torchwhy: ")
+    assert shown.err.endswith(f"[{slug}]\n")
+    assert shown.err.count("\n") == 1
+    assert fragment in shown.err
+    assert not (here / ".torchwhy").exists()
+
+
+def test_every_slug_has_its_section_in_the_docs():
+    source = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    slugs = set(re.findall(r'slug="([^"]+)"', source))
+    sections = re.findall(
+        r"^## (\S+)$", (ROOT / "docs" / "errors.md").read_text(), flags=re.MULTILINE
+    )
+
+    assert sorted(sections) == sorted(slugs)
+
+
+def test_a_syntax_error_is_shown_as_python_shows_it_and_nothing_is_started(workshop):
+    workshop.write("bad.py", "x = 1\nprint('half'\n")
+
+    plain = workshop.plain("bad.py")
+    watched = workshop.watched("bad.py")
+
+    assert watched.err.startswith(plain.err.replace(f"{workshop.folder}/", ""))
+    assert watched.err.splitlines()[-1] == (
+        "torchwhy: bad.py:2 is not valid Python: '(' was never closed. [syntax-error]"
+    )
+    assert watched.code == 2
+    assert not (workshop.folder / ".torchwhy").exists()
+
+
+def test_a_healthy_run_prints_one_line_and_writes_a_report(records):
+    workshop = records("healthy")
+
+    ended = workshop.watched("train.py")
+
+    assert ended.out == "trained\n"
+    assert ended.err == "torchwhy: 12 steps watched, nothing wrong.\n"
+    facts = json.loads((workshop.run_directory / "report.json").read_text())
+    assert (facts["outcome"], facts["steps"], facts["root_cause"]) == ("healthy", 12, None)
+
+
+def test_a_failure_is_reported_with_its_cause(records):
+    workshop = records("replayed_in_place")
+
+    ended = workshop.watched("--json", "copy.json", "train.py", "--lr", "3")
+
+    assert ended.out == "trained\n"
+    assert ended.code == 0
+    assert ended.err.startswith("torchwhy: training broke at step 4")
+    assert "2 │ loss = torch.log(p) if False" in ended.err
+    assert "  │        ^^^^^^^^^^^^\n" in ended.err
+    copy = json.loads((workshop.folder / "copy.json").read_text())
+    assert copy == json.loads((workshop.run_directory / "report.json").read_text())
+    assert copy["findings"][0]["detector"] == "log-of-nonpositive"
+    assert copy["findings"][0]["certainty"] == "replayed"
+    assert copy["command"] == ["train.py", "--lr", "3"]
+
+
+@pytest.mark.parametrize(
+    ("recording", "level", "code"),
+    [
+        ("replayed_in_place", "error", 65),
+        ("replayed_in_place", "warning", 65),
+        ("healthy", "warning", 0),
+    ],
+)
+def test_fail_on_gives_65(records, recording, level, code):
+    assert records(recording).watched("--fail-on", level, "train.py").code == code
+
+
+def test_quiet_prints_nothing_and_still_reports(records):
+    workshop = records("seen_only_when_run_again")
+
+    ended = workshop.watched("--quiet", "--on-failure", "skip", "train.py")
+
+    assert ended.err == ""
+    assert (workshop.run_directory / "report.json").exists()
+    assert read_run(workshop.run_directory).on_failure == "skip"
+
+
+def test_a_failure_that_was_not_seen_is_run_again(records):
+    workshop = records("seen_only_when_run_again")
+
+    ended = workshop.watched("train.py")
+
+    assert ended.out == "trained\n"
+    assert ended.err.splitlines()[0] == (
+        "torchwhy: running the program again up to step 4 to see where the bad value is born "
+        "(`--no-rerun` forbids it)."
+    )
+    assert "log-of-nonpositive · error · replayed" in ended.err
+    again = workshop.run_directory / "rerun"
+    assert (again / "output.txt").read_text() == "trained\n"
+    first, second = read_run(workshop.run_directory), read_run(again)
+    assert second.rerun_step == 4
+    assert second.hash_seed == first.hash_seed
+    assert second.command == first.command
+
+
+def test_no_rerun_is_obeyed_and_said(records):
+    workshop = records("never_seen")
+
+    ended = workshop.watched("--no-rerun", "train.py")
+
+    assert not (workshop.run_directory / "rerun").exists()
+    assert "--no-rerun forbids a second run" in ended.err
+    assert json.loads((workshop.run_directory / "report.json").read_text())["outcome"] == "failed"
+
+
+def test_a_second_run_that_sees_nothing_is_said(records):
+    workshop = records("never_seen")
+
+    ended = workshop.watched("train.py")
+
+    assert "the second run ended with exit code 0 before it came to step 4" in ended.err
+
+
+def test_a_stored_run_is_shown_again_by_any_part_of_its_name(records, monkeypatch, capsys):
+    workshop = records("replayed_in_place")
+    workshop.watched("train.py")
+    monkeypatch.chdir(workshop.folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    name = workshop.run_directory.name
+
+    shown = []
+    for words in ([], [name], [name[:16]], [name[-4:]], [f".torchwhy/runs/{name}"]):
+        assert main(["report", *words]) == 0
+        shown.append(capsys.readouterr().out)
+
+    assert len(set(shown)) == 1
+    assert shown[0].startswith("torchwhy: training broke at step 4")
+    assert main(["report", "-f", "json"]) == 0
+    stored = json.loads((workshop.run_directory / "report.json").read_text())
+    assert json.loads(capsys.readouterr().out) == stored
+
+
+def test_a_run_whose_supervisor_was_killed_is_still_reported(records, monkeypatch, capsys):
+    workshop = records("replayed_in_place")
+    workshop.watched("train.py")
+    (workshop.run_directory / "report.json").unlink()
+    write_run(workshop.run_directory, Run(("train.py",), str(workshop.folder)))
+    with (workshop.run_directory / "rank0.jsonl").open("a") as trace:
+        trace.write('{"event":"step","st')
+    monkeypatch.chdir(workshop.folder)
+
+    assert main(["report"]) == 0
+
+    assert "log-of-nonpositive" in capsys.readouterr().out
+
+
+def test_an_unreadable_trace_is_one_sentence(here, capsys):
+    directory = here / ".torchwhy" / "runs" / "20260131T120000Z-train-0000"
+    directory.mkdir(parents=True)
+    write_run(directory, Run(("train.py",), str(here)))
+    (directory / "rank0.jsonl").write_text('{"event":"nonsense"}\n{"event":"end","steps":1}\n{}\n')
+
+    code = main(["report"])
+
+    shown = capsys.readouterr()
+    assert code == 2
+    assert shown.err.count("\n") == 1
+    assert shown.err.endswith("[unreadable-trace]\n")
+
+
+def test_explain_prints_the_manual_page_and_without_a_name_the_list(capsys):
+    assert main(["explain", "log-of-nonpositive"]) == 0
+    page = capsys.readouterr().out
+    assert main(["explain"]) == 0
+    names = capsys.readouterr().out
+
+    assert page.startswith("# log-of-nonpositive\n\nA logarithm was taken of zero")
+    assert "## Why it breaks training" in page
+    assert re.search(r"^log-of-nonpositive +A logarithm was taken", names, flags=re.MULTILINE)
+
+
+def test_help_names_every_command_and_version_the_version(capsys):
+    for words in ([], ["--help"], ["run", "--help"], ["report", "-h"], ["--version"]):
+        try:
+            code = main(words)
+        except SystemExit as done:
+            code = done.code
+        assert code == 0
+    shown = capsys.readouterr().out
+
+    assert all(f"\n    {name} " in shown for name in ("run", "report", "explain", "doctor"))
+    assert "torchwhy run [options] PROGRAM" in shown
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys; from torchwhy.commands import main; main([]);"
+        "print({'torch', 'rich', 'msgspec', 'numpy', 'importlib.metadata'} & set(sys.modules))"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert shown.stdout.endswith("set()\n")
+    assert spent < 0.15
+
+
+def test_doctor_tries_a_real_child(capsys):
+    code = main(["doctor"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0, lines
+    assert lines[0].startswith("ok       Python 3.")
+    assert lines[1].startswith("ok       torch 2.")
+    assert lines[2] == "ok       a program that imports torch is watched"
+
+
+def test_the_public_api_reads_a_run(records):
+    import torchwhy
+
+    workshop = records("replayed_in_place")
+    workshop.watched("train.py")
+
+    report = torchwhy.load(workshop.run_directory)
+
+    assert isinstance(report, torchwhy.Report)
+    assert isinstance(report.root_cause, torchwhy.Finding)
+    assert report.root_cause.detector == "log-of-nonpositive"
+    with pytest.raises(AttributeError):
+        torchwhy.nonsense  # noqa: B018

@@ -1,0 +1,112 @@
+"""The import table: data flows left to right through the stages, and so do the imports."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+SHARED = {"finding", "errors", "record"}
+# What a stage may import besides itself and the shared nouns.
+TABLE = {
+    "finding": set(),
+    "errors": set(),
+    "record": set(),
+    "observe": set(),
+    "replay": {"observe"},
+    "detect": set(),
+    "explain": {"detect"},
+    "verify": {"detect", "explain", "observe.launch"},
+    "report": set(),
+    "diagnosis": {"detect", "explain", "report"},
+    "commands": {"*"},
+    "integrations": {"*"},
+    "__init__": {"*"},
+    "__main__": {"*"},
+}
+NOBODY_IMPORTS = {"commands", "integrations"}
+WITHOUT_TORCH = ("record", "detect", "explain", "report", "diagnosis", "commands")
+MODULES = sorted((SOURCE / "torchwhy").rglob("*.py"))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Yield every module that a file imports anywhere, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are written in full"
+            module = node.module or ""
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def _stage(path: Path) -> str:
+    return path.relative_to(SOURCE / "torchwhy").with_suffix("").parts[0]
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(SOURCE))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_imports_follow_the_table(path):
+    stage = _stage(path)
+    if "boot" in path.parts:  # wires the stages together inside the user's process
+        return
+    allowed = TABLE[stage] | SHARED | {stage}
+
+    wrong = [
+        name
+        for name in _imports(path)
+        if name.startswith("torchwhy.") and not _is_allowed(name, allowed)
+    ]
+
+    assert wrong == []
+
+
+def _is_allowed(name: str, allowed: set[str]) -> bool:
+    inner = name.removeprefix("torchwhy.")
+    return (
+        "*" in allowed
+        or inner in ("__version__",)
+        or any(inner == stage or inner.startswith(f"{stage}.") for stage in allowed)
+    )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_nobody_imports_the_outermost_layers(path):
+    if _stage(path) in {"commands", "integrations", "__main__"}:
+        return
+
+    assert [
+        name for name in _imports(path) if name.split(".")[1:2] in [[n] for n in NOBODY_IMPORTS]
+    ] == []
+
+
+def test_the_thinking_stages_and_the_supervisor_run_where_torch_is_not():
+    modules = [
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        for path in MODULES
+        if _stage(path) in WITHOUT_TORCH
+    ]
+    modules += ["torchwhy.observe.launch", "torchwhy.replay.rerun", "torchwhy.observe.boot.arm"]
+    code = "\n".join(
+        [
+            "import sys, importlib",
+            "sys.modules['torch'] = None",
+            *(f"importlib.import_module({name!r})" for name in modules),
+            "from torchwhy.detect.registry import all_detectors; all_detectors()",
+            "import torchwhy; torchwhy.load, torchwhy.Report, torchwhy.Finding",
+        ]
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert len(modules) > 20
