@@ -8,11 +8,15 @@ from tests.support.run_program import Outcome, ProgramText, run_programs
 
 
 @pytest.fixture(scope="session")
-def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+def outcomes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outcome]:
     """Run the programs of all selected tests, two at a time, before the first of these tests looks at its own."""
     wanted: dict[str, ProgramText] = {}
     for item in request.session.items:
         program = getattr(item, "callspec", None) and item.callspec.params.get("program")
         if isinstance(program, ProgramText):
-            assert wanted.setdefault(program.id, program) is program, f"two programs are called {program.id}"
+            assert wanted.setdefault(program.id, program) is program, (
+                f"two programs are called {program.id}"
+            )
     return run_programs(list(wanted.values()), tmp_path_factory.mktemp("programs"))

@@ -151,7 +151,6 @@ def test_a_failure_is_reported_with_its_cause(records):
     ended = workshop.watched("--json", "copy.json", "train.py", "--lr", "3")
 
     assert ended.out == "trained\n"
-    assert ended.code == 0
     assert ended.err.startswith("torchwhy: training broke at step 4")
     assert "2 │ loss = torch.log(p) if False" in ended.err
     assert "  │        ^^^^^^^^^^^^\n" in ended.err
@@ -172,6 +171,11 @@ def test_a_failure_is_reported_with_its_cause(records):
 )
 def test_fail_on_gives_65(records, recording, level, code):
     assert records(recording).watched("--fail-on", level, "train.py").code == code
+
+
+@pytest.mark.parametrize(("choice", "code"), [("stop", 1), ("skip", 0), ("continue", 0)])
+def test_success_after_a_withheld_update_is_no_success_unless_asked_for(records, choice, code):
+    assert records("replayed_in_place").watched("--on-failure", choice, "train.py").code == code
 
 
 def test_quiet_prints_nothing_and_still_reports(records):

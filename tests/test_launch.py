@@ -232,8 +232,9 @@ def test_control_c_interrupts_the_program_once_and_the_report_still_comes(worksh
         "wait.py",
         "import sys, time\n"
         "count = 0\n"
-        "print('terminal', sys.stdin.isatty(), sys.stdout.isatty(), flush=True)\n"
-        "try:\n    time.sleep(20)\n"
+        "try:\n"
+        "    print('terminal', sys.stdin.isatty(), sys.stdout.isatty(), flush=True)\n"
+        "    time.sleep(20)\n"
         "except KeyboardInterrupt:\n    count += 1\n"
         "try:\n    time.sleep(0.5)\n"
         "except KeyboardInterrupt:\n    count += 1\n"

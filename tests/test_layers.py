@@ -73,7 +73,7 @@ def _is_allowed(name: str, allowed: set[str]) -> bool:
     inner = name.removeprefix("torchwhy.")
     return (
         "*" in allowed
-        or inner in ("__version__",)
+        or inner == "__version__"
         or any(inner == stage or inner.startswith(f"{stage}.") for stage in allowed)
     )
 

@@ -14,7 +14,9 @@ HEALTHY = [read_program(path) for path in sorted((FOLDER / "healthy").glob("*.py
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.id)
-def test_broken_program_gives_its_marked_line(program: ProgramText, outcomes: dict[str, Outcome]) -> None:
+def test_broken_program_gives_its_marked_line(
+    program: ProgramText, outcomes: dict[str, Outcome]
+) -> None:
     assert program.expected is not None, "the guilty line must end in `# <- name`"
 
     outcome = outcomes[program.id]

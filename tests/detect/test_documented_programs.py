@@ -18,7 +18,9 @@ PROGRAMS = documented_programs()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
-def test_program_gives_what_its_manual_page_says(program: ProgramText, outcomes: dict[str, Outcome]) -> None:
+def test_program_gives_what_its_manual_page_says(
+    program: ProgramText, outcomes: dict[str, Outcome]
+) -> None:
     outcome = outcomes[program.id]
 
     assert outcome.as_expected, outcome.describe()
@@ -31,7 +33,9 @@ def test_manual_page_is_complete(detector: type[Detector]) -> None:
     texts = re.split(r"^## +.+$", manual, flags=re.MULTILINE)
 
     assert tuple(titles) == SECTIONS
-    assert all(text.strip() for text in texts), "a section is empty, or the first sentence is missing"
+    assert all(text.strip() for text in texts), (
+        "a section is empty, or the first sentence is missing"
+    )
 
 
 @pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.name)

@@ -15,18 +15,24 @@ def scan(one: Birth) -> list[Finding]:
 
 
 def test_mean_of_no_elements_is_reported_with_the_operand():
-    (finding,) = scan(birth("aten.mean.default", reduced=0, operands=[tensor("float32", 0, name="error[mask]")]))
+    (finding,) = scan(
+        birth("aten.mean.default", reduced=0, operands=[tensor("float32", 0, name="error[mask]")])
+    )
 
     assert "error[mask] has no elements" in finding.message
 
 
 def test_loss_over_an_empty_batch_is_reported_without_a_count():
-    one = birth("aten.mse_loss.default", operands=[tensor("float32", 0, 3), tensor("float32", 0, 3)])
+    one = birth(
+        "aten.mse_loss.default", operands=[tensor("float32", 0, 3), tensor("float32", 0, 3)]
+    )
 
     assert len(scan(one)) == 1
 
 
-@pytest.mark.parametrize("op", ["aten.std.correction", "aten.var.correction", "aten.std_mean.correction"])
+@pytest.mark.parametrize(
+    "op", ["aten.std.correction", "aten.var.correction", "aten.std_mean.correction"]
+)
 def test_corrected_deviation_of_one_element_is_reported(op):
     (finding,) = scan(birth(op, reduced=1, operands=[tensor("float32", 1, 3)]))
 
@@ -34,12 +40,19 @@ def test_corrected_deviation_of_one_element_is_reported(op):
 
 
 def test_deviation_of_many_elements_that_overflows_is_not_reported():
-    assert scan(birth("aten.std.correction", reduced=64, value="inf", operands=[tensor("float32", 64)])) == []
+    assert (
+        scan(
+            birth("aten.std.correction", reduced=64, value="inf", operands=[tensor("float32", 64)])
+        )
+        == []
+    )
 
 
 def test_every_label_ignored_is_reported_by_the_name_of_the_labels():
     labels = tensor("int64", 4, name="labels")
-    (finding,) = scan(birth("aten.nll_loss_forward.default", operands=[tensor("float32", 4, 3), labels]))
+    (finding,) = scan(
+        birth("aten.nll_loss_forward.default", operands=[tensor("float32", 4, 3), labels])
+    )
 
     assert "labels is ignored" in finding.message
 
@@ -47,7 +60,10 @@ def test_every_label_ignored_is_reported_by_the_name_of_the_labels():
 def test_infinite_loss_of_labels_that_count_is_not_reported():
     operands = [tensor("float32", 4, 3), tensor("int64", 4, name="labels")]
 
-    assert scan(birth("aten.nll_loss_forward.default", value="inf", reduced=4, operands=operands)) == []
+    assert (
+        scan(birth("aten.nll_loss_forward.default", value="inf", reduced=4, operands=operands))
+        == []
+    )
 
 
 def test_sum_divided_by_a_count_of_zero_is_reported():

@@ -16,11 +16,21 @@ def scan(one: Birth) -> list[Finding]:
 
 @pytest.mark.parametrize(
     "op",
-    ["aten._softmax.default", "aten._log_softmax.default", "aten._scaled_dot_product_flash_attention.default"],
+    [
+        "aten._softmax.default",
+        "aten._log_softmax.default",
+        "aten._scaled_dot_product_flash_attention.default",
+    ],
 )
 def test_row_of_minus_infinity_is_reported_for_every_kind_of_softmax(op):
     output = TensorFacts(dtype="float32", shape=[4, 3], nan=3, first_bad_index=[2, 0])
-    one = birth(op, kind="from-infinity", fully_infinite_row=True, operands=[tensor(name="scores")], output=output)
+    one = birth(
+        op,
+        kind="from-infinity",
+        fully_infinite_row=True,
+        operands=[tensor(name="scores")],
+        output=output,
+    )
 
     (finding,) = scan(one)
 

@@ -17,11 +17,16 @@ def test_target_longer_than_its_input_is_reported_with_both_lengths(overload):
     ]
     output = TensorFacts(dtype="float32", shape=[2], positive_infinity=1, first_bad_index=[1])
 
-    (finding,) = InfeasibleCtc().scan(trace(birth(f"aten._ctc_loss.{overload}", operands=operands, output=output, value="inf")))
+    one = birth(f"aten._ctc_loss.{overload}", operands=operands, output=output, value="inf")
+
+    (finding,) = InfeasibleCtc().scan(trace(one))
 
     assert "target of sample 1" in finding.message
     assert "8 labels, 5 frames" in finding.message
 
 
 def test_infinite_log_probabilities_are_not_blamed_on_the_lengths():
-    assert list(InfeasibleCtc().scan(trace(birth("aten._ctc_loss.Tensor", kind="from-infinity")))) == []
+    assert (
+        list(InfeasibleCtc().scan(trace(birth("aten._ctc_loss.Tensor", kind="from-infinity"))))
+        == []
+    )

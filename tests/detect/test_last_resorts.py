@@ -9,7 +9,9 @@ from torchwhy.detect.detectors.machines.irreproducible_step import Irreproducibl
 from torchwhy.detect.detectors.numerics.unexplained_nonfinite import UnexplainedNonfinite
 from torchwhy.record.events import Alarm, MicroscopeLeft, Replayed, Step
 
-ALARM = Alarm(step=3, optimizer=0, what="gradient", losses=[0.5], names=["fc.weight"], location=LINE)
+ALARM = Alarm(
+    step=3, optimizer=0, what="gradient", losses=[0.5], names=["fc.weight"], location=LINE
+)
 
 
 def replayed(*, reproduced, **facts):
@@ -24,7 +26,9 @@ def test_step_that_was_finite_the_second_time_is_reported():
 
 
 def test_compiled_code_that_differs_from_eager_code_is_named_as_such():
-    (finding,) = IrreproducibleStep().scan(trace(ALARM, replayed(reproduced=False, eager_of_compiled=True)))
+    (finding,) = IrreproducibleStep().scan(
+        trace(ALARM, replayed(reproduced=False, eager_of_compiled=True))
+    )
 
     assert "compiled code" in finding.message
 
@@ -32,7 +36,9 @@ def test_compiled_code_that_differs_from_eager_code_is_named_as_such():
 def test_word_of_the_rerun_counts_more_than_that_of_the_replay_in_place():
     rerun = trace(Replayed(step=3, how="rerun", reproduced=True))
 
-    assert list(IrreproducibleStep().scan(trace(ALARM, replayed(reproduced=False), rerun=rerun))) == []
+    assert (
+        list(IrreproducibleStep().scan(trace(ALARM, replayed(reproduced=False), rerun=rerun))) == []
+    )
 
 
 @pytest.mark.parametrize("reproduced", [True, None])
@@ -41,7 +47,10 @@ def test_step_that_failed_again_or_was_never_compared_is_not_irreproducible(repr
 
 
 def test_alarm_without_any_birth_says_what_is_known():
-    steps = [Step(step=number, optimizer=0, losses=[1.0 / (number + 1)], milliseconds=1.0) for number in range(4)]
+    steps = [
+        Step(step=number, optimizer=0, losses=[1.0 / (number + 1)], milliseconds=1.0)
+        for number in range(4)
+    ]
     left = MicroscopeLeft(step=0, reason="it took more than a minute", operations=9, seconds=60.0)
 
     (finding,) = UnexplainedNonfinite().scan(trace(*steps, left, ALARM, replayed(reproduced=True)))

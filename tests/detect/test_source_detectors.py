@@ -48,7 +48,9 @@ def test_bad_batch_names_field_sample_dataset_index_and_column():
 
 
 def test_line_on_which_numpy_warned_is_the_place_of_the_finding():
-    warning = ArrayWarning(step=-1, message="invalid value encountered in divide", location=NUMPY_LINE)
+    warning = ArrayWarning(
+        step=-1, message="invalid value encountered in divide", location=NUMPY_LINE
+    )
 
     (finding,) = NonfiniteData().scan(trace(warning, source("array", origin_name="x")))
 
@@ -65,7 +67,9 @@ def test_numpy_warning_about_another_kind_of_value_is_not_blamed():
 
 
 def test_numpy_warning_after_the_failure_is_not_blamed():
-    warning = ArrayWarning(step=4, message="invalid value encountered in divide", location=NUMPY_LINE)
+    warning = ArrayWarning(
+        step=4, message="invalid value encountered in divide", location=NUMPY_LINE
+    )
 
     (finding,) = NonfiniteData().scan(trace(warning, source("array")))
 
@@ -73,13 +77,17 @@ def test_numpy_warning_after_the_failure_is_not_blamed():
 
 
 def test_bad_parameter_that_no_update_wrote_is_reported_by_name():
-    (finding,) = NonfiniteWeights().scan(trace(source("parameter", origin_name="fc.weight", step=0)))
+    (finding,) = NonfiniteWeights().scan(
+        trace(source("parameter", origin_name="fc.weight", step=0))
+    )
 
     assert "parameter `fc.weight` already held NaN when step 0 began" in finding.message
 
 
 def test_bad_parameter_that_an_update_of_this_run_wrote_is_left_to_the_update():
-    update = birth("aten.addcdiv_.default", id=1, step=2, phase="update", reaches=["parameter fc.weight"])
+    update = birth(
+        "aten.addcdiv_.default", id=1, step=2, phase="update", reaches=["parameter fc.weight"]
+    )
 
     assert list(NonfiniteWeights().scan(trace(update, source("parameter", id=2, step=3)))) == []
 

@@ -32,7 +32,8 @@ def test_epsilon_of_zero_is_reported_with_the_line_that_made_the_optimizer():
     (finding,) = OptimizerEpsilon().scan(trace(adam(eps=0.0), update()))
 
     assert "its eps is 0" in finding.message
-    assert finding.evidence[0].location == MADE_AT
+    assert finding.location == MADE_AT
+    assert finding.evidence[1].location == LINE
 
 
 def test_epsilon_that_rounds_to_zero_in_the_weights_type_is_reported():
@@ -41,7 +42,9 @@ def test_epsilon_that_rounds_to_zero_in_the_weights_type_is_reported():
     assert "1e-08 is 0 in float16" in finding.message
 
 
-@pytest.mark.parametrize(("epsilon", "dtype"), [(1e-8, "float32"), (1e-8, "bfloat16"), (1e-4, "float16")])
+@pytest.mark.parametrize(
+    ("epsilon", "dtype"), [(1e-8, "float32"), (1e-8, "bfloat16"), (1e-4, "float16")]
+)
 def test_epsilon_that_the_type_can_hold_is_not_blamed(epsilon, dtype):
     assert list(OptimizerEpsilon().scan(trace(adam(eps=epsilon), update(dtype)))) == []
 
@@ -72,7 +75,9 @@ def test_norm_of_finite_gradients_that_overflows_is_reported():
 
 
 def test_nan_made_by_clipping_an_infinite_gradient_is_reported():
-    one = birth("aten.mul_.Tensor", phase="clip", kind="from-infinity", reaches=["gradient of fc.weight"])
+    one = birth(
+        "aten.mul_.Tensor", phase="clip", kind="from-infinity", reaches=["gradient of fc.weight"]
+    )
 
     (finding,) = ClipOfInfiniteNorm().scan(trace(one))
 
@@ -89,12 +94,18 @@ def test_clipping_before_unscale_is_one_warning_for_the_whole_run():
 
 
 def test_clipping_of_plain_gradients_is_silent():
-    assert list(ClipOfInfiniteNorm().scan(trace(GradientsClipped(step=0, scaled=False, location=LINE)))) == []
+    assert (
+        list(
+            ClipOfInfiniteNorm().scan(trace(GradientsClipped(step=0, scaled=False, location=LINE)))
+        )
+        == []
+    )
 
 
 def test_infinities_that_cancel_in_accumulation_are_reported_where_backward_was_called():
     called = SourceSpan("train.py", 30)
-    one = birth("aten.add_.Tensor", phase="accumulate", kind="from-infinity", called_from=called, reaches=["gradient of w"])
+    facts = {"phase": "accumulate", "kind": "from-infinity", "called_from": called}
+    one = birth("aten.add_.Tensor", reaches=["gradient of w"], **facts)
 
     (finding,) = AccumulatedInfinities().scan(trace(one))
 
@@ -103,4 +114,7 @@ def test_infinities_that_cancel_in_accumulation_are_reported_where_backward_was_
 
 
 def test_overflow_in_accumulation_is_not_a_meeting_of_infinities():
-    assert list(AccumulatedInfinities().scan(trace(birth("aten.add_.Tensor", phase="accumulate")))) == []
+    assert (
+        list(AccumulatedInfinities().scan(trace(birth("aten.add_.Tensor", phase="accumulate"))))
+        == []
+    )

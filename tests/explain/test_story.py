@@ -11,13 +11,28 @@ from torchwhy.record.trace import Trace
 
 
 def birth(number: int, **facts: Any) -> Birth:
-    given = {"step": 3, "kind": "operation", "phase": "forward", "op": "aten.log.default", "reaches": ["loss"]}
+    given = {
+        "step": 3,
+        "kind": "operation",
+        "phase": "forward",
+        "op": "aten.log.default",
+        "reaches": ["loss"],
+    }
     return Birth(id=number, order=number, **{**given, **facts})
 
 
 def finding(detector: str, *births: int, line: int | None = None, **facts: Any) -> Finding:
-    location = SourceSpan("train.py", line) if line is not None else SourceSpan("train.py", 100 + sum(births))
-    given = {"severity": "error", "message": f"{detector} happened", "step": 3, "location": location}
+    location = (
+        SourceSpan("train.py", line)
+        if line is not None
+        else SourceSpan("train.py", 100 + sum(births))
+    )
+    given = {
+        "severity": "error",
+        "message": f"{detector} happened",
+        "step": 3,
+        "location": location,
+    }
     return Finding(detector=detector, births=births, **{**given, **facts})
 
 
@@ -27,7 +42,11 @@ def story(findings: list[Finding], *births: Birth) -> list[Any]:
 
 
 def _names(told: Finding) -> Any:
-    return (told.detector, [_names(below) for below in told.explains]) if told.explains else told.detector
+    return (
+        (told.detector, [_names(below) for below in told.explains])
+        if told.explains
+        else told.detector
+    )
 
 
 def test_a_nan_made_from_an_infinity_is_told_under_the_birth_of_the_infinity() -> None:
@@ -56,9 +75,15 @@ def test_a_chain_is_told_link_by_link() -> None:
         birth(2, kind="from-infinity", parents=[1]),
         birth(3, kind="from-infinity", phase="accumulate", parents=[2]),
     )
-    findings = [finding("accumulated-infinities", 3), finding("nonfinite-data", 1), finding("infinity-arithmetic", 2)]
+    findings = [
+        finding("accumulated-infinities", 3),
+        finding("nonfinite-data", 1),
+        finding("infinity-arithmetic", 2),
+    ]
 
-    assert story(findings, *births) == [("nonfinite-data", [("infinity-arithmetic", ["accumulated-infinities"])])]
+    assert story(findings, *births) == [
+        ("nonfinite-data", [("infinity-arithmetic", ["accumulated-infinities"])])
+    ]
 
 
 def test_one_birth_without_a_known_parent_makes_a_finding_its_own_cause() -> None:
@@ -82,7 +107,10 @@ def test_backward_of_an_expression_that_already_failed_forward_is_merged_with_it
 
 def test_backward_of_another_cause_at_a_failed_forward_operation_is_told_under_it() -> None:
     twin = ForwardTwin(op="aten.div.Tensor", births=[1])
-    births = birth(1), birth(2, phase="backward", node="DivBackward0", forward=twin, reaches=["gradient of w"])
+    births = (
+        birth(1),
+        birth(2, phase="backward", node="DivBackward0", forward=twin, reaches=["gradient of w"]),
+    )
 
     told = story([finding("infinity-arithmetic", 2), finding("division-by-zero", 1)], *births)
 
@@ -100,7 +128,12 @@ def test_learning_rate_is_the_cause_of_the_overflow_it_drove_and_of_all_after_it
 
     told = story(findings, *births)
 
-    assert told == [("learning-rate-too-high", [("float-overflow", ["infinity-arithmetic"]), "log-of-nonpositive"])]
+    assert told == [
+        (
+            "learning-rate-too-high",
+            [("float-overflow", ["infinity-arithmetic"]), "log-of-nonpositive"],
+        )
+    ]
 
 
 def test_bad_weights_are_the_consequence_of_the_update_that_wrote_them() -> None:
@@ -109,7 +142,9 @@ def test_bad_weights_are_the_consequence_of_the_update_that_wrote_them() -> None
         birth(2, step=4, kind="source", origin="parameter"),
     )
 
-    told = story([finding("nonfinite-weights", 2, step=4), finding("optimizer-epsilon", 1)], *births)
+    told = story(
+        [finding("nonfinite-weights", 2, step=4), finding("optimizer-epsilon", 1)], *births
+    )
 
     assert told == [("optimizer-epsilon", ["nonfinite-weights"])]
 
@@ -136,7 +171,11 @@ def test_a_repeated_finding_is_told_once_with_its_count() -> None:
 def test_two_expressions_on_one_line_are_two_findings() -> None:
     births = birth(1), birth(2)
     findings = [
-        finding("log-of-nonpositive", number, location=SourceSpan("train.py", 7, column=column, end_column=column + 5))
+        finding(
+            "log-of-nonpositive",
+            number,
+            location=SourceSpan("train.py", 7, column=column, end_column=column + 5),
+        )
         for number, column in ((1, 4), (2, 20))
     ]
 
@@ -156,14 +195,20 @@ def test_errors_come_before_warnings_before_notes() -> None:
 def test_what_spoils_training_comes_before_what_is_only_printed() -> None:
     births = birth(1, step=0, reaches=["value read by the program"]), birth(2, step=5)
 
-    told = story([finding("empty-reduction", 1, step=0), finding("exp-overflow", 2, step=5)], *births)
+    told = story(
+        [finding("empty-reduction", 1, step=0), finding("exp-overflow", 2, step=5)], *births
+    )
 
     assert told == ["exp-overflow", "empty-reduction"]
 
 
 def test_independent_findings_keep_the_order_of_their_births() -> None:
     births = birth(1, step=2), birth(2, step=2), birth(3, step=1)
-    findings = [finding("exp-overflow", 2), finding("division-by-zero", 1), finding("domain-error", 3)]
+    findings = [
+        finding("exp-overflow", 2),
+        finding("division-by-zero", 1),
+        finding("domain-error", 3),
+    ]
 
     assert story(findings, *births) == ["domain-error", "division-by-zero", "exp-overflow"]
 
@@ -187,7 +232,9 @@ def test_a_backward_formula_that_fails_on_finite_numbers_stands_for_itself() -> 
 def test_a_birth_is_told_by_the_cause_that_says_most_about_it() -> None:
     births = (birth(1, op="aten.div.Tensor"),)
 
-    assert story([finding("division-by-zero", 1), finding("empty-reduction", 1)], *births) == ["empty-reduction"]
+    assert story([finding("division-by-zero", 1), finding("empty-reduction", 1)], *births) == [
+        "empty-reduction"
+    ]
 
 
 def test_births_of_the_rerun_are_the_ones_that_count() -> None:

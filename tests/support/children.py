@@ -47,7 +47,9 @@ class Zygote:
         self._requests = cast("IO[str]", self._process.stdin)
         self._answers = cast("IO[str]", self._process.stdout)
         if not self._answers.readline():
-            raise RuntimeError("the zygote could not import torch and torchwhy: see its traceback above")
+            raise RuntimeError(
+                "the zygote could not import torch and torchwhy: see its traceback above"
+            )
         threading.Thread(target=self._listen, daemon=True).start()
 
     def run(
@@ -99,7 +101,8 @@ def clean_environment() -> dict[str, str]:
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("PYTHONWARNINGS", "PYTHONSTARTUP", "TORCHWHY_RUN") and not name.startswith("PYTEST_")
+        if name not in ("PYTHONWARNINGS", "PYTHONSTARTUP", "TORCHWHY_RUN")
+        and not name.startswith("PYTEST_")
     }
     environment["PYTHONPATH"] = str(SOURCE)
     environment["OMP_NUM_THREADS"] = "1"

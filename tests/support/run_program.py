@@ -1,7 +1,7 @@
 """Run whole programs under torchwhy and say what it found, as `torchwhy run` would, in a fraction of the time.
 
-    python -m tests.support.run_program train.py …          one line per file: detector:line of the root cause
-    python -m tests.support.run_program --detector NAME …   the documented programs of these detectors
+python -m tests.support.run_program train.py …          one line per file: detector:line of the root cause
+python -m tests.support.run_program --detector NAME …   the documented programs of these detectors
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ class Outcome:
     def root(self) -> tuple[str, int | None] | None:
         """Return detector and line of the root cause, None for a healthy run."""
         cause = self.report.root_cause
-        return None if cause is None else (cause.detector, cause.location.line if cause.location else None)
+        return (
+            None
+            if cause is None
+            else (cause.detector, cause.location.line if cause.location else None)
+        )
 
     @property
     def as_expected(self) -> bool:
@@ -88,7 +92,9 @@ def spell(root: tuple[str, int | None] | None) -> str:
 def tell(finding: Finding, depth: int = 0) -> list[str]:
     """Return a finding and what it explains, indented."""
     margin = "  " * depth
-    lines = [f"{margin}{finding.severity} {finding.detector} at {finding.location}, step {finding.step}"]
+    lines = [
+        f"{margin}{finding.severity} {finding.detector} at {finding.location}, step {finding.step}"
+    ]
     lines.append(f"{margin}    {finding.message}")
     lines += [f"{margin}    . {evidence.claim}" for evidence in finding.evidence]
     for consequence in finding.explains:
@@ -126,13 +132,20 @@ def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcom
     return Outcome(program, ended, diagnose(run_directory), run_directory)
 
 
-def _run(script: Path, run_directory: Path, *, zygote: Zygote, rerun_step: int | None = None) -> Ended:
+def _run(
+    script: Path, run_directory: Path, *, zygote: Zygote, rerun_step: int | None = None
+) -> Ended:
     run = Run(command=(script.name,), directory=str(script.parent), rerun_step=rerun_step)
     write_run(run_directory, run)
-    ended = zygote.run(script, directory=script.parent, output=run_directory, run_directory=run_directory)
+    ended = zygote.run(
+        script, directory=script.parent, output=run_directory, run_directory=run_directory
+    )
     signal = -ended.exit_code if ended.exit_code < 0 else None
     code = ended.exit_code if signal is None else 128 + signal
-    write_run(run_directory, replace(run, exit_code=code, signal=signal, seconds=ended.seconds, timed_out=ended.timed_out))
+    over = replace(
+        run, exit_code=code, signal=signal, seconds=ended.seconds, timed_out=ended.timed_out
+    )
+    write_run(run_directory, over)
     return ended
 
 
@@ -168,10 +181,16 @@ def documented_programs(*names: str) -> list[ProgramText]:
 
 def main() -> int:
     """Print the root cause of each file; exit 1 if one differs from its mark."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--detector", action="append", default=[], help="run this detector's documented programs")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print findings and output, too")
+    parser.add_argument(
+        "--detector", action="append", default=[], help="run this detector's documented programs"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="print findings and output, too"
+    )
     arguments = parser.parse_args()
     programs = [read_program(path) for path in arguments.files]
     if arguments.detector:
@@ -181,7 +200,9 @@ def main() -> int:
     for outcome in run_programs(programs, folder).values():
         wrong += not outcome.as_expected
         right = "ok   " if outcome.as_expected else "WRONG"
-        sys.stdout.write(f"{right} {outcome.program.id}: {spell(outcome.root)} ({outcome.ended.seconds:.1f} s)\n")
+        sys.stdout.write(
+            f"{right} {outcome.program.id}: {spell(outcome.root)} ({outcome.ended.seconds:.1f} s)\n"
+        )
         if arguments.verbose:
             sys.stdout.write(outcome.describe() + "\n\n")
     return 1 if wrong else 0

@@ -95,7 +95,7 @@ def run(request: dict[str, Any]) -> NoReturn:
     os.environ.update(request["environment"])
     script = request["script"]
     sys.argv = [script, *request["arguments"]]
-    sys.path[0] = os.path.dirname(script)
+    sys.path[0] = str(Path(script).parent)
     random.seed()
     import_module("numpy").random.seed()
     main = types.ModuleType("__main__")

@@ -26,6 +26,7 @@ from torchwhy.observe.launch import (
 from torchwhy.record.run import Run
 
 FAIL_ON_CODE = 65
+WITHHELD_CODE = 1
 LEVELS = {"error": ("failed",), "warning": ("failed", "suspect")}
 DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # what a person waits for an answer without wondering
 
@@ -106,7 +107,19 @@ def execute(options: argparse.Namespace) -> int:
         return run.exit_code or 0
     if options.fail_on is not None and outcome in LEVELS[options.fail_on]:
         return FAIL_ON_CODE
+    if run.exit_code == 0 and options.on_failure == "stop" and _withheld_an_update(run_directory):
+        return WITHHELD_CODE
     return run.exit_code or 0
+
+
+def _withheld_an_update(run_directory: Path) -> bool:
+    """Tell whether we kept the program from a bad update: then its success is not its own.
+
+    A program that could be stopped has ended with 1 by itself; this is for a loop that ended with that step.
+    """
+    from torchwhy.record.run import read_traces
+
+    return any(alarm.withheld for trace in read_traces(run_directory) for alarm in trace.alarms)
 
 
 def check_program(command: list[str]) -> None:

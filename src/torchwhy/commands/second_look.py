@@ -50,11 +50,15 @@ def _progress(stream: IO[str], step: int) -> Callable[[float, int | None], None]
     if not stream.isatty():
         return lambda _seconds, _step: None
 
+    told = ""
+
     def tell(seconds: float, reached: int | None) -> None:
-        if seconds < QUIET_SECONDS:
-            return
+        nonlocal told
         position = "starting" if reached is None else f"step {reached} of {step}"
-        stream.write(f"\r\x1b[K{position}, {seconds:.0f} s")
-        stream.flush()
+        line = f"torchwhy: {position}, {seconds:.0f} s"
+        if seconds >= QUIET_SECONDS and line != told:
+            told = line
+            stream.write(f"\r\x1b[K{line}")
+            stream.flush()
 
     return tell

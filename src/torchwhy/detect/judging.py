@@ -65,7 +65,8 @@ def name_of(operand: Operand | None, *, otherwise: str = "its operand") -> str:
     """Return an operand the way the program calls it."""
     if operand is None:
         return otherwise
-    return short(operand.name or operand.origin_name or otherwise)
+    origin = operand.origin_name if operand.origin in ("batch", "parameter", "buffer") else None
+    return short(operand.name or origin or otherwise)
 
 
 def forward_operand(birth: Birth, index: int = 0) -> str:

@@ -36,6 +36,17 @@ def feeds_new_nan(trace: Trace, birth: Birth) -> bool:
     )
 
 
+def is_about_weights(trace: Trace, birth: Birth) -> bool:
+    """Tell whether the value sat in a weight or buffer before the step, rather than in the data.
+
+    A tensor from a file or an array says by itself nothing about its use; the alarm does, if it found weights bad.
+    """
+    if birth.origin in ("parameter", "buffer"):
+        return True
+    alarm = next(iter(trace.alarms), None)
+    return birth.origin != "batch" and alarm is not None and alarm.what in ("parameter", "buffer")
+
+
 def where_it_went(birth: Birth) -> str:
     """Return what the value spoiled, in a few words: `the loss and gradient of fc.weight`."""
     spoiled = [("the loss" if target == "loss" else target) for target in birth.reaches]

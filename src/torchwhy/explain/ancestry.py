@@ -68,7 +68,9 @@ class Ancestry:
             birth.phase not in BEFORE_BACKWARD
             and birth.kind == "from-infinity"
             and any(
-                cause.phase in BEFORE_BACKWARD and cause.step == birth.step and "loss" in cause.reaches
+                cause.phase in BEFORE_BACKWARD
+                and cause.step == birth.step
+                and "loss" in cause.reaches
                 for cause in self.births_of(other)
             )
             for birth in births
@@ -89,9 +91,14 @@ class Ancestry:
         """Tell whether `finding` has births of `other`, or happened after the first of them."""
         if not other.births:
             return False
-        return bool(set(finding.births) & set(other.births)) or self.position(finding) >= self.position(other)
+        return bool(set(finding.births) & set(other.births)) or self.position(
+            finding
+        ) >= self.position(other)
 
 
 def spoils_training(birth: Birth) -> bool:
     """Tell whether the value went into a loss, a gradient, a weight or a buffer, and not just into a print."""
-    return any(target == "loss" or target.startswith(("gradient", "parameter", "buffer")) for target in birth.reaches)
+    return any(
+        target == "loss" or target.startswith(("gradient", "parameter", "buffer"))
+        for target in birth.reaches
+    )

@@ -14,15 +14,18 @@ from torchwhy.explain.ancestry import Ancestry
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
 
-# A birth that fits several causes is told by the one that says most; these say only which arithmetic failed.
-GENERAL = (
-    "unexplained-nonfinite",
-    "float-overflow",
-    "infinity-arithmetic",
-    "division-by-zero",
-    "half-precision-overflow",
-    "half-precision-underflow",
-)
+# A birth that fits several causes is told by the one that says most. Besides most causes, which name the mistake,
+# there are those that prove more (the dtype is to blame, not the formula) and those that name only the arithmetic.
+TELLING = {
+    "optimizer-epsilon": 2,
+    "clip-of-infinite-norm": 2,
+    "half-precision-overflow": 1,
+    "half-precision-underflow": 1,
+    "division-by-zero": -1,
+    "infinity-arithmetic": -2,
+    "float-overflow": -2,
+    "unexplained-nonfinite": -3,
+}
 
 
 def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
@@ -59,12 +62,14 @@ def _merged(group: list[Finding]) -> Finding:
     births = dict.fromkeys(birth for finding in group for birth in finding.births)
     steps = sorted({finding.step for finding in group if finding.step is not None})
     when = f", at steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else ""
-    count = Evidence(f"the same was found {len(group)} times at this place{when}", value=float(len(group)))
+    count = Evidence(
+        f"the same was found {len(group)} times at this place{when}", value=float(len(group))
+    )
     return replace(first, births=tuple(births), evidence=(*first.evidence, count))
 
 
 def keep_most_telling(findings: list[Finding]) -> list[Finding]:
-    """Drop a general finding all of whose births are told by a finding that says more about them."""
+    """Drop a finding all of whose births are told by one that says more about them."""
     kept = []
     for finding in findings:
         better = (
@@ -73,16 +78,11 @@ def keep_most_telling(findings: list[Finding]) -> list[Finding]:
             if other is not finding
             and set(finding.births) <= set(other.births)
             and not is_dynamics(other)
-            and _generality(other) < _generality(finding)
+            and TELLING.get(other.detector, 0) > TELLING.get(finding.detector, 0)
         )
         if not finding.births or is_dynamics(finding) or next(better, None) is None:
             kept.append(finding)
     return kept
-
-
-def _generality(finding: Finding) -> int:
-    """Return 0 for a specific cause, more for one that names only the arithmetic."""
-    return len(GENERAL) - GENERAL.index(finding.detector) if finding.detector in GENERAL else 0
 
 
 def is_dynamics(finding: Finding) -> bool:
@@ -94,7 +94,7 @@ def is_dynamics(finding: Finding) -> bool:
 def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[int, int]]:
     """Yield (consequence, cause) by their places in the list; whoever is in no pair stands for itself."""
     chosen: dict[int, int] = {}
-    for number, finding in enumerate(findings):
+    for number in range(len(findings)):
         for cause in _candidates(number, findings, ancestry):
             if not _leads_to(cause, number, chosen):
                 chosen[number] = cause
@@ -118,11 +118,17 @@ def _candidates(number: int, findings: list[Finding], ancestry: Ancestry) -> Ite
     others = [other for other in range(len(findings)) if other != number]
     if not finding.births:
         return
-    births = [other for other in others if findings[other].births and not is_dynamics(findings[other])]
+    births = [
+        other for other in others if findings[other].births and not is_dynamics(findings[other])
+    ]
     if not is_dynamics(finding):
         yield from _by_descent(finding, births, findings=findings, ancestry=ancestry)
-        yield from (other for other in births if ancestry.spoiled_the_loss_of(finding, findings[other]))
-        yield from (other for other in births if ancestry.wrote_the_weights_of(finding, findings[other]))
+        yield from (
+            other for other in births if ancestry.spoiled_the_loss_of(finding, findings[other])
+        )
+        yield from (
+            other for other in births if ancestry.wrote_the_weights_of(finding, findings[other])
+        )
         yield from (
             other
             for other in others
@@ -138,7 +144,9 @@ def _by_descent(
     if not all(ancestry.of(birth) & owned for birth in finding.births):
         return
     ancestors = {above for birth in finding.births for above in ancestry.of(birth)}
-    related = [other for other in others if ancestors & (set(findings[other].births) - set(finding.births))]
+    related = [
+        other for other in others if ancestors & (set(findings[other].births) - set(finding.births))
+    ]
     yield from sorted(related, key=lambda other: ancestry.position(findings[other]), reverse=True)
 
 

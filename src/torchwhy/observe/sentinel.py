@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from torchwhy.observe import gradients
+from torchwhy.observe.frames import calling_span
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
@@ -64,6 +65,7 @@ class Sentinel:
         self.backwards = 0
         self.last_read: torch.Tensor | None = None
         self.scaler: Any = None
+        self.gradients_scaled = False
         self.in_update = False
         self.frozen = False
         self._losses: list[torch.Tensor] = []
@@ -128,6 +130,7 @@ class Sentinel:
                 losses=check.losses,
                 names=names[:8],
                 withheld=withheld,
+                location=calling_span(),
             )
         )
 

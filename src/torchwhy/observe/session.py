@@ -75,7 +75,7 @@ class Session:
         self._install_optimizer_hooks()
         self.batches.install(self.hooks, protect)
         reads.install(self.hooks, protect("read probe", watch.note_read))
-        scaler.install(self.hooks, self._scaled, lambda _: None)
+        scaler.install(self.hooks, self._scaled, self._unscaled)
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
@@ -165,6 +165,10 @@ class Session:
 
     def _scaled(self, grad_scaler: Any) -> None:
         self.sentinel.scaler = grad_scaler if grad_scaler.is_enabled() else None
+        self.sentinel.gradients_scaled = bool(grad_scaler.is_enabled())
+
+    def _unscaled(self, _: Any) -> None:
+        self.sentinel.gradients_scaled = False
 
     def _array_warned(self, message: str, place: SourceSpan) -> None:
         self.write(ArrayWarning(step=self.sentinel.step, message=message, location=place))

@@ -11,15 +11,19 @@ from typing import Literal
 import msgspec
 
 from torchwhy.finding import SourceSpan
+from torchwhy.record import crashes, learning
+from torchwhy.record.crashes import Crash as Crash
+from torchwhy.record.crashes import FrameSeen as FrameSeen
+from torchwhy.record.crashes import Layer as Layer
+from torchwhy.record.crashes import LoaderFacts as LoaderFacts
+from torchwhy.record.crashes import NamedTensor as NamedTensor
+from torchwhy.record.crashes import Trial as Trial
+from torchwhy.record.crashes import WalkStep as WalkStep
+from torchwhy.record.event import BEFORE_FIRST_STEP as BEFORE_FIRST_STEP
+from torchwhy.record.event import SCHEMA as SCHEMA
+from torchwhy.record.event import Event as Event
 from torchwhy.record.numbers import Real
-
-SCHEMA = 1
-BEFORE_FIRST_STEP = -1
-
-
-class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", kw_only=True):
-    """What every line has: nothing but its kind."""
-
+from torchwhy.record.tensors import TensorFacts as TensorFacts
 
 class RunStarted(Event, tag="run"):
     """The first line: which process this is."""
@@ -93,21 +97,6 @@ class Alarm(Event, tag="alarm"):
     names: list[str] = []
     withheld: bool = False
     location: SourceSpan | None = None
-
-
-class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A tensor in one line. Minimum and maximum are over the finite elements, None if there are none."""
-
-    dtype: str
-    shape: list[int]
-    minimum: float | None = None
-    maximum: float | None = None
-    nan: int = 0
-    positive_infinity: int = 0
-    negative_infinity: int = 0
-    zeros: int = 0
-    first_bad_index: list[int] | None = None
-    device: str = "cpu"
 
 
 OriginKind = Literal["batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"]
@@ -291,6 +280,17 @@ AnyEvent = (
     | ModuleCalled
     | GradientsClipped
     | ExceptionSeen
+    | crashes.Crash
+    | learning.StepCalls
+    | learning.StaleGradients
+    | learning.ParameterCensus
+    | learning.GraphOperation
+    | learning.LossRoot
+    | learning.Activation
+    | learning.ModelOutput
+    | learning.ForwardModes
+    | learning.Holdings
+    | learning.Experiment
     | ArrayWarning
     | MicroscopeLeft
     | ProbeFailed

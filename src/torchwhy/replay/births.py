@@ -34,6 +34,7 @@ class Surround(Protocol):
     def dataset_indices(self) -> list[int] | None: ...
     def operations_after(self, operation: Operation) -> list[Operation]: ...
     def name_of(self, parameter: Any) -> str | None: ...
+    def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None: ...
 
 
 class BirthBook:
@@ -143,6 +144,14 @@ class BirthBook:
                     )
                 )
 
+    def tell_now(self, births: Iterable[int], what: str) -> None:
+        """Write births at once: they do harm although nothing non-finite comes out of it."""
+        for number in births:
+            birth = self._births.get(number)
+            if birth is not None and birth.kind == "operation" and number not in self._written:
+                self._written.add(number)
+                self._write(msgspec.structs.replace(birth, reaches=[what]))
+
     def drop_reaches(self) -> None:
         """Forget what was spoiled so far: it belongs to a step that passed."""
         self._reached.clear()
@@ -208,6 +217,8 @@ class BirthBook:
     def _tensor_operand(self, argument: str, tensor: torch.Tensor, mask: torch.Tensor) -> Operand:
         origin = self._surround.origin_of(tensor)
         there = facts.at_born(tensor, mask)
+        wide = self._surround.in_float32(tensor) if there is not None and there[0] == 0 else None
+        there_wide = facts.at_born(wide, mask) if wide is not None else None
         return Operand(
             argument=argument,
             name=origin.name if origin.kind in ("parameter", "buffer") else None,
@@ -215,6 +226,7 @@ class BirthBook:
             at_born=there[0] if there else None,
             born_minimum=there[1] if there else None,
             born_maximum=there[2] if there else None,
+            wider_at_born=there_wide[0] if there_wide else None,
             origin=origin.kind,
             origin_name=origin.name,
             origin_location=origin.location,

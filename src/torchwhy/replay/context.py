@@ -12,6 +12,7 @@ from torchwhy.observe.torch_compat import storage_key
 from torchwhy.replay.expressions import span_in_module
 from torchwhy.replay.operations import Operation
 from torchwhy.replay.provenance import Origin
+from torchwhy.replay.underflow import redo_in_float32
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -50,6 +51,10 @@ class Context:
     def name_of(self, parameter: Any) -> str | None:
         """Return what the program calls a parameter."""
         return self._session.names.parameters().get(id(parameter))
+
+    def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Return a half-precision tensor as float32 would have had it, None for others."""
+        return redo_in_float32(tensor, self.microscope.ledger)
 
     def remember_array(self, tensor: torch.Tensor, origin: Origin) -> None:
         """Remember where a tensor was made from an array."""

@@ -15,12 +15,14 @@ MOST_ENTRIES = 50_000  # memory blocks remembered; beyond, the dead ones are for
 class Entry:
     """One live block of memory."""
 
-    __slots__ = ("births", "last_operation", "weak")
+    __slots__ = ("births", "last_operation", "unwritten", "weak")
 
     def __init__(self, weak: Any, operation: Operation | None, births: frozenset[int]) -> None:
         self.weak = weak
         self.last_operation = operation
         self.births = births
+        # Who made the memory without writing it, until the whole of it has been written.
+        self.unwritten = operation if operation is not None and operation.info.is_empty else None
 
 
 class Ledger:
@@ -51,6 +53,16 @@ class Ledger:
         entry.last_operation = operation
         covers = tensor.numel() * tensor.element_size() >= tensor.untyped_storage().nbytes()
         entry.births = births if covers else entry.births | births
+        if covers:
+            entry.unwritten = operation if operation.info.is_empty else None
+
+    def copied(self, tensor: torch.Tensor, copy: torch.Tensor) -> None:
+        """Note that what is known of `tensor` holds for a copy of ours, too."""
+        entry, key = self.entry(tensor), storage_key(copy)
+        if entry is None or key is None:
+            return
+        twin = self._entries[key] = Entry(weak_storage(copy), entry.last_operation, entry.births)
+        twin.unwritten = entry.unwritten
 
     def births_of(self, tensor: torch.Tensor) -> frozenset[int]:
         """Return the births a bad tensor descends from, empty if unknown."""

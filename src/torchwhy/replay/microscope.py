@@ -21,6 +21,7 @@ from torchwhy.replay.ledger import Ledger
 from torchwhy.replay.modules import ModuleStack
 from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensors_in
 from torchwhy.replay.surroundings import look_around
+from torchwhy.replay.underflow import is_worth_keeping
 
 KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select"}
 MOST_OPERATIONS = 60_000  # operations remembered of the current step; beyond, the older half is forgotten
@@ -43,6 +44,7 @@ class Microscope(TorchDispatchMode):
         self.limit_seconds = math.inf
         self.over_limit: Callable[[], object] = lambda: None
         self.on_error: Callable[[Operation, BaseException, Any], object] = lambda *_: None
+        self.on_clip: Callable[[Operation], object] = lambda _: None
         self._fail = fail
         self._operations: list[Operation] = []
         self._by_sequence: dict[int, Operation] = {}
@@ -92,7 +94,7 @@ class Microscope(TorchDispatchMode):
         if info.is_ignored:
             return func(*args, **kwargs)
         try:
-            before = None if info.is_overwriting or not info.writes else _copies(info, args, kwargs)
+            before = None if info.is_overwriting or not info.writes else self._copies(info, args, kwargs)
         except Exception as problem:  # noqa: BLE001 - a failing look must not fail the operation
             self._fail(problem)
             return func(*args, **kwargs)
@@ -131,7 +133,11 @@ class Microscope(TorchDispatchMode):
                 given = self._operands_of(position, arguments, keywords, info)
                 births = self._births_in(operation, (func, arguments, keywords), output, given)
             operation.births |= births
+            if operation.node is None and is_worth_keeping(output):
+                operation.call = (func, *((args, kwargs) if before is None else before))
             self.ledger.wrote(output, operation, births)
+        if operation.phase == "clip":
+            self.on_clip(operation)
 
     def _births_in(
         self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
@@ -141,8 +147,11 @@ class Microscope(TorchDispatchMode):
             return self._healed(given, operation, output)
         bad_inputs = [t for t in given if _can_look(t) and not gradients.is_finite(t)]
         if not bad_inputs:
-            constant = operation.info.is_creating or _has_nonfinite_scalar(*call[1:])
-            if constant:
+            if operation.info.base == "set_":
+                return frozenset({self.book.from_source(output, operation, None)})
+            if not operation.info.is_creating and _makes_nan_of_infinite_scalar(call, output):
+                return frozenset({self.book.from_infinity(operation, call, output, given, ())})
+            if operation.info.is_creating or _nonfinite_scalars(call):
                 return frozenset({self.book.from_constant(operation, output)})
             return frozenset({self.book.by_operation(operation, call, output, given)})
         parents: frozenset[int] = frozenset()
@@ -158,7 +167,7 @@ class Microscope(TorchDispatchMode):
     def _source(self, tensor: torch.Tensor, operation: Operation) -> int:
         """Return the birth of a bad tensor that nobody here computed, and remember it for its memory."""
         entry = self.ledger.entry(tensor)
-        maker = entry.last_operation if entry is not None else None
+        maker = (entry.unwritten or entry.last_operation) if entry is not None else None
         birth = self.book.from_source(tensor, operation, maker)
         self.ledger.wrote(tensor, maker or operation, frozenset({birth}))
         if entry is None:
@@ -197,6 +206,25 @@ class Microscope(TorchDispatchMode):
             for value in (*args, *kwargs.values())
         ]
         return tensors_in(row)
+
+    def _copies(self, info: OperationInfo, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with those that are about to be overwritten copied, to be looked at afterwards."""
+        arguments, keywords = list(args), dict(kwargs)
+        for position, name in info.writes:
+            if position < len(arguments):
+                arguments[position] = self._copy(arguments[position])
+            elif name in keywords:
+                keywords[name] = self._copy(keywords[name])
+        return tuple(arguments), keywords
+
+    def _copy(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            copy = value.detach().clone()
+            self.ledger.copied(value, copy)
+            return copy
+        if isinstance(value, (list, tuple)):
+            return [self._copy(item) for item in value]
+        return value
 
     def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
         operation = Operation(self.seen, info, self.step)
@@ -267,24 +295,13 @@ def _written(info: OperationInfo, args: Any, kwargs: Any) -> list[torch.Tensor]:
     return tensors_in(values)
 
 
-def _copies(info: OperationInfo, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments with those that are about to be overwritten copied, to be looked at afterwards."""
-    arguments, keywords = list(args), dict(kwargs)
-    for position, name in info.writes:
-        if position < len(arguments):
-            arguments[position] = _copy(arguments[position])
-        elif name in keywords:
-            keywords[name] = _copy(keywords[name])
-    return tuple(arguments), keywords
+def _nonfinite_scalars(call: Call) -> list[float]:
+    """Return the numbers in a call that are NaN or infinite."""
+    _, args, kwargs = call
+    return [v for v in (*args, *kwargs.values()) if isinstance(v, float) and not math.isfinite(v)]
 
 
-def _copy(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    if isinstance(value, (list, tuple)):
-        return [_copy(item) for item in value]
-    return value
-
-
-def _has_nonfinite_scalar(args: Any, kwargs: Any) -> bool:
-    return any(isinstance(v, float) and not math.isfinite(v) for v in (*args, *kwargs.values()))
+def _makes_nan_of_infinite_scalar(call: Call, output: torch.Tensor) -> bool:
+    """Tell whether a number that is infinite, and none that is NaN, gave NaN: `mask * -inf` where the mask is 0."""
+    numbers = _nonfinite_scalars(call)
+    return bool(numbers) and not any(map(math.isnan, numbers)) and bool(torch.isnan(output).any().item())

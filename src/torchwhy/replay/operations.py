@@ -71,7 +71,7 @@ class Operation:
     """One operation that ran: where, in which part of the program, fed by which operations."""
 
     __slots__ = (
-        "births", "forward", "info", "inputs", "kept", "module", "node", "order", "outer", "parameter",
+        "births", "call", "forward", "info", "inputs", "kept", "module", "node", "order", "outer", "parameter",
         "phase", "sequence", "sites", "step",
     )  # fmt: skip
 
@@ -90,6 +90,7 @@ class Operation:
         self.phase = "forward"
         self.parameter: str | None = None
         self.kept: tuple[Any, ...] | None = None
+        self.call: tuple[Any, Any, Any] | None = None
 
     def place(self) -> Site | None:
         """Return the user's place to blame: its own, or in backward that of the operation being differentiated."""

@@ -16,7 +16,7 @@ def redo_wider(call: tuple[Any, Any, Any], output: torch.Tensor) -> Literal["fin
     wider = WIDER.get(output.dtype)
     if wider is None or output.numel() > MOST_ELEMENTS or torch.Tag.nondeterministic_seeded in function.tags:
         return None
-    functional = _functional(function)
+    functional = functional_of(function)
     if functional is None:
         return None
     try:
@@ -31,7 +31,7 @@ def redo_wider(call: tuple[Any, Any, Any], output: torch.Tensor) -> Literal["fin
     return "finite" if bool(torch.isfinite(values[0]).all().item()) else "nonfinite"
 
 
-def _functional(function: Any) -> Any:
+def functional_of(function: Any) -> Any:
     """Return the overload that does not write into its arguments: `mul` for `mul_`."""
     if not function._schema.is_mutable:
         return function

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchwhy.observe import gradients, torch_compat
+from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
-from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, Replayed, SampleTried
+from torchwhy.record.events import Alarm, Birth, GradientsClipped, MicroscopeLeft, Replayed, SampleTried
 from torchwhy.record.numbers import encode, is_finite
 from torchwhy.replay.births import BirthBook
 from torchwhy.replay.context import Context
@@ -21,6 +22,7 @@ from torchwhy.replay.earlier import EarlierRun
 from torchwhy.replay.handout import Handout, Quiet, with_rows_replaced
 from torchwhy.replay.microscope import Microscope
 from torchwhy.replay.modules import ModuleStack
+from torchwhy.replay.operations import Operation
 from torchwhy.replay.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 PROLOGUE_SECONDS = 10.0  # of our own time before the first step is over; then the microscope steps back
 HAND_STEPS = 3  # backward passes seen in a program without optimizer: its update by hand lies between two of them
+NORMS = {"_foreach_norm", "linalg_vector_norm", "norm"}
 MOST_WAITED = 8  # optimizer steps of other optimizers before the repeated step is given up
 
 
@@ -53,6 +56,7 @@ class Replay:
         self._batches: list[Batch] = []
         self._positions: list[int] = []
         self._waited = 0
+        self._last_clip = -1
         self._alarmed = False
 
     def begin(self) -> None:
@@ -61,6 +65,7 @@ class Replay:
         microscope.limit_seconds = PROLOGUE_SECONDS
         microscope.over_limit = lambda: self._step_back(f"{PROLOGUE_SECONDS:g} s of looking were used up")
         microscope.updating = lambda: self.session.sentinel.in_update and not self._in_closure()
+        microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
         self.handout.on_first = self.quiet.begin
         microscope.enter()
@@ -417,6 +422,19 @@ class Replay:
         for tensor in output if isinstance(output, (list, tuple)) else [output]:
             if isinstance(tensor, torch.Tensor) and not gradients.is_finite(tensor):
                 self.book.noticed(self.microscope.ledger.births_of(tensor), f"output of {path}")
+
+    def _clipped(self, operation: Operation) -> None:
+        """Note that gradients are being clipped; a norm that overflows makes all of them 0, which no check sees."""
+        if operation.births and operation.info.base in NORMS:
+            self.book.tell_now(operation.births, "norm of the gradients")
+        if self._last_clip == operation.step:
+            return
+        self._last_clip = operation.step
+        site = operation.place()
+        scaled = self.session.sentinel.gradients_scaled
+        self.session.write(
+            GradientsClipped(step=operation.step, scaled=scaled, location=span_of(site) if site else None)
+        )
 
     def _begin_step(self, step: int) -> None:
         self.microscope.begin_step(step)

@@ -23,7 +23,7 @@ from torchwhy.report.sparkline import sparkline
 WIDEST = 120  # longer lines of prose are hard to read
 WIDTH_OF_A_FILE = 100
 EVIDENCE_SHOWN = 6
-SHORT_CLAIM = 16  # leaves room for a curve on the same line of 80 columns
+ROOM_FOR_A_CURVE = 48  # what is left of 80 columns beside the label and the numbers
 CONSEQUENCES_SHOWN = 4
 DIFF_LINES_SHOWN = 14
 FURTHER_SHOWN = 8
@@ -215,8 +215,9 @@ def _evidence_line(root: Finding, evidence: Evidence) -> Text:
     if evidence.location is not None and evidence.location != root.location:
         line.append(f" [{evidence.location}]", style="dim")
     if evidence.series:
-        line.append("  " if len(evidence.claim) < SHORT_CLAIM else "\n")
-        line.append(sparkline(evidence.series), style="cyan")
+        curve = sparkline(evidence.series)
+        fits = len(evidence.claim) + len(curve) <= ROOM_FOR_A_CURVE
+        line.append(("  " if fits else "\n") + curve, style="cyan")
         line.append(f" {evidence.series[0]:.4g} → {evidence.series[-1]:.4g}", style="dim")
     return line
 

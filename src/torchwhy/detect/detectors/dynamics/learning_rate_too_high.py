@@ -18,7 +18,7 @@ from torchwhy.detect.detectors.numerics import (
 )
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerDescribed, OptimizerMade, Step, Weights
-from torchwhy.record.numbers import decode
+from torchwhy.record.numbers import decode, is_finite
 from torchwhy.record.trace import Trace
 
 GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
@@ -289,6 +289,9 @@ def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History 
     updates = sum(step.step < failing_step for step in steps)
     if not updates or len(samples) < 2:
         return None
+    # The root mean square of weights beyond 1e19 is inf in float32; the samples before it tell the growth.
+    finite = [w for w in samples if all(map(is_finite, w.weight_rms))]
+    samples = finite if len(finite) > 1 else samples
     counts = element_counts(trace, made.index)
     losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
     rates = [step.learning_rates[0] for step in steps if step.learning_rates]

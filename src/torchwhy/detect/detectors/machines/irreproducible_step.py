@@ -9,7 +9,10 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Alarm, Replayed
 from torchwhy.record.trace import Trace
 
-WAYS = {"in-place": "repeated in place", "rerun": "run again from the start with the recorded seeds"}
+WAYS = {
+    "in-place": "repeated in place",
+    "rerun": "run again from the start with the recorded seeds",
+}
 
 
 class IrreproducibleStep(Detector):
@@ -110,10 +113,13 @@ class IrreproducibleStep(Detector):
                 yield self._finding(trace, alarm, replay=replay)
 
     def _finding(self, trace: Trace, alarm: Alarm, *, replay: Replayed) -> Finding:
-        message, title = _compiled(alarm) if replay.eager_of_compiled else _not_repeatable(alarm, replay)
+        message, title = (
+            _compiled(alarm) if replay.eager_of_compiled else _not_repeatable(alarm, replay)
+        )
         tried = f"the step was {WAYS.get(replay.how, 'looked at')}: finite this time"
+        losses = ", ".join(map(str, alarm.losses))
         evidence = [
-            Evidence(f"{alarm.what} not finite the first time: losses {', '.join(map(str, alarm.losses))}", step=alarm.step),
+            Evidence(f"{alarm.what} not finite the first time; losses: {losses}", step=alarm.step),
             Evidence(f"{tried}{'; ' + replay.detail if replay.detail else ''}", step=replay.step),
         ]
         return Finding(
@@ -133,7 +139,8 @@ def _compiled(alarm: Alarm) -> tuple[str, str]:
         f"step {alarm.step} is not finite in compiled code and finite when the same step runs eagerly: "
         "the compiled code computes something else"
     )
-    return message, "run this part without `torch.compile`, or in float32; compare `torch._dynamo` backends to find the kernel"
+    title = "run this part without `torch.compile`, or in float32; other backends of it tell which kernel is to blame"
+    return message, title
 
 
 def _not_repeatable(alarm: Alarm, replay: Replayed) -> tuple[str, str]:

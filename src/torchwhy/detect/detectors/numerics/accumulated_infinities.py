@@ -126,8 +126,12 @@ class AccumulatedInfinities(Detector):
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         target = next((name for name in birth.reaches if name.startswith("gradient")), "a gradient")
         message = f"+inf and -inf were added while {target} was accumulated, and their sum is NaN"
-        evidence = [Evidence("one part of the sum was +inf, the other -inf", value=birth.value, step=birth.step)]
-        title = f"keep the parts of {target} finite before they are added: clip after each backward pass, or bound the values"
+        evidence = [
+            Evidence(
+                "one part of the sum was +inf, the other -inf", value=birth.value, step=birth.step
+            )
+        ]
+        title = f"keep the parts of {target} finite before they are added: clip after each backward pass"
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         location = birth.called_from or birth.location
         return replace(found, location=location, fixes=(Fix(title, safety="show-only"),))

@@ -135,7 +135,11 @@ class ClipOfInfiniteNorm(Detector):
         for birth in all_births(trace):
             if birth.phase != "clip":
                 continue
-            if birth.kind == "operation" and op_name(birth) in NORMS and birth.step not in overflowed:
+            if (
+                birth.kind == "operation"
+                and op_name(birth) in NORMS
+                and birth.step not in overflowed
+            ):
                 overflowed.add(birth.step)
                 yield self._overflow(trace, birth)
             elif birth.kind == "from-infinity" and birth.reaches:
@@ -149,14 +153,17 @@ class ClipOfInfiniteNorm(Detector):
             "the norm of the gradients is infinite although every gradient is finite: their squares overflow, "
             "and clipping then multiplies all of them by 0"
         )
-        evidence = [Evidence("all gradients finite, their norm is not", value=birth.value, step=birth.step)]
-        title = "find why the gradients are this large (scale of the loss, of the targets, of the inputs) before clipping them"
+        evidence = [
+            Evidence("all gradients finite, their norm is not", value=birth.value, step=birth.step)
+        ]
+        title = "find why the gradients are this large (scale of the loss, the targets, the inputs) before clipping"
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         return replace(found, fixes=(Fix(title, safety="show-only"),))
 
     def _spread(self, trace: Trace, birth: Birth) -> Finding:
         message = "clipping by an infinite norm turned an infinite gradient into NaN (0 * inf) and all others into 0"
-        evidence = [Evidence(f"the gradient was infinite before clipping, {word(birth.value)} after it", step=birth.step)]
+        fact = f"the gradient was infinite before clipping, {word(birth.value)} after it"
+        evidence = [Evidence(fact, step=birth.step)]
         title = "clip with `error_if_nonfinite=True`, and skip the step when the norm is not finite"
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         return replace(found, fixes=(Fix(title, safety="show-only"),))
@@ -165,10 +172,18 @@ class ClipOfInfiniteNorm(Detector):
         return Finding(
             detector=self.name,
             severity="warning",
-            message="gradients are clipped before `unscale_`: their norm still contains the loss scale, so nearly all of it is cut",
+            message=(
+                "gradients are clipped before `unscale_`: their norm still contains the loss scale, "
+                "so that nearly nothing is left of them"
+            ),
             step=clip.step,
             rank=trace.rank,
             location=clip.location,
-            evidence=(Evidence("the loss scale was still in the gradients when they were clipped", step=clip.step),),
+            evidence=(
+                Evidence(
+                    "the loss scale was still in the gradients when they were clipped",
+                    step=clip.step,
+                ),
+            ),
             fixes=(Fix("call `scaler.unscale_(optimizer)` before clipping", safety="show-only"),),
         )

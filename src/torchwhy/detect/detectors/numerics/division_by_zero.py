@@ -86,7 +86,7 @@ class DivisionByZero(Detector):
     class Pool(nn.Module):
         def __init__(self):
             super().__init__()
-            self.score = nn.Linear(5, 1)
+            self.score = nn.Linear(5, 1, bias=False)
             self.head = nn.Linear(5, 2)
 
         def forward(self, x):
@@ -97,12 +97,10 @@ class DivisionByZero(Detector):
 
 
     torch.manual_seed(0)
-    words = torch.randn(40, 6, 5)
+    words = torch.randn(40, 30, 5)
     words[29] = 0.0
     labels = torch.randint(0, 2, (40,))
     net = Pool()
-    with torch.no_grad():
-        net.score.bias.fill_(-0.01)
     loader = DataLoader(TensorDataset(words, labels), batch_size=8)
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-4)
     criterion = nn.CrossEntropyLoss()

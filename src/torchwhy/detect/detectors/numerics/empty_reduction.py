@@ -211,7 +211,9 @@ class EmptyReduction(Detector):
                 continue
             message, fact, title = told
             evidence = [Evidence(fact, step=birth.step)]
-            found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
+            found = finding_from(
+                trace, birth, detector=self.name, message=message, evidence=evidence
+            )
             yield replace(found, fixes=(Fix(title, safety="show-only"),))
 
 
@@ -226,14 +228,19 @@ def _explain(birth: Birth) -> tuple[str, str, str] | None:
     if name in DEVIATIONS:
         if birth.reduced is None or birth.reduced > _correction(birth):
             return None
-        return (
+        message = (
             f"{expression} is a standard deviation or variance over {_elements(birth.reduced)}: "
-            "with the usual correction it divides by n - 1, here 0",
+            "with the usual correction it divides by n - 1, here 0"
+        )
+        return (
+            message,
             f"{_elements(birth.reduced)} went into each result",
             "skip batches of one sample (`drop_last=True`), or ask for `unbiased=False`",
         )
     if birth.reduced == 0 or (birth.reduced is None and _all_empty(birth)):
-        operand = next((operand.name for operand in tensors(birth) if operand.name), "what it reduces")
+        operand = next(
+            (operand.name for operand in tensors(birth) if operand.name), "what it reduces"
+        )
         return (
             f"{expression} reduces nothing: {operand} has no elements, and the mean of nothing is 0/0",
             f"0 elements went into each result; {operand} has shape {_shape(birth)}",
@@ -286,11 +293,15 @@ def _correction(birth: Birth) -> float:
 
 def _all_empty(birth: Birth) -> bool:
     operands = tensors(birth)
-    return bool(operands) and all(0 in operand.tensor.shape for operand in operands if operand.tensor)
+    return bool(operands) and all(
+        0 in operand.tensor.shape for operand in operands if operand.tensor
+    )
 
 
 def _shape(birth: Birth) -> str:
-    return next((str(operand.tensor.shape) for operand in tensors(birth) if operand.tensor), "unknown")
+    return next(
+        (str(operand.tensor.shape) for operand in tensors(birth) if operand.tensor), "unknown"
+    )
 
 
 def _elements(count: int) -> str:

@@ -12,8 +12,14 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
-SOFTMAXES = frozenset({"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax", "_masked_softmax"})
-ATTENTIONS = ("scaled_dot_product", "_transformer_encoder_layer_fwd", "_native_multi_head_attention")
+SOFTMAXES = frozenset(
+    {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax", "_masked_softmax"}
+)
+ATTENTIONS = (
+    "scaled_dot_product",
+    "_transformer_encoder_layer_fwd",
+    "_native_multi_head_attention",
+)
 
 
 class FullyMaskedSoftmax(Detector):
@@ -181,12 +187,13 @@ class FullyMaskedSoftmax(Detector):
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         operand = next(iter(tensors(birth)), None)
         scores = operand.name if operand is not None and operand.name else "its scores"
-        row = f" (row {birth.output.first_bad_index[:-1]})" if _has_row(birth) else ""
         message = (
-            f"{expression_of(birth, 'the softmax')} got a row{row} in which every position is masked: "
+            f"{expression_of(birth, 'the softmax')} got a row{_row(birth)} in which every position is masked: "
             f"all of {scores} is -inf there, and the softmax of such a row is NaN"
         )
-        evidence = [Evidence(f"a row of {scores} holds nothing but -inf", value="-inf", step=birth.step)]
+        evidence = [
+            Evidence(f"a row of {scores} holds nothing but -inf", value="-inf", step=birth.step)
+        ]
         title = (
             f"leave at least one position of every row open before the softmax of {scores}: drop empty samples, "
             "clamp the lengths to 1, or check that True means in the mask what the layer takes it to mean"
@@ -200,5 +207,9 @@ def _is_softmax(birth: Birth) -> bool:
     return name in SOFTMAXES or any(attention in name for attention in ATTENTIONS)
 
 
-def _has_row(birth: Birth) -> bool:
-    return birth.output is not None and len(birth.output.first_bad_index or ()) > 1
+def _row(birth: Birth) -> str:
+    """Return which row it was; not known where other rows rightly hold -inf, as after `log_softmax`."""
+    output = birth.output
+    if output is None or output.negative_infinity or len(output.first_bad_index or []) < 2:
+        return ""
+    return f" (row {(output.first_bad_index or [])[:-1]})"

@@ -90,7 +90,7 @@ class HalfPrecisionOverflow(Detector):
     torch.manual_seed(0)
     net = nn.Linear(6, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    scale = 2.0**20
+    scale = 2.0**16
     for step in range(4):
         x = torch.randn(8, 6) * (0.001 if step < 2 else 10)
         optimizer.zero_grad()

@@ -128,17 +128,25 @@ class InfeasibleCtc(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for birth in operations(trace, "_ctc_loss", "ctc_loss", "_cudnn_ctc_loss"):
-            frames, labels = _length(birth, "input_lengths"), _length(birth, "target_lengths")
-            position = (birth.output.first_bad_index if birth.output else None) or birth.positions
-            which = f"sample {position[0]}" if position else "a sample"
-            sizes = f" ({show(labels)} labels, {show(frames)} frames)" if frames is not None and labels is not None else ""
-            message = f"the target of {which} does not fit into its input{sizes}: no alignment exists, so its CTC loss is infinite"
-            evidence = [Evidence(f"target and input of {which}{sizes}", step=birth.step)]
-            if frames is not None and labels is not None and labels <= frames:
-                evidence.append(Evidence("every pair of equal neighbours in a target needs one more frame, for the blank"))
-            title = "drop pairs whose target needs more frames than the network gives, or pass `zero_infinity=True`"
-            found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
-            yield replace(found, fixes=(Fix(title, safety="show-only"),))
+            yield self._finding(trace, birth)
+
+    def _finding(self, trace: Trace, birth: Birth) -> Finding:
+        frames, labels = _length(birth, "input_lengths"), _length(birth, "target_lengths")
+        position = (birth.output.first_bad_index if birth.output else None) or birth.positions
+        which = f"sample {position[0]}" if position else "a sample"
+        known = frames is not None and labels is not None
+        sizes = f" ({show(labels)} labels, {show(frames)} frames)" if known else ""
+        message = (
+            f"the target of {which} does not fit into its input{sizes}: no alignment exists, "
+            "so its CTC loss is infinite"
+        )
+        evidence = [Evidence(f"target and input of {which}{sizes}", step=birth.step)]
+        if frames is not None and labels is not None and labels <= frames:
+            blank = "every pair of equal neighbours in a target needs one more frame, for the blank"
+            evidence.append(Evidence(blank, step=birth.step))
+        title = "drop pairs whose target needs more frames than the network gives, or pass `zero_infinity=True`"
+        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
+        return replace(found, fixes=(Fix(title, safety="show-only"),))
 
 
 def _length(birth: Birth, argument: str) -> float | None:

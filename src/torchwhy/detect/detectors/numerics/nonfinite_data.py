@@ -7,13 +7,17 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
-from torchwhy.detect.sources import sources, where_it_went, word
+from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ArrayWarning, Birth
 from torchwhy.record.trace import Trace
 
 # What NumPy's warnings say, by what it then puts into the array.
-WARNINGS_OF = {"nan": ("invalid value",), "inf": ("divide by zero", "overflow"), "-inf": ("divide by zero", "overflow")}
+WARNINGS_OF = {
+    "nan": ("invalid value",),
+    "inf": ("divide by zero", "overflow"),
+    "-inf": ("divide by zero", "overflow"),
+}
 
 
 class NonfiniteData(Detector):
@@ -91,12 +95,11 @@ class NonfiniteData(Detector):
     The labels are bad, and they come from a file:
 
     ```python
-    import io
-
     import numpy as np
     import torch
 
-    table = np.genfromtxt(io.StringIO("1.0,2.0\\n2.0,4.1\\n3.0,\\n4.0,7.9"), delimiter=",", dtype="float32")
+    rows = ["1.0,2.0", "2.0,4.1", "3.0,", "4.0,7.9"]
+    table = np.genfromtxt(rows, delimiter=",", dtype="float32")
     torch.manual_seed(0)
     x, y = torch.from_numpy(table).split(1, dim=1)  # <- nonfinite-data
     model = torch.nn.Linear(1, 1)
@@ -177,17 +180,32 @@ class NonfiniteData(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for birth in sources(trace, "batch", "array"):
-            yield self._finding(trace, birth)
+            if not is_about_weights(trace, birth):
+                yield self._finding(trace, birth)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
-        value, what = word(birth.value), _what(birth)
+        value, what, went = word(birth.value), _what(birth), where_it_went(birth)
         warning = _warning_before(trace, birth)
-        message = f"{what} held {value} when it came into the program{_where_inside(birth)}; it went into {where_it_went(birth)}"
-        evidence = [Evidence(f"{value} was there before any torch operation", value=birth.value, step=birth.step)]
+        message = f"{what} held {value} when it came into the program{_where_inside(birth)}; it went into {went}"
+        evidence = [
+            Evidence(
+                f"{value} was there before any torch operation", value=birth.value, step=birth.step
+            )
+        ]
         if warning is not None:
-            message = f"NumPy computed {value} here ({warning.message}), and {what} brought it to {where_it_went(birth)}"
-            evidence.append(Evidence(f"NumPy warned: {warning.message}", step=warning.step, location=warning.location))
-            evidence.append(Evidence("this is where it came into torch", step=birth.step, location=birth.location))
+            message = (
+                f"NumPy computed {value} here ({warning.message}), and {what} brought it to {went}"
+            )
+            evidence.append(
+                Evidence(
+                    f"NumPy warned: {warning.message}", step=warning.step, location=warning.location
+                )
+            )
+            evidence.append(
+                Evidence(
+                    "this is where it came into torch", step=birth.step, location=birth.location
+                )
+            )
         title = f"clean or drop the bad entries of {what} before training, for example where `torch.isfinite` is False"
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         location = birth.location if warning is None else warning.location

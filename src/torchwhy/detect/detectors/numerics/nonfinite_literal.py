@@ -178,8 +178,14 @@ class NonfiniteLiteral(Detector):
                 continue
             value = word(birth.value)
             expression = expression_of(birth, "an expression on this line")
-            message = f"{expression} holds {value} as a constant of the program, and it went into {where_it_went(birth)}"
-            evidence = [Evidence(f"{value} is no result here: it stands in the source", value=birth.value, step=birth.step)]
+            went = where_it_went(birth)
+            message = (
+                f"{expression} holds {value} as a constant of the program, and it went into {went}"
+            )
+            fact = f"{value} is no result here: it stands in the source"
+            evidence = [Evidence(fact, value=birth.value, step=birth.step)]
             title = f"replace the {value} of {expression} by a finite value, or mask it out before it is computed with"
-            found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
+            found = finding_from(
+                trace, birth, detector=self.name, message=message, evidence=evidence
+            )
             yield replace(found, fixes=(Fix(title, safety="show-only"),))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
-from torchwhy.detect.sources import sources, where_it_went, word
+from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -38,10 +38,10 @@ class NonfiniteWeights(Detector):
     last_night["weight"].numpy()[1, 2] = np.nan  # stands for a run that went wrong
     torch.save(last_night, "last.pt")
 
-    model.load_state_dict(torch.load("last.pt"))
+    model.load_state_dict(torch.load("last.pt"))  # <- nonfinite-weights
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(5):
-        loss = model(torch.randn(8, 4)).pow(2).mean()  # <- nonfinite-weights
+        loss = model(torch.randn(8, 4)).pow(2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -111,18 +111,33 @@ class NonfiniteWeights(Detector):
     needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        for birth in sources(trace, "parameter", "buffer"):
-            if not _written_by_this_run(trace, birth):
+        for birth in sources(trace, "parameter", "buffer", "array", "unknown"):
+            if is_about_weights(trace, birth) and not _written_by_this_run(trace, birth):
                 yield self._finding(trace, birth)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         value = word(birth.value)
-        name = f"{birth.origin} `{birth.origin_name}`" if birth.origin_name else f"a {birth.origin}"
+        name = _name(trace, birth)
         message = f"{name} already held {value} when step {birth.step} began; it went into {where_it_went(birth)}"
-        evidence = [Evidence(f"no update of this run wrote {value} into {name}", value=birth.value, step=birth.step)]
+        evidence = [
+            Evidence(
+                f"no update of this run wrote {value} into {name}",
+                value=birth.value,
+                step=birth.step,
+            )
+        ]
         title = f"load a checkpoint from before {name} went bad, or set it anew; check it with `torch.isfinite`"
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         return replace(found, fixes=(Fix(title, safety="show-only"),))
+
+
+def _name(trace: Trace, birth: Birth) -> str:
+    """Return the weight by its own name, or by the one under which it was found bad."""
+    kind = "buffer" if birth.origin == "buffer" else "parameter"
+    found = [name for alarm in trace.alarms[:1] for name in alarm.names]
+    own = birth.origin_name if birth.origin in ("parameter", "buffer") else None
+    name = own or (found[0] if found else None)
+    return f"{kind} `{name}`" if name else f"a {kind}"
 
 
 def _written_by_this_run(trace: Trace, birth: Birth) -> bool:

@@ -40,14 +40,14 @@ class OptimizerEpsilon(Detector):
 
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).half()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)  # <- optimizer-epsilon
     for step in range(5):
         x = torch.randn(8, 4).half()
         x[:, 3] = 0
         loss = (model(x) - 0.5).pow(2).mean()
         optimizer.zero_grad()
         loss.backward()
-        optimizer.step()  # <- optimizer-epsilon
+        optimizer.step()
     ```
 
     An epsilon of 0, and rows of an embedding that no batch uses:
@@ -59,13 +59,13 @@ class OptimizerEpsilon(Detector):
     def train(steps=5):
         torch.manual_seed(0)
         table = torch.nn.Embedding(10, 4)
-        optimizer = torch.optim.RMSprop(table.parameters(), lr=0.01, eps=0.0)
+        optimizer = torch.optim.RMSprop(table.parameters(), lr=0.01, eps=0.0)  # <- optimizer-epsilon
         for _ in range(steps):
             rows = torch.randint(0, 5, (16,))
             loss = (table(rows) - 1).pow(2).mean()
             optimizer.zero_grad()
             loss.backward()
-            optimizer.step()  # <- optimizer-epsilon
+            optimizer.step()
 
 
     train()
@@ -79,13 +79,13 @@ class OptimizerEpsilon(Detector):
     torch.manual_seed(0)
     weight = torch.nn.Parameter(torch.randn(6))
     bias = torch.nn.Parameter(torch.zeros(6))
-    optimizer = torch.optim.AdamW([weight, bias], lr=0.01, eps=0.0, foreach=True)
+    optimizer = torch.optim.AdamW([weight, bias], lr=0.01, eps=0.0, foreach=True)  # <- optimizer-epsilon
     used = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0, 1.0])
     for step in range(4):
         loss = ((weight * used - 0.3).pow(2) + (bias + 1).pow(2)).sum()
         optimizer.zero_grad()
         loss.backward()
-        optimizer.step()  # <- optimizer-epsilon
+        optimizer.step()
     ```
 
     ## Repaired
@@ -146,21 +146,29 @@ class OptimizerEpsilon(Detector):
     def _finding(self, trace: Trace, birth: Birth, *, optimizer: OptimizerMade) -> Finding:
         epsilon, dtype = _epsilon(optimizer), _dtype(birth)
         reason = "is 0" if epsilon == 0 else f"= {epsilon:g} is 0 in {dtype}"
-        weight = next((target for target in birth.reaches if target.startswith("parameter")), "the weights")
+        weight = next(
+            (target for target in birth.reaches if target.startswith("parameter")), "the weights"
+        )
         message = (
             f"{optimizer.kind} divided by zero in its own update of {weight}: its eps {reason}, and the gradient "
             "there has been too small to show in its running square"
         )
         evidence = [
             Evidence(f"eps {reason}", value=epsilon, step=birth.step, location=optimizer.location),
-            Evidence("loss and gradients of this step are finite: the update itself made the value", step=birth.step),
+            Evidence(
+                "loss and gradients are finite; this update made the value", location=birth.location
+            ),
         ]
         title = (
             f"give {optimizer.kind} an eps that {dtype} can hold (1e-4 for float16, 1e-8 for float32), "
             "or keep the weights in float32 and use autocast"
         )
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
-        return replace(found, fixes=(Fix(title, safety="show-only"),))
+        return replace(
+            found,
+            location=optimizer.location or birth.location,
+            fixes=(Fix(title, safety="show-only"),),
+        )
 
 
 def _divides_by_zero(birth: Birth) -> bool:

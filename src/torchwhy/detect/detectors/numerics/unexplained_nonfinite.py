@@ -12,6 +12,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed
 from torchwhy.record.trace import Trace
 
+USUAL_REASON = "the first step is over"  # the microscope steps back then in every run
 RECENT_LOSSES = 8  # enough to see whether the loss grew before it broke
 
 
@@ -112,14 +113,16 @@ class UnexplainedNonfinite(Detector):
         birth = next((birth for birth in trace.births if _spoils_training(birth)), None)
         if (alarm is None and birth is None) or self._others_explain(trace):
             return
-        if birth is not None:
+        if birth is not None and (alarm is None or not _written_behind_our_back(birth)):
             yield self._unknown_operation(trace, birth)
         elif alarm is not None:
-            yield self._unseen(trace, alarm)
+            yield self._unseen(trace, alarm, birth)
 
     def _others_explain(self, trace: Trace) -> bool:
         others = (detector for name, detector in all_detectors().items() if name != self.name)
-        return any(finding.severity == "error" for other in others for finding in other().scan(trace))
+        return any(
+            finding.severity == "error" for other in others for finding in other().scan(trace)
+        )
 
     def _unknown_operation(self, trace: Trace, birth: Birth) -> Finding:
         value = word(birth.value)
@@ -129,7 +132,11 @@ class UnexplainedNonfinite(Detector):
             "no cause that torchwhy knows explains it"
         )
         name = birth.node or birth.op
-        evidence = [Evidence(f"first seen in {name}, during {birth.phase}", value=birth.value, step=birth.step)]
+        evidence = [
+            Evidence(
+                f"first seen in {name}, during {birth.phase}", value=birth.value, step=birth.step
+            )
+        ]
         return self._finding(
             trace,
             step=birth.step,
@@ -138,14 +145,19 @@ class UnexplainedNonfinite(Detector):
             birth=birth,
         )
 
-    def _unseen(self, trace: Trace, alarm: Alarm) -> Finding:
+    def _unseen(self, trace: Trace, alarm: Alarm, birth: Birth | None) -> Finding:
         names = f" ({', '.join(alarm.names[:3])})" if alarm.names else ""
         message = (
             f"the {alarm.what}{names} was not finite at step {alarm.step}, and no torch operation that was "
             "watched made it so"
         )
         evidence = _what_was_tried(trace, alarm.step)
-        return self._finding(trace, step=alarm.step, message=message, evidence=evidence, alarm=alarm)
+        if birth is not None and birth.location is not None:
+            fact = "this is the last torch operation that wrote there, and what it wrote was finite"
+            evidence.insert(0, Evidence(fact, step=birth.step, location=birth.location))
+        return self._finding(
+            trace, step=alarm.step, message=message, evidence=evidence, alarm=alarm
+        )
 
     def _finding(
         self,
@@ -157,7 +169,9 @@ class UnexplainedNonfinite(Detector):
         birth: Birth | None = None,
         alarm: Alarm | None = None,
     ) -> Finding:
-        place = birth.location if birth is not None else alarm.location if alarm is not None else None
+        place = (
+            birth.location if birth is not None else alarm.location if alarm is not None else None
+        )
         title = (
             "look for what writes into tensors without torch: NumPy views, extensions, `.data_ptr()`, other threads; "
             "please report the program if it is none of these"
@@ -176,7 +190,15 @@ class UnexplainedNonfinite(Detector):
 
 
 def _spoils_training(birth: Birth) -> bool:
-    return any(target == "loss" or target.startswith(("gradient", "parameter", "buffer")) for target in birth.reaches)
+    return any(
+        target == "loss" or target.startswith(("gradient", "parameter", "buffer"))
+        for target in birth.reaches
+    )
+
+
+def _written_behind_our_back(birth: Birth) -> bool:
+    """Tell whether the value turned up in memory that a torch operation had left finite."""
+    return birth.kind == "source" and birth.origin in ("operation", "unknown")
 
 
 def _what_was_tried(trace: Trace, step: int) -> list[Evidence]:
@@ -189,12 +211,30 @@ def _what_was_tried(trace: Trace, step: int) -> list[Evidence]:
     if replay is None:
         facts.append(Evidence("the step could not be repeated", step=step))
     else:
-        again = {True: "it failed again", False: "it was finite", None: "there was nothing to compare with"}
+        again = {
+            True: "it failed again",
+            False: "it was finite",
+            None: "there was nothing to compare with",
+        }
         detail = f"; {replay.detail}" if replay.detail else ""
-        facts.append(Evidence(f"looked at once more ({replay.how}): {again[replay.reproduced]}{detail}", step=step))
+        facts.append(
+            Evidence(
+                f"looked at once more ({replay.how}): {again[replay.reproduced]}{detail}", step=step
+            )
+        )
     for source in (trace, trace.rerun):
-        for left in source.of(MicroscopeLeft) if source else []:
-            facts.append(Evidence(f"the microscope stepped back: {left.reason}", step=left.step))
-        for failed in source.of(ProbeFailed) if source else []:
-            facts.append(Evidence(f"{failed.probe} could not watch: {failed.reason}"))
+        facts += _what_could_not_be_watched(source) if source else []
     return facts
+
+
+def _what_could_not_be_watched(trace: Trace) -> list[Evidence]:
+    left = [
+        Evidence(f"the microscope stepped back: {event.reason}", step=event.step)
+        for event in trace.of(MicroscopeLeft)
+        if event.reason != USUAL_REASON
+    ]
+    failed = [
+        Evidence(f"{event.probe} could not watch: {event.reason}")
+        for event in trace.of(ProbeFailed)
+    ]
+    return left + failed

@@ -137,8 +137,14 @@ class UninitialisedMemory(Detector):
             value = word(birth.value)
             expression = expression_of(birth, "a fresh tensor")
             name = f" (now `{birth.origin_name}`)" if birth.origin_name else ""
-            message = f"{expression}{name} was used before it was written: its memory held {value}, which went into {where_it_went(birth)}"
-            evidence = [Evidence(f"nothing was written to the elements that hold {value}", value=birth.value, step=birth.step)]
-            title = f"write {expression}{name} before it is read, or make it with `torch.zeros`, `torch.ones` or an init function"
-            found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
+            message = (
+                f"{expression}{name} was used before it was written: its memory held {value}, "
+                f"which went into {where_it_went(birth)}"
+            )
+            fact = f"nothing was written to the elements that hold {value}"
+            evidence = [Evidence(fact, value=birth.value, step=birth.step)]
+            title = f"write {expression}{name} before it is read, or make it with `torch.zeros` or `torch.ones`"
+            found = finding_from(
+                trace, birth, detector=self.name, message=message, evidence=evidence
+            )
             yield replace(found, fixes=(Fix(title, safety="show-only"),))

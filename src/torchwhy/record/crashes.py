@@ -1,0 +1,106 @@
+"""The event of an exception, and the small records it is made of."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.event import Event
+from torchwhy.record.numbers import Real
+
+
+class NamedTensor(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A tensor (or array) of the program by the text that names it: `x`, `self.weight`, `batch[0]`.
+
+    `made_by` is the expression that produced it, where the microscope saw it. `minimum`/`maximum` are given for
+    integer tensors (labels, indices), `graph` is the name of its grad_fn.
+    """
+
+    name: str
+    shape: list[int]
+    dtype: str
+    device: str = "cpu"
+    kind: Literal["tensor", "parameter", "array"] = "tensor"
+    requires_grad: bool = False
+    graph: str | None = None
+    made_by: SourceSpan | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class Layer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A module that was running: its path, its own repr, its numbers, and the expression that constructed it."""
+
+    path: str
+    kind: str
+    text: str
+    settings: dict[str, Real | bool | str | list[int] | None] = {}
+    made_at: SourceSpan | None = None
+
+
+class WalkStep(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One station of the data's way through the model: the module or expression and the shape that left it."""
+
+    what: str
+    shape: list[int]
+    dtype: str
+    location: SourceSpan | None = None
+
+
+class FrameSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One frame of the user's code on the way to an exception, outermost first, with the values it held."""
+
+    location: SourceSpan
+    tensors: list[NamedTensor] = []
+    numbers: dict[str, Real | bool | str] = {}
+
+
+class LoaderFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The DataLoader whose batch was in hand (or being made): how its batches come about."""
+
+    batch_size: int | None = None
+    dataset_length: int | None = None
+    drop_last: bool | None = None
+    workers: int = 0
+    batches_drawn: int = 0
+    last_batch: list[str] = []
+    usual_batch: list[str] = []
+    indices: list[int] = []
+    location: SourceSpan | None = None
+
+
+class Trial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A change that was tried on the real operands right after the exception, and whether it went through."""
+
+    change: str
+    worked: bool
+    detail: str = ""
+
+
+class Crash(Event, tag="crash"):
+    """An exception, with everything around it that a person would look at.
+
+    `frames` are the user's, outermost first; `operands` the tensors named in the failing expression (`location`);
+    `op` is the torch function that raised (`aten::addmm`, `torch.nn.functional.cross_entropy`), `layers` the running
+    modules, outermost first; `walk` the shapes through the model up to here; `facts` further numbers by name.
+    `caught`: the program swallowed it (then `times` counts). `worker` is the original traceback of a loader's worker.
+    """
+
+    step: int
+    type: str
+    message: str
+    caught: bool = False
+    times: int = 1
+    raised_by: Literal["torch", "user", "library"] = "torch"
+    op: str | None = None
+    location: SourceSpan | None = None
+    frames: list[FrameSeen] = []
+    operands: list[NamedTensor] = []
+    layers: list[Layer] = []
+    walk: list[WalkStep] = []
+    loader: LoaderFacts | None = None
+    trials: list[Trial] = []
+    worker: str | None = None
+    facts: dict[str, Real | bool | str | list[int] | None] = {}

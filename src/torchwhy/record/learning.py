@@ -1,0 +1,183 @@
+"""Events about learning: what was called in which order, who feeds the loss, who is alive, what is held.
+
+They come from the watched steps (the first, and a few later ones) and from counters that cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.event import Event
+from torchwhy.record.tensors import TensorFacts
+from torchwhy.record.numbers import Real
+
+
+class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One call that matters for the order of a step: zero_grad, backward, clip, unscale, step, scheduler, train, eval."""
+
+    name: str
+    location: SourceSpan | None = None
+    target: str | None = None
+
+
+class StepCalls(Event, tag="calls"):
+    """The calls since the step before, in order, for the first few steps."""
+
+    step: int
+    calls: list[CallSeen]
+
+
+class StaleGradients(Event, tag="stale-gradients"):
+    """A backward pass added to gradients that an optimizer step had already used and nobody cleared since.
+
+    `times` counts such passes so far; the event is written at the first and then rarely.
+    """
+
+    step: int
+    optimizer: int
+    used_at_step: int
+    times: int
+    cleared_ever: bool
+    location: SourceSpan | None = None
+
+
+class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One parameter after the first step's backward.
+
+    `written_by`: what wrote its values last before training: random initialisation, a load (copy), a constant.
+    `owner` is the class of its module, `registered` whether a model known by a variable reaches it.
+    """
+
+    name: str
+    shape: list[int]
+    in_optimizer: bool
+    requires_grad: bool
+    used: bool
+    gradient: Literal["none", "zero", "nonzero"]
+    registered: bool = True
+    owner: str | None = None
+    written_by: Literal["random", "constant", "loaded", "unknown"] = "unknown"
+    made_at: SourceSpan | None = None
+
+
+class ParameterCensus(Event, tag="census"):
+    """Every parameter of every known model and optimizer, just before an optimizer's first step."""
+
+    step: int
+    optimizer: int
+    parameters: list[ParameterSeen]
+
+
+class GraphOperation(Event, tag="operation"):
+    """One forward operation of the first step; `inputs` are the `order`s of the operations that made its operands.
+
+    A leaf operand is named: `parameter fc.weight`, `batch[0]`, `array`. `differentiable`: autograd recorded it.
+    """
+
+    order: int
+    op: str
+    step: int = 0
+    location: SourceSpan | None = None
+    module: str | None = None
+    shape: list[int] = []
+    dtype: str = ""
+    inputs: list[int] = []
+    input_shapes: list[list[int]] = []
+    leaves: list[str] = []
+    scalars: dict[str, Real | bool | str | list[int] | None] = {}
+    differentiable: bool = False
+    facts: list[TensorFacts] = []
+
+
+class LossRoot(Event, tag="loss-root"):
+    """The loss of a watched step: the operation that made it (`order` in the graph above), its value and place."""
+
+    step: int
+    order: int | None
+    value: Real
+    location: SourceSpan | None = None
+    accumulates: bool = True
+
+
+class Activation(Event, tag="activation"):
+    """One activation on a watched step. A unit is an element of the last dimension (of the channel for images).
+
+    `dead` units gave exactly 0 on the whole batch; `saturated` is the share of elements at the flat ends.
+    """
+
+    step: int
+    op: str
+    order: int
+    location: SourceSpan | None = None
+    module: str | None = None
+    shape: list[int] = []
+    units: int = 0
+    dead: int = 0
+    saturated: float = 0.0
+    zeros: float = 0.0
+    rms: Real = 0.0
+
+
+class ModelOutput(Event, tag="output"):
+    """What the outermost model gave on a watched step, and how much its rows differ from each other.
+
+    `spread` is the largest difference between two rows, relative to the output's own size; 0: it ignores its input.
+    """
+
+    step: int
+    path: str
+    facts: TensorFacts
+    spread: Real
+    rows: int
+    training: bool
+    grad: bool
+    input_spread: Real = 0.0
+    location: SourceSpan | None = None
+
+
+class ForwardModes(Event, tag="modes"):
+    """How often the outermost model ran in each mode, and where first; written when a new combination appears and at the end."""
+
+    step: int
+    path: str
+    training: bool
+    grad: bool
+    count: int
+    backwards: int
+    first_step: int
+    last_step: int
+    mode_layers: list[str] = []
+    location: SourceSpan | None = None
+
+
+class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A variable of the program that holds tensors: how many, how many with a graph, how many bytes and graph nodes."""
+
+    name: str
+    kind: str
+    tensors: int
+    with_graph: int
+    bytes: int
+    graph_nodes: int = 0
+    function: str | None = None
+
+
+class Holdings(Event, tag="holdings"):
+    """What the program's variables hold on a sampled step, and the memory of the process."""
+
+    step: int
+    held: list[Held]
+    resident_bytes: int
+    live_graph_nodes: int | None = None
+
+
+class Experiment(Event, tag="experiment"):
+    """A question put to the live program between steps and its answer, state restored bit for bit afterwards."""
+
+    step: int
+    question: str
+    answer: dict[str, Real | bool | str | list[float] | None]
+    seconds: float = 0.0
