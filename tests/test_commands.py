@@ -112,7 +112,7 @@ def test_bad_input_is_one_sentence_with_a_slug_and_exit_code_2(here, capsys, wor
 
 def test_every_slug_has_its_section_in_the_docs():
     source = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
-    slugs = set(re.findall(r'slug="([^"]+)"', source))
+    slugs = set(re.findall(r'slug="([^"]+)"', source)) | {"internal-error"}
     sections = re.findall(
         r"^## (\S+)$", (ROOT / "docs" / "errors.md").read_text(), flags=re.MULTILINE
     )
@@ -270,6 +270,33 @@ def test_an_unreadable_trace_is_one_sentence(here, capsys):
     assert code == 2
     assert shown.err.count("\n") == 1
     assert shown.err.endswith("[unreadable-trace]\n")
+
+
+def test_a_fault_of_ours_keeps_the_exit_code_of_the_program(here, monkeypatch, capfd):
+    (here / "quit.py").write_text("import sys; sys.exit(7)")
+
+    def fail(*_arguments, **_options):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr("torchwhy.diagnosis.diagnose", fail)
+
+    code = main(["run", "quit.py"])
+
+    shown = capfd.readouterr().err
+    assert code == 7
+    assert shown.count("\n") == 1
+    assert shown.endswith("[internal-error]\n")
+    (details,) = here.glob(".torchwhy/runs/*/report-failure.txt")
+    assert "ZeroDivisionError: ours" in details.read_text()
+
+
+def test_a_report_that_cannot_be_written_keeps_the_exit_code_of_the_program(here, capfd):
+    (here / "quit.py").write_text("import os, sys; os.mkdir('taken.json'); sys.exit(7)")
+
+    code = main(["run", "--json", "taken.json", "quit.py"])
+
+    assert code == 7
+    assert capfd.readouterr().err.endswith("[cannot-write-report]\n")
 
 
 def test_explain_prints_the_manual_page_and_without_a_name_the_list(capsys):

@@ -56,7 +56,7 @@ def use(monkeypatch, *detectors):
 def test_a_detector_that_fails_is_left_out_and_named(recorded, monkeypatch):
     use(monkeypatch, Crashing, Barking)
 
-    report = diagnose(recorded(steps(3)))
+    report = diagnose(recorded(steps(3), exit_code=0))
 
     assert [finding.detector for finding in report.findings] == ["barking"]
     assert report.notes == (
@@ -72,7 +72,7 @@ def test_a_story_that_fails_leaves_the_findings(recorded, monkeypatch):
 
     monkeypatch.setattr(diagnosis, "tell", fail)
 
-    report = diagnose(recorded(steps(3)))
+    report = diagnose(recorded(steps(3), exit_code=0))
 
     assert report.outcome == "suspect"
     assert "lost the thread" in report.notes[0]
@@ -106,6 +106,7 @@ def test_the_rank_that_failed_first_is_told_first_and_echoes_are_dropped(recorde
         ({"exit_code": 130, "signal": 2}, "interrupted from the keyboard"),
         ({"exit_code": 139, "signal": 11}, "SIGSEGV"),
         ({"exit_code": 3}, "exit code 3"),
+        ({}, "has not ended"),
     ],
 )
 def test_the_way_a_program_ended_is_noted(recorded, ending, words):
@@ -116,9 +117,20 @@ def test_the_way_a_program_ended_is_noted(recorded, ending, words):
 
 
 def test_a_probe_that_was_switched_off_is_noted(recorded):
-    report = diagnose(recorded([*steps(2), ProbeFailed(probe="loss", reason="KeyError: 1")]))
+    report = diagnose(
+        recorded([*steps(2), ProbeFailed(probe="loss", reason="KeyError: 1")], exit_code=0)
+    )
 
     assert report.notes == ("the probe loss failed and was switched off: KeyError: 1",)
+
+
+def test_a_process_in_which_we_could_not_start_is_noted(recorded):
+    directory = recorded(steps(3), exit_code=0)
+    (directory / "boot-failure.txt").write_text("process 7, python\nTraceback\nKeyError: 'x'\n\n")
+
+    (note,) = diagnose(directory).notes
+
+    assert note.startswith("torchwhy could not start in one of the processes (KeyError: 'x')")
 
 
 def test_a_run_without_trace_says_why_nothing_can_be_said(recorded):

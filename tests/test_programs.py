@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText, read_program
+from tests.support.run_program import Outcome, ProgramText, programs_in
 
 FOLDER = Path(__file__).parent / "programs"
-BROKEN = [read_program(path) for path in sorted((FOLDER / "broken").glob("*.py"))]
-HEALTHY = [read_program(path) for path in sorted((FOLDER / "healthy").glob("*.py"))]
+BROKEN = programs_in(FOLDER / "broken")
+HEALTHY = programs_in(FOLDER / "healthy")
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.id)

@@ -37,7 +37,9 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     steps = max((_steps_of(trace) for trace in traces), default=0)
     if not traces:
         notices.append(why_nothing_was_seen(run_directory, run))
-    elif steps == 0 and not findings:
+    elif (failure := boot_failure(run_directory)) is not None:
+        notices.append(f"torchwhy could not start in one of the processes {failure}")
+    if traces and steps == 0 and not findings:
         notices.append("torch was used, but no optimizer step was seen; nothing wrong was found.")
     notices += [*_ending(run, findings), *_switched_off(traces), *notes]
     return build(
@@ -109,6 +111,8 @@ def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
 
 def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
     """Say how the program ended, where the findings do not say it already."""
+    if run.exit_code is None:
+        yield "the run has not ended, or torchwhy was killed; this is what was recorded so far."
     if run.signal is not None:
         name = signals.Signals(run.signal).name
         if name == "SIGINT":
@@ -126,13 +130,9 @@ def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
 
 def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
     """Return one sentence for a run that left no trace."""
-    failure = run_directory / "boot-failure.txt"
-    if failure.exists():
-        lines = [line for line in failure.read_text(errors="replace").splitlines() if line.strip()]
-        return (
-            "the program ran unwatched, because torchwhy could not start inside it "
-            f"({lines[-1].strip()}); details are in {os.path.relpath(failure)}."
-        )
+    failure = boot_failure(run_directory)
+    if failure is not None:
+        return f"the program ran unwatched, because torchwhy could not start inside it {failure}"
     flag = isolating_flag(run.command)
     if flag is not None:
         return (
@@ -143,6 +143,15 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
         "nothing can be said about this run: no Python process in it used torch. "
         "If one did, it was started without torchwhy's environment (PYTHONPATH, TORCHWHY_RUN)."
     )
+
+
+def boot_failure(run_directory: Path) -> str | None:
+    """Return why torchwhy could not start in a process of the run, if that happened."""
+    path = run_directory / "boot-failure.txt"
+    if not path.exists():
+        return None
+    lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
+    return f"({lines[-1].strip()}); details are in {os.path.relpath(path)}."
 
 
 def isolating_flag(command: Sequence[str]) -> str | None:

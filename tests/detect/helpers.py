@@ -24,9 +24,14 @@ from torchwhy.record.trace import Trace
 _numbers = count(1)
 
 
-def trace_with(*events: Event, losses: list[float] | None = None, sizes: list[float] | None = None) -> Trace:
+def trace_with(
+    *events: Event, losses: list[float] | None = None, sizes: list[float] | None = None
+) -> Trace:
     """Return a trace of these events; `losses` and `sizes` add one optimizer step each, and its weights."""
-    steps = [Step(step=i, optimizer=0, losses=[encode(loss)], milliseconds=1.0) for i, loss in enumerate(losses or [])]
+    steps = [
+        Step(step=i, optimizer=0, losses=[encode(loss)], milliseconds=1.0)
+        for i, loss in enumerate(losses or [])
+    ]
     return Trace((*steps, *weights(sizes or []), *events))
 
 
@@ -34,10 +39,16 @@ def weights(sizes: list[float], gradient: float = 1.0) -> list[Event]:
     """Return the sampled root mean squares of one parameter, from step 0 on."""
     if not sizes:
         return []
-    described = OptimizerDescribed(index=0, parameters=["fc.weight"], shapes=[[4, 4]], dtypes=["float32"])
+    described = OptimizerDescribed(
+        index=0, parameters=["fc.weight"], shapes=[[4, 4]], dtypes=["float32"]
+    )
     samples = [
         Weights(
-            step=i, optimizer=0, names=["fc.weight"], weight_rms=[encode(size)], gradient_rms=[encode(gradient)]
+            step=i,
+            optimizer=0,
+            names=["fc.weight"],
+            weight_rms=[encode(size)],
+            gradient_rms=[encode(gradient)],
         )
         for i, size in enumerate(sizes)
     ]
@@ -46,7 +57,9 @@ def weights(sizes: list[float], gradient: float = 1.0) -> list[Event]:
 
 def optimizer(kind: str = "SGD", lr: float = 0.1, **defaults: float) -> OptimizerMade:
     """Return the making of an optimizer on line 7."""
-    return OptimizerMade(index=0, kind=kind, defaults={"lr": lr, **defaults}, location=SourceSpan("train.py", 7))
+    return OptimizerMade(
+        index=0, kind=kind, defaults={"lr": lr, **defaults}, location=SourceSpan("train.py", 7)
+    )
 
 
 def alarm(step: int, what: Any = "loss") -> Alarm:
@@ -86,7 +99,15 @@ def number(value: float, argument: str | None = None) -> Operand:
     return Operand(scalar=encode(value), argument=argument)
 
 
-def twin(op: str, *, hidden: bool = False, births: list[int] | None = None, names: list[str] | None = None) -> ForwardTwin:
+def twin(
+    op: str,
+    *,
+    hidden: bool = False,
+    births: list[int] | None = None,
+    names: list[str] | None = None,
+) -> ForwardTwin:
     """Return the forward operation of a backward birth; `hidden` by a `where` on line 13."""
     mask = SourceSpan("train.py", 13, expression="torch.where(ok, y, 0)") if hidden else None
-    return ForwardTwin(op=op, hidden_by=mask, births=births or [], operand_names=["x"] if names is None else names)
+    return ForwardTwin(
+        op=op, hidden_by=mask, births=births or [], operand_names=["x"] if names is None else names
+    )

@@ -20,7 +20,10 @@ from torchwhy.record.events import Operand
         ("aten.pow.Scalar", [number(0.0), tensor(-1.0)]),
         ("aten.addcdiv.default", [tensor(1.0), tensor(1.0), tensor(0.0), number(1.0)]),
         ("aten.remainder.Scalar", [tensor(1.0), number(0.0)]),
-        ("aten.native_layer_norm.default", [tensor(1.0), number(2.0, "normalized_shape"), number(0.0, "eps")]),
+        (
+            "aten.native_layer_norm.default",
+            [tensor(1.0), number(2.0, "normalized_shape"), number(0.0, "eps")],
+        ),
     ],
 )
 def test_every_way_to_divide_by_zero_is_reported(op: str, operands: list[Operand]) -> None:
@@ -34,7 +37,11 @@ def test_every_way_to_divide_by_zero_is_reported(op: str, operands: list[Operand
 
 def test_message_names_divisor_and_sample() -> None:
     born = birth(
-        "aten.div.Tensor", tensor(3.0, "total"), tensor(0.0, "count"), expression="total / count", positions=[7]
+        "aten.div.Tensor",
+        tensor(3.0, "total"),
+        tensor(0.0, "count"),
+        expression="total / count",
+        positions=[7],
     )
 
     (finding,) = DivisionByZero().scan(trace_with(born))
@@ -57,7 +64,13 @@ def test_optimizer_update_is_left_to_its_own_detector() -> None:
 
 
 def test_gradient_of_root_is_left_to_its_own_detector() -> None:
-    root = birth("aten.div.Tensor", tensor(1.0), tensor(0.0), node="SqrtBackward0", forward=twin("aten.sqrt.default"))
+    root = birth(
+        "aten.div.Tensor",
+        tensor(1.0),
+        tensor(0.0),
+        node="SqrtBackward0",
+        forward=twin("aten.sqrt.default"),
+    )
     power = birth("aten.pow.Tensor_Scalar", tensor(0.0), number(-0.5), node="PowBackward0")
 
     assert not list(DivisionByZero().scan(trace_with(root, power)))
@@ -72,7 +85,11 @@ def test_mean_over_counted_nothing_is_left_to_its_own_detector() -> None:
 def test_forward_and_backward_of_one_division_are_one_finding() -> None:
     first = birth("aten.div.Tensor", tensor(1.0), tensor(0.0))
     again = birth(
-        "aten.div.Tensor", tensor(1.0), tensor(0.0), node="DivBackward0", forward=twin("aten.div.Tensor", births=[first.id])
+        "aten.div.Tensor",
+        tensor(1.0),
+        tensor(0.0),
+        node="DivBackward0",
+        forward=twin("aten.div.Tensor", births=[first.id]),
     )
 
     (finding,) = DivisionByZero().scan(trace_with(first, again))

@@ -12,7 +12,11 @@ INFINITY = float("inf")
 
 def test_calculation_is_told_in_numbers() -> None:
     born = birth(
-        "aten.mul.Tensor", tensor(0.0, "p"), tensor(-INFINITY, "log_p"), kind="from-infinity", expression="p * log_p"
+        "aten.mul.Tensor",
+        tensor(0.0, "p"),
+        tensor(-INFINITY, "log_p"),
+        kind="from-infinity",
+        expression="p * log_p",
     )
 
     (finding,) = InfinityArithmetic().scan(trace_with(born))

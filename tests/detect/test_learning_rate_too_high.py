@@ -22,7 +22,9 @@ def found(trace: Trace) -> list[Finding]:
 
 def test_growth_of_weights_and_loss_is_the_cause_of_the_overflow() -> None:
     born = overflow(5)
-    trace = trace_with(optimizer(lr=1000.0), born, alarm(5), losses=[*LOSSES[:5], float("inf")], sizes=SIZES)
+    trace = trace_with(
+        optimizer(lr=1000.0), born, alarm(5), losses=[*LOSSES[:5], float("inf")], sizes=SIZES
+    )
 
     (finding,) = found(trace)
 
@@ -37,7 +39,13 @@ def test_growth_of_weights_and_loss_is_the_cause_of_the_overflow() -> None:
 
 
 def test_stable_rate_of_plain_sgd_follows_from_the_growth() -> None:
-    trace = trace_with(optimizer(lr=10.0), overflow(4), alarm(4), losses=[1, 81, 81**2, 81**3, 81**4], sizes=[1, 9, 81, 729, 6561])
+    trace = trace_with(
+        optimizer(lr=10.0),
+        overflow(4),
+        alarm(4),
+        losses=[1, 81, 81**2, 81**3, 81**4],
+        sizes=[1, 9, 81, 729, 6561],
+    )
 
     (finding,) = found(trace)
 
@@ -47,22 +55,38 @@ def test_stable_rate_of_plain_sgd_follows_from_the_growth() -> None:
 
 def test_one_step_of_adam_is_enough() -> None:
     born = birth("aten.log.default", tensor(0.0), step=1)
-    trace = trace_with(optimizer("Adam", lr=1000.0), born, alarm(1), losses=[1.4, float("inf")], sizes=[0.3, 1000.0])
+    trace = trace_with(
+        optimizer("Adam", lr=1000.0),
+        born,
+        alarm(1),
+        losses=[1.4, float("inf")],
+        sizes=[0.3, 1000.0],
+    )
 
     (finding,) = found(trace)
 
-    assert finding.message.startswith("lr=1000 is too high for this Adam: in 1 step the weights grew 3.33e+03×")
+    assert finding.message.startswith(
+        "lr=1000 is too high for this Adam: in 1 step the weights grew 3.33e+03×"
+    )
 
 
 def test_failure_before_any_update_is_not_reported() -> None:
-    trace = trace_with(optimizer(lr=1000.0), overflow(0), alarm(0), losses=[float("inf")], sizes=[0.3])
+    trace = trace_with(
+        optimizer(lr=1000.0), overflow(0), alarm(0), losses=[float("inf")], sizes=[0.3]
+    )
 
     assert not found(trace)
 
 
 def test_weights_of_normal_size_are_not_reported() -> None:
     born = birth("aten.log.default", tensor(0.0), step=5)
-    trace = trace_with(optimizer(), born, alarm(5), losses=[2.0, 1.8, 1.7, 1.5, 1.4, float("inf")], sizes=[0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    trace = trace_with(
+        optimizer(),
+        born,
+        alarm(5),
+        losses=[2.0, 1.8, 1.7, 1.5, 1.4, float("inf")],
+        sizes=[0.3, 0.4, 0.5, 0.6, 0.7, 0.8],
+    )
 
     assert not found(trace)
 
@@ -75,7 +99,14 @@ def test_bad_sample_is_not_reported() -> None:
 
 
 def test_other_fault_at_large_weights_is_not_reported() -> None:
-    born = birth("aten.div.Tensor", tensor(1.0), tensor(0.0), step=5, node="SqrtBackward0", forward=twin("aten.sqrt.default"))
+    born = birth(
+        "aten.div.Tensor",
+        tensor(1.0),
+        tensor(0.0),
+        step=5,
+        node="SqrtBackward0",
+        forward=twin("aten.sqrt.default"),
+    )
     trace = trace_with(optimizer(lr=1000.0), born, alarm(5), losses=LOSSES, sizes=SIZES)
 
     assert not found(trace)
@@ -83,7 +114,9 @@ def test_other_fault_at_large_weights_is_not_reported() -> None:
 
 def test_exploded_gradient_at_the_first_step_is_not_reported() -> None:
     events = weights([0.3, 1e9], gradient=1e12)
-    trace = trace_with(optimizer(lr=0.01), overflow(1), alarm(1), *events, losses=[2.3, float("inf")])
+    trace = trace_with(
+        optimizer(lr=0.01), overflow(1), alarm(1), *events, losses=[2.3, float("inf")]
+    )
 
     assert not found(trace)
 

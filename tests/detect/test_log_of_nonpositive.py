@@ -29,7 +29,11 @@ def test_every_logarithm_is_judged_by_its_bound(op: str, operands: list[Operand]
 @pytest.mark.parametrize("node", ["LogBackward0", "Log1PBackward0", "XlogyBackward0"])
 def test_gradient_of_logarithm_at_zero_is_reported(node: str) -> None:
     born = birth(
-        "aten.div.Tensor", tensor(0.0, None), tensor(0.0, None), node=node, forward=twin("aten.log.default", names=["x", "x"])
+        "aten.div.Tensor",
+        tensor(0.0, None),
+        tensor(0.0, None),
+        node=node,
+        forward=twin("aten.log.default", names=["x", "x"]),
     )
 
     (finding,) = LogOfNonpositive().scan(trace_with(born))
@@ -42,7 +46,10 @@ def test_message_names_operand_and_value() -> None:
 
     (finding,) = LogOfNonpositive().scan(trace_with(born))
 
-    assert finding.message == "torch.log(p) takes the logarithm of -0.5: p was -0.5 for sample 3 and 1 more"
+    assert (
+        finding.message
+        == "torch.log(p) takes the logarithm of -0.5: p was -0.5 for sample 3 and 1 more"
+    )
     assert finding.evidence[0].value == -0.5
 
 

@@ -23,7 +23,9 @@ def test_gradient_of_a_hidden_branch_is_reported_at_the_operation() -> None:
 
     assert finding.location is not None
     assert finding.location.line == 12
-    assert finding.message.startswith("torch.where(ok, y, 0) on line 13 hides the value of torch.sqrt(x)")
+    assert finding.message.startswith(
+        "torch.where(ok, y, 0) on line 13 hides the value of torch.sqrt(x)"
+    )
     assert not list(RootGradientAtZero().scan(trace))
 
 
@@ -43,6 +45,12 @@ def test_zero_times_infinity_of_a_hidden_branch_is_one_finding() -> None:
 
 
 def test_gradient_without_a_mask_is_not_reported() -> None:
-    born = birth("aten.div.Tensor", tensor(0.0), tensor(0.0), node="SqrtBackward0", forward=twin("aten.sqrt.default"))
+    born = birth(
+        "aten.div.Tensor",
+        tensor(0.0),
+        tensor(0.0),
+        node="SqrtBackward0",
+        forward=twin("aten.sqrt.default"),
+    )
 
     assert not list(MaskedBranchGradient().scan(trace_with(born)))

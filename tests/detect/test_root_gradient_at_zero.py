@@ -8,9 +8,17 @@ from tests.detect.helpers import birth, number, tensor, trace_with, twin
 from torchwhy.detect.detectors.numerics.root_gradient_at_zero import RootGradientAtZero
 
 
-@pytest.mark.parametrize("node", ["SqrtBackward0", "LinalgVectorNormBackward0", "StdBackward0", "HypotBackward0"])
+@pytest.mark.parametrize(
+    "node", ["SqrtBackward0", "LinalgVectorNormBackward0", "StdBackward0", "HypotBackward0"]
+)
 def test_backward_formula_that_divides_by_the_root_is_reported(node: str) -> None:
-    born = birth("aten.div.Tensor", tensor(1.0, None), tensor(0.0, None), node=node, forward=twin("aten.sqrt.default"))
+    born = birth(
+        "aten.div.Tensor",
+        tensor(1.0, None),
+        tensor(0.0, None),
+        node=node,
+        forward=twin("aten.sqrt.default"),
+    )
 
     (finding,) = RootGradientAtZero().scan(trace_with(born))
 
@@ -51,13 +59,19 @@ def test_negative_power_is_a_division() -> None:
 
 def test_root_behind_a_mask_is_not_reported() -> None:
     born = birth(
-        "aten.div.Tensor", tensor(0.0), tensor(0.0), node="SqrtBackward0", forward=twin("aten.sqrt.default", hidden=True)
+        "aten.div.Tensor",
+        tensor(0.0),
+        tensor(0.0),
+        node="SqrtBackward0",
+        forward=twin("aten.sqrt.default", hidden=True),
     )
 
     assert not list(RootGradientAtZero().scan(trace_with(born)))
 
 
 def test_root_of_tiny_number_is_not_reported() -> None:
-    born = birth("aten.div.Tensor", tensor(1e30), tensor(1e-20), node="SqrtBackward0", wider="finite")
+    born = birth(
+        "aten.div.Tensor", tensor(1e30), tensor(1e-20), node="SqrtBackward0", wider="finite"
+    )
 
     assert not list(RootGradientAtZero().scan(trace_with(born)))

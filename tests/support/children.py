@@ -60,6 +60,7 @@ class Zygote:
         output: Path,
         run_directory: Path | None,
         arguments: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
         limit_seconds: float = LIMIT_SECONDS,
     ) -> Ended:
         """Run one script and wait for its end. Without a run directory it runs bare, without torchwhy."""
@@ -72,7 +73,7 @@ class Zygote:
             "directory": str(directory),
             "output": str(output),
             "run_directory": None if run_directory is None else str(run_directory),
-            "environment": environment_of(run_directory),
+            "environment": {**environment_of(run_directory), **(environment or {})},
             "limit_seconds": limit_seconds,
         }
         with self._lock:

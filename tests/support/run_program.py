@@ -24,16 +24,22 @@ from torchwhy.report.model import Report
 
 AT_A_TIME = 2
 SHOWN_CHARACTERS = 3000
+SCRIPT = "train.py"
 MARK = re.compile(r"# <- (?P<name>[a-z0-9-]+)\s*$")
 
 
 @dataclass(frozen=True)
 class ProgramText:
-    """A program to run and what must come out: `expected` is None where torchwhy must stay silent."""
+    """A program to run and what must come out: `expected` is None where torchwhy must stay silent.
+
+    `beside` holds the other files of a package by their paths; `guilty_file` is the one with the marked line.
+    """
 
     id: str
     text: str
     expected: tuple[str, int] | None = None
+    beside: tuple[tuple[str, str], ...] = ()
+    guilty_file: str = SCRIPT
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,10 @@ class Outcome:
         broke = any("failed and was" in note for note in self.report.notes)
         if broke or self.ended.timed_out or self.root != self.program.expected:
             return False
-        return self.program.expected is not None or self.ended.exit_code == 0
+        cause = self.report.root_cause
+        if cause is None or cause.location is None:
+            return self.program.expected is None and self.ended.exit_code == 0
+        return cause.location.file == self.program.guilty_file
 
     def describe(self) -> str:
         """Return everything a person needs to see why this is not what was expected."""
@@ -103,9 +112,19 @@ def tell(finding: Finding, depth: int = 0) -> list[str]:
 
 
 def read_program(path: Path) -> ProgramText:
-    """Read a program file; the line that ends in `# <- name` is the guilty one."""
-    text = path.read_text()
-    return ProgramText(f"{path.parent.name}-{path.stem}", text, marked(text))
+    """Read a program, a file or a folder with a `train.py`; the line that ends in `# <- name` is the guilty one."""
+    if not path.is_dir():
+        return ProgramText(f"{path.parent.name}-{path.stem}", path.read_text(), marked(path.read_text()))
+    texts = {str(file.relative_to(path)): file.read_text() for file in sorted(path.rglob("*.py"))}
+    guilty = next((name for name, text in texts.items() if marked(text) is not None), SCRIPT)
+    script, expected = texts.pop(SCRIPT), marked((path / guilty).read_text())
+    return ProgramText(f"{path.parent.name}-{path.name}", script, expected, tuple(texts.items()), guilty)
+
+
+def programs_in(folder: Path) -> list[ProgramText]:
+    """Read every program of a folder: its files, and its folders that hold a `train.py`."""
+    paths = [*folder.glob("*.py"), *(script.parent for script in folder.glob(f"*/{SCRIPT}"))]
+    return [read_program(path) for path in sorted(paths)]
 
 
 def marked(text: str) -> tuple[str, int] | None:
@@ -119,8 +138,10 @@ def marked(text: str) -> tuple[str, int] | None:
 
 def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcome:
     """Run one program, run it again where the failing step was not seen in place, and diagnose."""
-    script = folder / "train.py"
-    script.write_text(program.text)
+    script = folder / SCRIPT
+    for name, text in ((SCRIPT, program.text), *program.beside):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
     run_directory = folder / ".torchwhy" / "runs" / "run"
     run_directory.mkdir(parents=True)
     ended = _run(script, run_directory, zygote=zygote)

@@ -99,17 +99,35 @@ def execute(options: argparse.Namespace) -> int:
         )
     run_directory = make_run_directory(command)
     run = run_in_foreground(run_directory, describe_run(command, on_failure=options.on_failure))
-    try:
-        outcome = _report(run_directory, run, options)
-    except TorchwhyError as problem:
-        # The program has run, and its exit code must not be lost over a report that cannot be made.
-        print(f"torchwhy: {problem}", file=sys.stderr)
+    outcome = _report_if_possible(run_directory, run, options)
+    if outcome is None:
         return run.exit_code or 0
     if options.fail_on is not None and outcome in LEVELS[options.fail_on]:
         return FAIL_ON_CODE
     if run.exit_code == 0 and options.on_failure == "stop" and _withheld_an_update(run_directory):
         return WITHHELD_CODE
     return run.exit_code or 0
+
+
+def _report_if_possible(run_directory: Path, run: Run, options: argparse.Namespace) -> str | None:
+    """Return the outcome, or None: the program's exit code must not be lost over a report that fails."""
+    try:
+        return _report(run_directory, run, options)
+    except TorchwhyError as problem:
+        print(f"torchwhy: {problem}", file=sys.stderr)
+    except BrokenPipeError:
+        pass  # whoever read our stderr has left
+    except Exception as problem:
+        import traceback
+
+        details = run_directory / "report-failure.txt"
+        details.write_text(traceback.format_exc(), encoding="utf8")
+        print(
+            f"torchwhy: the report could not be made ({type(problem).__name__}: {problem}). This is "
+            f"a fault of torchwhy; details are in {_as_typed(details)}. [internal-error]",
+            file=sys.stderr,
+        )
+    return None
 
 
 def _withheld_an_update(run_directory: Path) -> bool:

@@ -14,7 +14,11 @@ def op_name(birth: Birth) -> str:
     """Return `log` for `aten.log.default`, `div` for `aten.div_.Tensor`."""
     parts = birth.op.split(".")
     name = parts[1] if len(parts) > 1 else parts[0]
-    return name.rstrip("_") if not name.startswith("_foreach") else name.removeprefix("_foreach_").rstrip("_")
+    return (
+        name.rstrip("_")
+        if not name.startswith("_foreach")
+        else name.removeprefix("_foreach_").rstrip("_")
+    )
 
 
 def all_births(trace: Trace) -> list[Birth]:
@@ -35,7 +39,9 @@ def counted_births(trace: Trace) -> list[Birth]:
     revived: set[int] = set()
     for birth in trace.births:
         if birth.forward is not None:
-            (hidden if birth.forward.hidden_by is not None else revived).update(birth.forward.births)
+            (hidden if birth.forward.hidden_by is not None else revived).update(
+                birth.forward.births
+            )
         if birth.kind == "from-infinity":
             revived.update(birth.parents)
     return [
@@ -54,7 +60,9 @@ def is_echo(trace: Trace, birth: Birth) -> bool:
     twin = birth.forward
     if birth.node is None or twin is None or twin.hidden_by is not None or not twin.births:
         return False
-    known = {other.id for other in all_births(trace) if other.node is None and other.kind != "source"}
+    known = {
+        other.id for other in all_births(trace) if other.node is None and other.kind != "source"
+    }
     return not known.isdisjoint(twin.births)
 
 
@@ -77,7 +85,11 @@ def operations(trace: Trace, *names: str) -> Iterator[Birth]:
 def backward_of(trace: Trace, *nodes: str) -> Iterator[Birth]:
     """Yield the births in the backward formula of one of these nodes (`SqrtBackward` matches `SqrtBackward0`)."""
     for birth in counted_births(trace):
-        if birth.kind != "source" and birth.node is not None and birth.node.rstrip("0123456789") in nodes:
+        if (
+            birth.kind != "source"
+            and birth.node is not None
+            and birth.node.rstrip("0123456789") in nodes
+        ):
             yield birth
 
 
@@ -117,7 +129,7 @@ def certainty_of(trace: Trace, birth: Birth) -> Certainty:
     return "observed"
 
 
-def sample_of(trace: Trace, birth: Birth) -> Sample | None:
+def sample_of(birth: Birth) -> Sample | None:
     """Return the batch sample of the first bad element, where the batch dimension is known."""
     if not birth.positions:
         return None
@@ -125,7 +137,9 @@ def sample_of(trace: Trace, birth: Birth) -> Sample | None:
     return Sample(birth.positions[0], index)
 
 
-def finding_from(trace: Trace, birth: Birth, *, detector: str, message: str, evidence: list[Evidence]) -> Finding:
+def finding_from(
+    trace: Trace, birth: Birth, *, detector: str, message: str, evidence: list[Evidence]
+) -> Finding:
     """Return the finding for one birth with everything that is the same for all of them filled in."""
     return Finding(
         detector=detector,
@@ -136,7 +150,7 @@ def finding_from(trace: Trace, birth: Birth, *, detector: str, message: str, evi
         location=birth.location,
         evidence=tuple(evidence + common_evidence(trace, birth)),
         certainty=certainty_of(trace, birth),
-        sample=sample_of(trace, birth),
+        sample=sample_of(birth),
         births=(birth.id, *echoes_of(trace, birth)),
     )
 
@@ -145,13 +159,20 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
     """Return the facts every birth has: what came out, what it spoiled, which sample, how it was seen."""
     facts = []
     if birth.output is not None:
-        facts.append(Evidence(f"result: {describe(birth.output)}", value=birth.value, step=birth.step))
+        facts.append(
+            Evidence(f"result: {describe(birth.output)}", value=birth.value, step=birth.step)
+        )
     if birth.reaches:
         facts.append(Evidence(f"it reached: {', '.join(birth.reaches[:4])}", step=birth.step))
     for trial in trace.of(SampleTried):
         if trial.position in birth.positions:
             verdict = "the step is finite" if trial.cured else "the step still fails"
-            facts.append(Evidence(f"with sample {trial.position} replaced by a neighbour, {verdict}", step=trial.step))
+            facts.append(
+                Evidence(
+                    f"with sample {trial.position} replaced by a neighbour, {verdict}",
+                    step=trial.step,
+                )
+            )
     return facts
 
 

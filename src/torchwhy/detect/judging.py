@@ -22,7 +22,9 @@ class Verdict:
     advice: str
 
 
-def findings_by_place(trace: Trace, detector: str, judge: Callable[[Birth], Verdict | None]) -> Iterator[Finding]:
+def findings_by_place(
+    trace: Trace, detector: str, judge: Callable[[Birth], Verdict | None]
+) -> Iterator[Finding]:
     """Yield one finding for each expression at which `judge` recognised births, the first of them leading."""
     found: dict[object, Finding] = {}
     for birth in counted_births(trace):

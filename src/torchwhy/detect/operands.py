@@ -1,4 +1,4 @@
-"""What detectors ask of a birth's operands: which one was the divisor, what was it, did it underflow in half precision?"""
+"""What detectors ask of a birth's operands: which was the divisor, what was its value, did it underflow?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from torchwhy.detect.births import op_name, value_at_born
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
 
-LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38, "float64": 1.7976931348623157e308}
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895e38,
+    "float32": 3.4028235e38,
+    "float64": 1.7976931348623157e308,
+}
 # Half the smallest subnormal number: anything closer to 0 rounds to 0.
 ROUNDS_TO_ZERO = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-150, "float64": 0.0}
 HALF_TYPES = frozenset({"float16", "bfloat16"})
@@ -18,18 +23,47 @@ DIVISIONS = frozenset({"div", "divide", "true_divide", "floor_divide", "remainde
 INVERSES = frozenset({"reciprocal", "rsqrt"})
 
 # Backward formulas that divide, and whose forward operation belongs to another cause than the division.
-LOG_NODES = frozenset({
-    "LogBackward", "Log2Backward", "Log10Backward", "Log1PBackward", "XlogyBackward", "SpecialXlog1PyBackward",
-    "SpecialEntrBackward", "BinaryCrossEntropyBackward", "LinalgSlogdetBackward",
-})
-ROOT_NODES = frozenset({
-    "SqrtBackward", "LinalgVectorNormBackward", "NormBackward", "StdBackward", "StdMeanBackward", "DistBackward",
-    "HypotBackward", "CdistBackward", "PdistBackward",
-})
-DOMAIN_NODES = frozenset({
-    "AcosBackward", "AsinBackward", "AtanhBackward", "AcoshBackward", "ErfinvBackward", "LogitBackward",
-    "LgammaBackward", "DigammaBackward", "PolygammaBackward", "Atan2Backward", "SpecialNdtriBackward",
-})
+LOG_NODES = frozenset(
+    {
+        "LogBackward",
+        "Log2Backward",
+        "Log10Backward",
+        "Log1PBackward",
+        "XlogyBackward",
+        "SpecialXlog1PyBackward",
+        "SpecialEntrBackward",
+        "BinaryCrossEntropyBackward",
+        "LinalgSlogdetBackward",
+    }
+)
+ROOT_NODES = frozenset(
+    {
+        "SqrtBackward",
+        "LinalgVectorNormBackward",
+        "NormBackward",
+        "StdBackward",
+        "StdMeanBackward",
+        "DistBackward",
+        "HypotBackward",
+        "CdistBackward",
+        "PdistBackward",
+    }
+)
+DOMAIN_NODES = frozenset(
+    {
+        "AcosBackward",
+        "AsinBackward",
+        "AtanhBackward",
+        "AcoshBackward",
+        "ErfinvBackward",
+        "LogitBackward",
+        "LgammaBackward",
+        "DigammaBackward",
+        "PolygammaBackward",
+        "Atan2Backward",
+        "SpecialNdtriBackward",
+    }
+)
 
 
 def node_of(birth: Birth) -> str | None:
@@ -44,7 +78,11 @@ def is_masked(birth: Birth) -> bool:
 
 def arguments(birth: Birth) -> list[Operand]:
     """Return the operands that are tensors or numbers, in argument order."""
-    return [operand for operand in birth.operands if operand.tensor is not None or operand.scalar is not None]
+    return [
+        operand
+        for operand in birth.operands
+        if operand.tensor is not None or operand.scalar is not None
+    ]
 
 
 def argument(birth: Birth, index: int) -> Operand | None:
@@ -95,8 +133,12 @@ def constants_in(expression: str | None) -> list[float]:
         tree = ast.parse((expression or "").strip(), mode="eval")
     except SyntaxError:
         return []
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return [float(node.value) for node in nodes if type(node.value) in (int, float)]
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [
+        float(value)
+        for value in values
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
 
 
 def vanished_constant(birth: Birth) -> float | None:
@@ -117,7 +159,11 @@ def underflowed_operand(birth: Birth) -> Operand | None:
     if not is_half(birth):
         return None
     for operand in arguments(birth):
-        if operand.wider_at_born is not None and value_of(operand) == 0 and decode(operand.wider_at_born) != 0:
+        if (
+            operand.wider_at_born is not None
+            and value_of(operand) == 0
+            and decode(operand.wider_at_born) != 0
+        ):
             return operand
     zeros = [operand for operand in arguments(birth) if value_of(operand) == 0]
     return zeros[-1] if zeros and vanished_constant(birth) is not None else None

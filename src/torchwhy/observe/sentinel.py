@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,6 +54,7 @@ class Handler(Protocol):
     def loss_was_read(self, loss: torch.Tensor) -> None: ...
     def at_exit(self) -> None: ...
     def program_compiles(self) -> None: ...
+    def program_died(self, error: BaseException) -> Callable[[], object] | None: ...
 
 
 class Sentinel:
@@ -69,7 +71,7 @@ class Sentinel:
         self.in_update = False
         self.frozen = False
         self._losses: list[torch.Tensor] = []
-        self._open: Check | None = None
+        self.open_check: Check | None = None
         self._scale = 0.0
         self._shapes: list[str] | None = None
         self._began = time.perf_counter()
@@ -94,7 +96,7 @@ class Sentinel:
         if not closure:
             check.bad_loss = not all(map(is_finite, check.losses))
             check.bad_gradients = not self._gradients_fine(optimizer, tensors)
-        self._open = check
+        self.open_check = check
         self.in_update = True
         if not self.frozen:
             self._record(check, tensors)
@@ -103,7 +105,7 @@ class Sentinel:
     def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002 - torch's signature
         """Close the step; a closure's own losses and the weights it wrote are judged here."""
         self.in_update = False
-        check, self._open = self._open, None
+        check, self.open_check = self.open_check, None
         if check is None:
             return
         if check.has_closure and not self.frozen:

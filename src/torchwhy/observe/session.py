@@ -157,9 +157,13 @@ class Session:
 
     def _excepthook(self, show: Any) -> Any:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            # The handler takes hold of the frames first, and looks into them when the user has seen the traceback.
+            look = self.guests.protect("autopsy", self.handler.program_died)(error)
             note = self.guests.protect("exception probe", note_uncaught)
             cleaned = note(self, error)
             show(kind, error, cleaned if cleaned is not None else trace)
+            if look is not None:
+                self.guests.protect("autopsy", look)()
 
         return hook
 

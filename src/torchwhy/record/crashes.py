@@ -14,8 +14,9 @@ from torchwhy.record.numbers import Real
 class NamedTensor(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A tensor (or array) of the program by the text that names it: `x`, `self.weight`, `batch[0]`.
 
-    `made_by` is the expression that produced it, where the microscope saw it. `minimum`/`maximum` are given for
-    integer tensors (labels, indices), `graph` is the name of its grad_fn.
+    `argument` is what the torch function that got it calls it (`input`, `target`). `made_by` is the expression that
+    produced it, `origin` whether that was a batch, an array, an operation … `minimum`/`maximum` are given for integer
+    tensors (labels, indices), `graph` is the name of its grad_fn.
     """
 
     name: str
@@ -25,6 +26,8 @@ class NamedTensor(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     kind: Literal["tensor", "parameter", "array"] = "tensor"
     requires_grad: bool = False
     graph: str | None = None
+    argument: str | None = None
+    origin: str | None = None
     made_by: SourceSpan | None = None
     minimum: float | None = None
     maximum: float | None = None
@@ -72,19 +75,28 @@ class LoaderFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class Trial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A change that was tried on the real operands right after the exception, and whether it went through."""
+    """A change that was tried on the real operands right after the exception, and whether it went through.
+
+    `kind` says what sort of change (`resize-layer`, `permute-input`, `cast-target` …), `diff` is the same change of the
+    user's source where the edit is certain, `location` the place it changes.
+    """
 
     change: str
     worked: bool
+    kind: str = ""
     detail: str = ""
+    diff: str = ""
+    location: SourceSpan | None = None
 
 
 class Crash(Event, tag="crash"):
     """An exception, with everything around it that a person would look at.
 
     `frames` are the user's, outermost first; `operands` the tensors named in the failing expression (`location`);
+    `inputs` what the torch function or operation that raised got itself, by its own names for them;
     `op` is the torch function that raised (`aten::addmm`, `torch.nn.functional.cross_entropy`), `layers` the running
     modules, outermost first; `walk` the shapes through the model up to here; `facts` further numbers by name.
+    `raised_by`: "user" is a `raise` or `assert` of the program itself, "python" an error of the language (KeyError …).
     `caught`: the program swallowed it (then `times` counts). `worker` is the original traceback of a loader's worker.
     """
 
@@ -93,11 +105,12 @@ class Crash(Event, tag="crash"):
     message: str
     caught: bool = False
     times: int = 1
-    raised_by: Literal["torch", "user", "library"] = "torch"
+    raised_by: Literal["torch", "user", "library", "python"] = "torch"
     op: str | None = None
     location: SourceSpan | None = None
     frames: list[FrameSeen] = []
     operands: list[NamedTensor] = []
+    inputs: list[NamedTensor] = []
     layers: list[Layer] = []
     walk: list[WalkStep] = []
     loader: LoaderFacts | None = None

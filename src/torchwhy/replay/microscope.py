@@ -38,6 +38,8 @@ class Microscope(TorchDispatchMode):
         self.ledger = Ledger()
         self.is_on = False
         self.step = 0
+        # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
+        self.next_step = 0
         self.updating: Callable[[], bool] = lambda: False
         self.seconds = 0.0
         self.seen = 0
@@ -78,7 +80,7 @@ class Microscope(TorchDispatchMode):
 
     def begin_step(self, step: int) -> None:
         """Forget the operations of the step before; births and the ledger stay."""
-        self.step = step
+        self.step = self.next_step = step
         self._operations.clear()
         self._by_sequence.clear()
 
@@ -231,6 +233,8 @@ class Microscope(TorchDispatchMode):
         around = look_around(sys._getframe(3))
         operation.sites, operation.outer = around.sites, around.outer
         node = torch_compat.current_node()
+        if node is None:
+            operation.step = self.next_step
         operation.phase = self._phase(around.part, node, info)
         if node is not None:
             operation.node = node.name().rpartition(":")[2]

@@ -10,11 +10,17 @@ WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.floa
 MOST_ELEMENTS = 50_000_000  # beyond this redoing one operation would be felt
 
 
-def redo_wider(call: tuple[Any, Any, Any], output: torch.Tensor) -> Literal["finite", "nonfinite"] | None:
+def redo_wider(
+    call: tuple[Any, Any, Any], output: torch.Tensor
+) -> Literal["finite", "nonfinite"] | None:
     """Return whether the operation gives finite numbers in the next wider type, None when it cannot be redone."""
     function, args, kwargs = call
     wider = WIDER.get(output.dtype)
-    if wider is None or output.numel() > MOST_ELEMENTS or torch.Tag.nondeterministic_seeded in function.tags:
+    if (
+        wider is None
+        or output.numel() > MOST_ELEMENTS
+        or torch.Tag.nondeterministic_seeded in function.tags
+    ):
         return None
     functional = functional_of(function)
     if functional is None:
@@ -22,7 +28,7 @@ def redo_wider(call: tuple[Any, Any, Any], output: torch.Tensor) -> Literal["fin
     try:
         with torch.no_grad():
             result = functional(*_widened(args, wider), **_widened_keywords(kwargs, wider))
-    except Exception:  # noqa: BLE001 - not every operation has a wide version; then we do not know
+    except Exception:  # not every operation has a wide version; then we do not know
         return None
     results = result if isinstance(result, (list, tuple)) else [result]
     values = [r for r in results if isinstance(r, torch.Tensor) and r.shape == output.shape]

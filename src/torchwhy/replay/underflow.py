@@ -17,7 +17,11 @@ MOST_ELEMENTS = 4_000_000  # of a result whose making is remembered
 
 def is_worth_keeping(output: torch.Tensor) -> bool:
     """Tell whether a result may be asked about later: half precision, of moderate size, with a zero in it."""
-    return output.dtype in HALF and output.numel() <= MOST_ELEMENTS and bool((output == 0).any().item())
+    return (
+        output.dtype in HALF
+        and output.numel() <= MOST_ELEMENTS
+        and bool((output == 0).any().item())
+    )
 
 
 def redo_in_float32(tensor: torch.Tensor, ledger: Ledger) -> torch.Tensor | None:
@@ -32,13 +36,19 @@ def _maker(tensor: torch.Tensor, ledger: Ledger) -> Operation | None:
     if tensor.dtype not in HALF or entry is None or entry.last_operation is None:
         return None
     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
-    return entry.last_operation if whole and tensor.is_contiguous() and entry.last_operation.call else None
+    return (
+        entry.last_operation
+        if whole and tensor.is_contiguous() and entry.last_operation.call
+        else None
+    )
 
 
 def _redone(tensor: torch.Tensor, ledger: Ledger, maker: Operation, most: int) -> torch.Tensor:
-    function, args, kwargs = maker.call or (None, (), {})
-    functional = functional_of(function)
     plain = tensor.detach().float()
+    if maker.call is None:
+        return plain
+    function, args, kwargs = maker.call
+    functional = functional_of(function)
     if functional is None or torch.Tag.nondeterministic_seeded in function.tags:
         return plain
 
@@ -57,8 +67,10 @@ def _redone(tensor: torch.Tensor, ledger: Ledger, maker: Operation, most: int) -
 
     try:
         with torch.no_grad():
-            result = functional(*widen(list(args)), **{name: widen(value) for name, value in kwargs.items()})
-    except Exception:  # noqa: BLE001 - not every operation has a wide version; then we do not know
+            result = functional(
+                *widen(list(args)), **{name: widen(value) for name, value in kwargs.items()}
+            )
+    except Exception:  # not every operation has a wide version; then we do not know
         return plain
     results = result if isinstance(result, (list, tuple)) else [result]
     fitting = [r for r in results if isinstance(r, torch.Tensor) and r.shape == tensor.shape]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from torchwhy.errors import TraceError
+from torchwhy.errors import TorchwhyError, TraceError
 from torchwhy.finding import Evidence, Finding, Fix, Sample, SourceSpan, Trial
 from torchwhy.record.numbers import Real, decode, encode
 
@@ -79,7 +79,13 @@ class Report:
     def write(self, path: Path) -> None:
         """Write report.json."""
         text = json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
-        path.write_text(text + "\n", encoding="utf8")
+        try:
+            path.write_text(text + "\n", encoding="utf8")
+        except OSError as problem:
+            raise TorchwhyError(
+                f"the report cannot be written to {path}: {problem.strerror}.",
+                slug="cannot-write-report",
+            ) from problem
 
 
 def build(

@@ -107,7 +107,9 @@ def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
 def _healthy(report: Report) -> Iterator[RenderableType]:
     if report.steps:
         steps = "1 step" if report.steps == 1 else f"{report.steps} steps"
-        yield Text(f"torchwhy: {steps} watched, nothing wrong.")
+        # With a note, such as an exit code, "nothing wrong" alone would claim too much.
+        wrong = "nothing wrong in them" if report.notes else "nothing wrong"
+        yield Text(f"torchwhy: {steps} watched, {wrong}.")
     yield from (Text(f"torchwhy: {note}") for note in report.notes)
     yield from (_one_line(report, finding) for finding in report.findings)
 

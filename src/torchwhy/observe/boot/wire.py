@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchwhy.observe import session
-from torchwhy.replay.rewind import Replay
+from torchwhy.replay.handler import Replay
 
 
 def begin(run_directory: str) -> session.Session:

@@ -43,6 +43,8 @@ class BatchKeeper:
     def __init__(self) -> None:
         self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
         self.drawn = 0
+        self.usual: list[str] = []  # the shapes of the first batch of the loop in hand
+        self._current = 0
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
 
     def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
@@ -100,6 +102,8 @@ class BatchKeeper:
             sites=user_sites(frame.f_back, limit=1),
         )
         batch.versions = [leaf._version for _, leaf in leaves_of(data)]
+        if id(iterator) != self._current:
+            self._current, self.usual = id(iterator), described(data)
         self.recent.append(batch)
 
 

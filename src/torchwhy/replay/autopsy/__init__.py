@@ -1,1 +1,1 @@
-"""After an exception: what was on the line, what shapes led there, what change would have gone through."""
+"""Right after an exception, in the user's process: everything around it, collected into one `Crash` event."""

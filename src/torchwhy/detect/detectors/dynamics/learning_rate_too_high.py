@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import certainty_of, counted_births, show
@@ -16,17 +15,21 @@ from torchwhy.detect.detectors.numerics import (
     infinity_arithmetic,
     log_of_nonpositive,
 )
+from torchwhy.detect.history import History, history_of, times
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Birth, OptimizerDescribed, OptimizerMade, Step, Weights
-from torchwhy.record.numbers import decode, is_finite
+from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.trace import Trace
 
 GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
 SUDDEN_UPDATES = 3  # so few updates leave no curve of losses to read, only the size of the jump
-HUGE_GRADIENT = 1e3  # gradient over weight before any update: beyond this the gradient exploded, not the rate
+HUGE_GRADIENT = (
+    1e3  # gradient over weight before any update: beyond this the gradient exploded, not the rate
+)
 MOVED = 1.2  # weights of a healthy run change by less in the few steps in which a wrong rate doubles the loss
 MOST_SHOWN = 6  # losses told in the message
-ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"})
+ADAPTIVE = frozenset(
+    {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"}
+)
 # What numbers that have grown too large end in; a zero row, a bad sample or an empty mask is none of these.
 CONSEQUENCES = (
     float_overflow.judge,
@@ -36,38 +39,6 @@ CONSEQUENCES = (
     log_of_nonpositive.judge,
     domain_error.judge,
 )
-
-
-@dataclass(frozen=True)
-class History:
-    """What one optimizer did before the failing step: sizes of all weights together, and finite losses."""
-
-    made: OptimizerMade
-    updates: int
-    sizes: list[tuple[int, float]]
-    losses: list[tuple[int, float]]
-    rate: float | None
-    first_gradient: float
-    fastest: str
-
-    @property
-    def weight_ratio(self) -> float:
-        """Return how many times larger the weights are than at the start."""
-        first, last = self.sizes[0][1], self.sizes[-1][1]
-        return last / first if first else math.inf if last else 1.0
-
-    @property
-    def growth_per_step(self) -> float:
-        """Return the factor by which the weights grew at each step."""
-        steps = self.sizes[-1][0] - self.sizes[0][0]
-        return float(self.weight_ratio ** (1 / steps)) if steps else 1.0
-
-    @property
-    def loss_ratio(self) -> float:
-        """Return how many times larger the last finite loss is than the smallest one before."""
-        sizes = [abs(loss) for _, loss in self.losses]
-        smallest = min(sizes, default=0.0)
-        return sizes[-1] / smallest if smallest else 1.0
 
 
 class LearningRateTooHigh(Detector):
@@ -276,35 +247,12 @@ def failing_births(trace: Trace) -> list[Birth]:
 
 def are_consequences(births: list[Birth]) -> bool:
     """Tell whether the failure is what too large numbers end in, and nothing bad came in from outside."""
-    if any(birth.kind == "source" and birth.origin not in ("parameter", "buffer") for birth in births):
+    if any(
+        birth.kind == "source" and birth.origin not in ("parameter", "buffer") for birth in births
+    ):
         return False
     first = births[0]
     return first.kind == "source" or any(judge(first) is not None for judge in CONSEQUENCES)
-
-
-def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History | None:
-    """Return what an optimizer did before the failing step, None if it had made no update yet."""
-    steps = [step for step in trace.of(Step) if step.optimizer == made.index and step.step <= failing_step]
-    samples = [w for w in trace.of(Weights) if w.optimizer == made.index and w.step <= failing_step]
-    updates = sum(step.step < failing_step for step in steps)
-    if not updates or len(samples) < 2:
-        return None
-    # The root mean square of weights beyond 1e19 is inf in float32; the samples before it tell the growth.
-    finite = [w for w in samples if all(map(is_finite, w.weight_rms))]
-    samples = finite if len(finite) > 1 else samples
-    counts = element_counts(trace, made.index)
-    losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
-    rates = [step.learning_rates[0] for step in steps if step.learning_rates]
-    default = made.defaults.get("lr")
-    return History(
-        made=made,
-        updates=updates,
-        sizes=[(w.step, total_size(w.names, w.weight_rms, counts)) for w in samples],
-        losses=[(step, loss) for step, loss in losses if math.isfinite(loss)],
-        rate=rates[-1] if rates else decode(default) if isinstance(default, (int, float)) else None,
-        first_gradient=total_size(samples[0].names, samples[0].gradient_rms, counts),
-        fastest=fastest_growing(samples[0], samples[-1]),
-    )
 
 
 def has_diverged(history: History) -> bool:
@@ -319,47 +267,26 @@ def has_diverged(history: History) -> bool:
 
 
 def weights_grew_before_loss(history: History) -> bool:
-    """Tell whether the weights were larger already when the loss first was: a bad batch makes it the other way round."""
+    """Tell whether the weights were larger already when the loss first was: a bad batch does it the other way round."""
     start = abs(history.losses[0][1])
     risen = next((step for step, loss in history.losses if abs(loss) >= GROWTH * start), None)
     there = next((size for step, size in history.sizes if step == risen), None)
     return there is None or there >= MOVED * history.sizes[0][1]
 
 
-def element_counts(trace: Trace, optimizer: int) -> dict[str, int]:
-    """Return the number of elements of each parameter, by name."""
-    for described in trace.of(OptimizerDescribed):
-        if described.index == optimizer:
-            return dict(zip(described.parameters, map(math.prod, described.shapes), strict=True))
-    return {}
-
-
-def total_size(names: list[str], sizes: list[float | str], counts: dict[str, int]) -> float:
-    """Return the root mean square over all parameters together; inf if one is not finite."""
-    squares = [counts.get(name, 1) * decode(size) ** 2 for name, size in zip(names, sizes, strict=True)]
-    total = math.sqrt(sum(squares) / max(1, sum(counts.get(name, 1) for name in names)))
-    return total if math.isfinite(total) else math.inf
-
-
-def fastest_growing(first: Weights, last: Weights) -> str:
-    """Return the parameter that grew most, with its growth: `fc.weight 310×`."""
-    ratios = {
-        name: decode(after) / decode(before) if decode(before) else 0.0
-        for name, before, after in zip(first.names, first.weight_rms, last.weight_rms, strict=False)
-    }
-    if not ratios:
-        return "no parameter"
-    name = max(ratios, key=lambda key: ratios[key])
-    return f"{name} ({times(ratios[name])})"
-
-
 def evidence_of(history: History) -> list[Evidence]:
     """Return the curves and the growth per step."""
     losses = tuple(loss for _, loss in history.losses)
     sizes = tuple(size for _, size in history.sizes if math.isfinite(size))
-    facts = [Evidence("root mean square of all weights, at the sampled steps", value=sizes[-1], series=sizes)]
+    facts = [
+        Evidence(
+            "root mean square of all weights, at the sampled steps", value=sizes[-1], series=sizes
+        )
+    ]
     if losses:
-        facts.insert(0, Evidence("loss of each step before the failure", value=losses[-1], series=losses))
+        facts.insert(
+            0, Evidence("loss of each step before the failure", value=losses[-1], series=losses)
+        )
     if math.isfinite(history.growth_per_step):
         growth = history.growth_per_step
         facts.append(Evidence(f"the weights grew {times(growth)} a step", value=growth))
@@ -384,8 +311,3 @@ def thinned(values: list[tuple[int, float]]) -> list[tuple[int, float]]:
     if len(values) <= MOST_SHOWN:
         return values
     return [values[round(i * (len(values) - 1) / (MOST_SHOWN - 1))] for i in range(MOST_SHOWN)]
-
-
-def times(ratio: float) -> str:
-    """Return a growth factor as a person writes it."""
-    return f"{ratio:.3g}×" if math.isfinite(ratio) else "beyond all bounds"

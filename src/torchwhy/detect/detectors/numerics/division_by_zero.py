@@ -31,12 +31,22 @@ from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
-NORMALISATIONS = frozenset({"native_layer_norm", "native_group_norm", "native_batch_norm", "_fused_rms_norm"})
+NORMALISATIONS = frozenset(
+    {"native_layer_norm", "native_group_norm", "native_batch_norm", "_fused_rms_norm"}
+)
 # They divide by the pivots of the matrix, one of which is 0 when the matrix is singular.
-SOLVERS = frozenset({
-    "linalg_inv_ex", "_linalg_solve_ex", "linalg_lu_solve", "linalg_solve_triangular", "linalg_pinv",
-    "triangular_solve", "cholesky_inverse", "cholesky_solve",
-})
+SOLVERS = frozenset(
+    {
+        "linalg_inv_ex",
+        "_linalg_solve_ex",
+        "linalg_lu_solve",
+        "linalg_solve_triangular",
+        "linalg_pinv",
+        "triangular_solve",
+        "cholesky_inverse",
+        "cholesky_solve",
+    }
+)
 
 
 class DivisionByZero(Detector):
@@ -190,7 +200,10 @@ def judge(birth: Birth) -> Verdict | None:
     """Recognise a birth that divides by 0 and that no more specific cause claims."""
     if birth.kind != "operation" or birth.phase == "update" or is_masked(birth):
         return None
-    if node_of(birth) in LOG_NODES | ROOT_NODES | DOMAIN_NODES or underflowed_operand(birth) is not None:
+    if (
+        node_of(birth) in LOG_NODES | ROOT_NODES | DOMAIN_NODES
+        or underflowed_operand(birth) is not None
+    ):
         return None
     if op_name(birth) in NORMALISATIONS:
         return judge_normalisation(birth)
@@ -220,7 +233,10 @@ def is_mean_of_nothing(birth: Birth) -> bool:
     counted = argument(birth, 1)
     if counted is None or counted.tensor is None or birth.node is not None:
         return False
-    return counted.tensor.dtype.startswith(("int", "uint", "bool")) and value_of(argument(birth, 0)) == 0
+    return (
+        counted.tensor.dtype.startswith(("int", "uint", "bool"))
+        and value_of(argument(birth, 0)) == 0
+    )
 
 
 def judge_normalisation(birth: Birth) -> Verdict | None:

@@ -218,7 +218,9 @@ def judge(birth: Birth) -> Verdict | None:
     if op_name(birth) == "pow":
         return judge_power(birth)
     if op_name(birth) == "log" and node_of(birth) == "PowBackward":
-        return judge_slope(birth, of="the exponent needs the logarithm of the base, which is not positive")
+        return judge_slope(
+            birth, of="the exponent needs the logarithm of the base, which is not positive"
+        )
     if op_name(birth) in DOMAINS:
         return judge_function(birth)
     return None
@@ -234,8 +236,12 @@ def judge_function(birth: Birth) -> Verdict | None:
         return None
     name = name_of(operand)
     return Verdict(
-        f"{expression_of(birth)} is not defined at {show(value)}: {name} must stay in {domain.words}{samples_of(birth)}",
-        (operand_fact(birth, operand, value), Evidence(f"{kind} is finite in {domain.words}", step=birth.step)),
+        f"{expression_of(birth)} is not defined at {show(value)}: {name} was that{samples_of(birth)}, "
+        f"and must stay in {domain.words}",
+        (
+            operand_fact(birth, operand, value),
+            Evidence(f"{kind} is finite in {domain.words}", step=birth.step),
+        ),
         f"clamp {name} to a range a little inside {domain.words} before it goes into {kind}",
     )
 
@@ -245,20 +251,33 @@ def judge_power(birth: Birth) -> Verdict | None:
     base, exponent = value_of(argument(birth, 0)), value_of(argument(birth, 1))
     if base is None or exponent is None or base >= 0 or float(exponent).is_integer():
         return None
-    name = forward_operand(birth) if birth.node else name_of(argument(birth, 0), otherwise="its base")
+    name = (
+        forward_operand(birth) if birth.node else name_of(argument(birth, 0), otherwise="its base")
+    )
     return Verdict(
         f"{expression_of(birth)} raises a negative number to a power that is not whole: "
         f"{name} was {show(base)}, the exponent {show(exponent)}{samples_of(birth)}",
-        (operand_fact(birth, argument(birth, 0), base), operand_fact(birth, argument(birth, 1), exponent)),
+        (
+            operand_fact(birth, argument(birth, 0), base),
+            operand_fact(birth, argument(birth, 1), exponent),
+        ),
         f"make {name} positive before taking the power: clamp it to a small positive number, or use its absolute value",
     )
 
 
-def judge_slope(birth: Birth, *, of: str = "its slope is infinite at the edge of its domain") -> Verdict:
+def judge_slope(
+    birth: Birth, *, of: str = "its slope is infinite at the edge of its domain"
+) -> Verdict:
     """Describe a gradient that does not exist although the value does."""
     name = forward_operand(birth)
     return Verdict(
         f"{expression_of(birth)} has no finite gradient: {of}, and {name} was there{samples_of(birth)}",
-        (Evidence(f"the gradient was computed in {birth.node} by {op_name(birth)}", value=birth.value, step=birth.step),),
+        (
+            Evidence(
+                f"the gradient was computed in {birth.node} by {op_name(birth)}",
+                value=birth.value,
+                step=birth.step,
+            ),
+        ),
         f"clamp {name} a little inside the open interval before it goes into {expression_of(birth)}",
     )

@@ -7,13 +7,22 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, operand_fact, samples_of
+from torchwhy.detect.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    name_of,
+    operand_fact,
+    samples_of,
+)
 from torchwhy.detect.operands import argument, is_masked, largest_exponent, output_type, value_of
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
-EXPONENTIALS = frozenset({"exp", "expm1", "exp2", "cosh", "sinh", "special_exp2", "special_expm1", "i0", "special_i1"})
+EXPONENTIALS = frozenset(
+    {"exp", "expm1", "exp2", "cosh", "sinh", "special_exp2", "special_expm1", "i0", "special_i1"}
+)
 
 
 class ExpOverflow(Detector):
@@ -181,7 +190,10 @@ def judge(birth: Birth) -> Verdict | None:
         f"and {op_name(birth)} of more than {limit:.4g} is infinite in {output_type(birth)}",
         (
             operand_fact(birth, operand, value),
-            Evidence(f"the largest operand that {output_type(birth)} can bear is {limit:.4g}", value=limit),
+            Evidence(
+                f"the largest operand that {output_type(birth)} can bear is {limit:.4g}",
+                value=limit,
+            ),
         ),
         f"subtract the maximum of {name} first, use logsumexp, softmax or softplus in place of the formula, "
         f"or clamp {name} below {limit:.4g}",

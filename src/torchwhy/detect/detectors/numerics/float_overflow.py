@@ -8,18 +8,58 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.births import describe, op_name, show
 from torchwhy.detect.detectors.numerics import domain_error, exp_overflow
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
-from torchwhy.detect.operands import LARGEST, arguments, is_masked, output_type, value_of, zero_divisor
+from torchwhy.detect.operands import (
+    LARGEST,
+    arguments,
+    is_masked,
+    output_type,
+    value_of,
+    zero_divisor,
+)
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
 # Operations that leave the range even in float64 when repeated multiplication is inside them, so that redoing
 # them in a wider type proves nothing. They are finite for all finite operands on paper.
-ARITHMETIC = frozenset({
-    "mul", "add", "sub", "rsub", "sum", "mean", "mm", "bmm", "addmm", "baddbmm", "addmv", "mv", "dot", "pow", "square",
-    "prod", "cumprod", "cumsum", "convolution", "convolution_backward", "mse_loss", "mse_loss_backward", "var", "std",
-    "linalg_vector_norm", "addcmul", "addcdiv", "lerp", "div", "_to_copy", "matrix_exp", "linalg_det", "_linalg_det",
-})
+ARITHMETIC = frozenset(
+    {
+        "mul",
+        "add",
+        "sub",
+        "rsub",
+        "sum",
+        "mean",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+        "addmv",
+        "mv",
+        "dot",
+        "pow",
+        "square",
+        "prod",
+        "cumprod",
+        "cumsum",
+        "convolution",
+        "convolution_backward",
+        "mse_loss",
+        "mse_loss_backward",
+        "var",
+        "std",
+        "linalg_vector_norm",
+        "addcmul",
+        "addcdiv",
+        "lerp",
+        "div",
+        "_to_copy",
+        "matrix_exp",
+        "linalg_det",
+        "_linalg_det",
+    }
+)
+PRODUCTS = frozenset({"prod", "cumprod"})
 
 
 class FloatOverflow(Detector):
@@ -160,26 +200,35 @@ def judge(birth: Birth) -> Verdict | None:
     largest = max((operand for operand in arguments(birth)), key=size_of, default=None)
     way = f"in the gradient ({birth.node}), " if birth.node else ""
     # The name of an operand in backward is that of a gradient, which the program has no word for.
-    who = "its largest operand" if birth.node else name_of(largest)
+    name = who = "its largest operand" if birth.node else name_of(largest)
     size = show(size_of(largest)) if largest is not None else "?"
+    if op_name(birth) in PRODUCTS and birth.reduced:
+        who = f"it multiplies {birth.reduced} numbers of {name}, the largest of which"
     return Verdict(
         f"{way}{expression_of(birth)} leaves the range of {output_type(birth)} "
         f"(largest number {LARGEST.get(output_type(birth), 0):.2g}): {who} reached {size}{samples_of(birth)}",
         facts,
-        f"bring {who} to a smaller scale before this operation (normalise, divide, work with logarithms), "
+        f"bring {name} to a smaller scale before this operation (normalise, divide, work with logarithms), "
         "or find what made it grow",
     )
 
 
 def left_the_range(birth: Birth) -> bool:
     """Tell whether the result is beyond float32 or float64: proven by a wider type, or by what the operation is."""
-    if output_type(birth) not in ("float32", "float64", "bfloat16") or zero_divisor(birth) is not None:
+    if (
+        output_type(birth) not in ("float32", "float64", "bfloat16")
+        or zero_divisor(birth) is not None
+    ):
         return False
     if birth.wider == "finite":
         return True
     if any(value_of(operand) in (float("inf"), float("-inf")) for operand in arguments(birth)):
         return False
-    return op_name(birth) in ARITHMETIC and birth.value != "nan" and (birth.reduced is None or birth.reduced > 1)
+    return (
+        op_name(birth) in ARITHMETIC
+        and birth.value != "nan"
+        and (birth.reduced is None or birth.reduced > 1)
+    )
 
 
 def size_of(operand: Operand) -> float:
@@ -192,4 +241,8 @@ def size_of(operand: Operand) -> float:
 def fact_of(birth: Birth, operand: Operand) -> Evidence:
     """Return an operand with its range."""
     text = describe(operand.tensor) if operand.tensor is not None else show(value_of(operand))
-    return Evidence(f"{name_of(operand, otherwise='an operand')}: {text}", value=size_of(operand), step=birth.step)
+    return Evidence(
+        f"{name_of(operand, otherwise='an operand')}: {text}",
+        value=size_of(operand),
+        step=birth.step,
+    )

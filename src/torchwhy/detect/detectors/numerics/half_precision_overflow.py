@@ -9,7 +9,14 @@ from torchwhy.detect.births import show
 from torchwhy.detect.detectors.numerics import exp_overflow
 from torchwhy.detect.detectors.numerics.float_overflow import fact_of, size_of
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
-from torchwhy.detect.operands import LARGEST, arguments, is_masked, output_type, underflowed_operand, zero_divisor
+from torchwhy.detect.operands import (
+    LARGEST,
+    arguments,
+    is_masked,
+    output_type,
+    underflowed_operand,
+    zero_divisor,
+)
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth, ScaleChanged
 from torchwhy.record.trace import Trace
@@ -189,7 +196,11 @@ def judge(birth: Birth) -> Verdict | None:
     """Recognise a float16 result that is finite in a wider type."""
     if birth.kind != "operation" or output_type(birth) != "float16" or is_masked(birth):
         return None
-    if birth.wider != "finite" or zero_divisor(birth) is not None or underflowed_operand(birth) is not None:
+    if (
+        birth.wider != "finite"
+        or zero_divisor(birth) is not None
+        or underflowed_operand(birth) is not None
+    ):
         return None
     if exp_overflow.judge(birth) is not None:
         return None

@@ -6,8 +6,21 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import as_real, op_name, show
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, forward_operand, name_of, samples_of
-from torchwhy.detect.operands import ROUNDS_TO_ZERO, is_masked, output_type, underflowed_operand, vanished_constant
+from torchwhy.detect.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    forward_operand,
+    name_of,
+    samples_of,
+)
+from torchwhy.detect.operands import (
+    ROUNDS_TO_ZERO,
+    is_masked,
+    output_type,
+    underflowed_operand,
+    vanished_constant,
+)
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
@@ -182,10 +195,20 @@ def reason_for(birth: Birth, operand: Operand) -> str:
 def facts_of(birth: Birth, operand: Operand) -> tuple[Evidence, ...]:
     """Return the zero, the value it should have, and the smallest number of the type."""
     dtype = output_type(birth)
-    facts = [Evidence(f"{name_of(operand)} was 0 in {dtype} when {op_name(birth)} ran", value=0.0, step=birth.step)]
+    facts = [
+        Evidence(
+            f"{name_of(operand)} was 0 in {dtype} when {op_name(birth)} ran",
+            value=0.0,
+            step=birth.step,
+        )
+    ]
     if operand.wider_at_born is not None:
         value = decode(operand.wider_at_born)
-        facts.append(Evidence(f"computed in float32 it is {show(value)}", value=as_real(value), step=birth.step))
+        facts.append(
+            Evidence(
+                f"computed in float32 it is {show(value)}", value=as_real(value), step=birth.step
+            )
+        )
     limit = ROUNDS_TO_ZERO[dtype]
     facts.append(Evidence(f"{dtype} rounds everything below {limit:.2g} to 0", value=limit))
     return tuple(facts)

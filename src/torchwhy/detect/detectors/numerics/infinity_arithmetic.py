@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, operand_fact, samples_of
+from torchwhy.detect.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    name_of,
+    operand_fact,
+    samples_of,
+)
 from torchwhy.detect.operands import arguments, is_masked, value_of
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth
@@ -164,8 +171,12 @@ def judge(birth: Birth) -> Verdict | None:
     if birth.kind == "operation" and birth.value != "nan":
         return None
     way = f"in the gradient ({birth.node}), " if birth.node else ""
-    infinite = next((operand for operand in arguments(birth) if value_of(operand) in INFINITIES), None)
-    facts = tuple(operand_fact(birth, operand, value_of(operand)) for operand in arguments(birth)[:3])
+    infinite = next(
+        (operand for operand in arguments(birth) if value_of(operand) in INFINITIES), None
+    )
+    facts = tuple(
+        operand_fact(birth, operand, value_of(operand)) for operand in arguments(birth)[:3]
+    )
     return Verdict(
         f"{way}{expression_of(birth)} makes NaN of infinity: {sum_of(birth)}{samples_of(birth)}",
         facts,
@@ -176,7 +187,9 @@ def judge(birth: Birth) -> Verdict | None:
 
 def has_infinity(birth: Birth) -> bool:
     """Tell whether an operand is infinite: by the record's word, or because a number in the call is."""
-    return birth.kind == "from-infinity" or any(value_of(operand) in INFINITIES for operand in arguments(birth))
+    return birth.kind == "from-infinity" or any(
+        value_of(operand) in INFINITIES for operand in arguments(birth)
+    )
 
 
 def sum_of(birth: Birth) -> str:

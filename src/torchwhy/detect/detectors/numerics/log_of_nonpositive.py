@@ -15,7 +15,15 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import LOG_NODES, argument, is_masked, node_of, underflowed_operand, value_of, zero_divisor
+from torchwhy.detect.operands import (
+    LOG_NODES,
+    argument,
+    is_masked,
+    node_of,
+    underflowed_operand,
+    value_of,
+    zero_divisor,
+)
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -198,7 +206,8 @@ def judge_logarithm(birth: Birth) -> Verdict | None:
     name = forward_operand(birth) if birth.node else name_of(operand)
     what = "1 + x at x = " if BOUNDS[kind] else ""
     return Verdict(
-        f"{expression_of(birth)} takes the logarithm of {what}{show(value)}: {name} was {show(value)}{samples_of(birth)}",
+        f"{expression_of(birth)} takes the logarithm of {what}{show(value)}: "
+        f"{name} was {show(value)}{samples_of(birth)}",
         (operand_fact(birth, operand, value),),
         advice_for(name),
     )
@@ -206,10 +215,18 @@ def judge_logarithm(birth: Birth) -> Verdict | None:
 
 def judge_gradient(birth: Birth) -> Verdict:
     """Describe the gradient 1/x of a logarithm at 0."""
-    name = forward_operand(birth, 1 if node_of(birth) in ("XlogyBackward", "SpecialXlog1PyBackward") else 0)
+    name = forward_operand(
+        birth, 1 if node_of(birth) in ("XlogyBackward", "SpecialXlog1PyBackward") else 0
+    )
     return Verdict(
         f"{expression_of(birth)} has the gradient 1/x of a logarithm, and {name} was exactly 0{samples_of(birth)}",
-        (Evidence(f"{birth.node} divides by the operand of the logarithm, which was 0", value=0.0, step=birth.step),),
+        (
+            Evidence(
+                f"{birth.node} divides by the operand of the logarithm, which was 0",
+                value=0.0,
+                step=birth.step,
+            ),
+        ),
         advice_for(name),
     )
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, forward_operand, samples_of, short
+from torchwhy.detect.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    forward_operand,
+    samples_of,
+    short,
+)
 from torchwhy.detect.operands import is_masked
+from torchwhy.detect.sources import word
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -173,10 +181,18 @@ def judge(birth: Birth) -> Verdict | None:
     state = "finite" if birth.forward.output_finite else "not finite"
     return Verdict(
         f"{by}{line} hides the value of {expression_of(birth)}, but not its gradient, which is "
-        f"{birth.value}{samples_of(birth)}",
+        f"{word(birth.value)}{samples_of(birth)}",
         (
-            Evidence(f"the hidden value itself was {state}, and did not reach the loss", step=birth.step, location=mask),
-            Evidence(f"{birth.node} computed the gradient of the hidden branch", value=birth.value, step=birth.step),
+            Evidence(
+                f"the hidden value itself was {state}, and did not reach the loss",
+                step=birth.step,
+                location=mask,
+            ),
+            Evidence(
+                f"{birth.node} computed the gradient of the hidden branch",
+                value=birth.value,
+                step=birth.step,
+            ),
         ),
         f"mask {name} before {expression_of(birth)}: put a harmless value such as 1 where the result is not used, "
         "and keep the mask behind it",

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, forward_operand, samples_of
+from torchwhy.detect.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    forward_operand,
+    samples_of,
+)
 from torchwhy.detect.operands import (
     argument,
     is_masked,
@@ -217,7 +223,11 @@ def judge(birth: Birth) -> Verdict | None:
     return Verdict(
         f"{expression_of(birth)} has an infinite gradient at 0: {value}{samples_of(birth)}",
         (
-            Evidence(f"{birth.node} divides by the value of {KINDS[node]}, which was 0", value=0.0, step=birth.step),
+            Evidence(
+                f"{birth.node} divides by the value of {KINDS[node]}, which was 0",
+                value=0.0,
+                step=birth.step,
+            ),
             Evidence("the forward value is finite: only the gradient is not", step=birth.step),
         ),
         f"add a small constant under the root: sqrt(x + 1e-12) in place of {expression_of(birth)}, "
@@ -230,4 +240,7 @@ def is_at_zero(birth: Birth) -> bool:
     if node_of(birth) == "PowBackward":
         exponent = value_of(argument(birth, 1))
         return zero_divisor(birth) is not None and exponent is not None and exponent > -1
-    return zero_divisor(birth) is not None or op_name(birth) in ("_cdist_backward", "_pdist_backward")
+    return zero_divisor(birth) is not None or op_name(birth) in (
+        "_cdist_backward",
+        "_pdist_backward",
+    )

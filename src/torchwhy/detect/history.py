@@ -1,0 +1,105 @@
+"""What an optimizer did before the step that failed: how large its weights became, and which losses it had."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weights
+from torchwhy.record.numbers import decode, is_finite
+from torchwhy.record.trace import Trace
+
+
+@dataclass(frozen=True)
+class History:
+    """What one optimizer did before the failing step: sizes of all weights together, and finite losses."""
+
+    made: OptimizerMade
+    updates: int
+    sizes: list[tuple[int, float]]
+    losses: list[tuple[int, float]]
+    rate: float | None
+    first_gradient: float
+    fastest: str
+
+    @property
+    def weight_ratio(self) -> float:
+        """Return how many times larger the weights are than at the start."""
+        first, last = self.sizes[0][1], self.sizes[-1][1]
+        return last / first if first else math.inf if last else 1.0
+
+    @property
+    def growth_per_step(self) -> float:
+        """Return the factor by which the weights grew at each step."""
+        steps = self.sizes[-1][0] - self.sizes[0][0]
+        return float(self.weight_ratio ** (1 / steps)) if steps else 1.0
+
+    @property
+    def loss_ratio(self) -> float:
+        """Return how many times larger the last finite loss is than the smallest one before."""
+        sizes = [abs(loss) for _, loss in self.losses]
+        smallest = min(sizes, default=0.0)
+        return sizes[-1] / smallest if smallest else 1.0
+
+
+def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History | None:
+    """Return what an optimizer did before the failing step, None if it had made no update yet."""
+    steps = [
+        step
+        for step in trace.of(Step)
+        if step.optimizer == made.index and step.step <= failing_step
+    ]
+    samples = [w for w in trace.of(Weights) if w.optimizer == made.index and w.step <= failing_step]
+    updates = sum(step.step < failing_step for step in steps)
+    if not updates or len(samples) < 2:
+        return None
+    # The root mean square of weights beyond 1e19 is inf in float32; the samples before it tell the growth.
+    finite = [w for w in samples if all(map(is_finite, w.weight_rms))]
+    samples = finite if len(finite) > 1 else samples
+    counts = element_counts(trace, made.index)
+    losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
+    rates = [step.learning_rates[0] for step in steps if step.learning_rates]
+    default = made.defaults.get("lr")
+    return History(
+        made=made,
+        updates=updates,
+        sizes=[(w.step, total_size(w.names, w.weight_rms, counts)) for w in samples],
+        losses=[(step, loss) for step, loss in losses if math.isfinite(loss)],
+        rate=rates[-1] if rates else decode(default) if isinstance(default, (int, float)) else None,
+        first_gradient=total_size(samples[0].names, samples[0].gradient_rms, counts),
+        fastest=fastest_growing(samples[0], samples[-1]),
+    )
+
+
+def element_counts(trace: Trace, optimizer: int) -> dict[str, int]:
+    """Return the number of elements of each parameter, by name."""
+    for described in trace.of(OptimizerDescribed):
+        if described.index == optimizer:
+            return dict(zip(described.parameters, map(math.prod, described.shapes), strict=True))
+    return {}
+
+
+def total_size(names: list[str], sizes: list[float | str], counts: dict[str, int]) -> float:
+    """Return the root mean square over all parameters together; inf if one is not finite."""
+    squares = [
+        counts.get(name, 1) * decode(size) ** 2 for name, size in zip(names, sizes, strict=True)
+    ]
+    total = math.sqrt(sum(squares) / max(1, sum(counts.get(name, 1) for name in names)))
+    return total if math.isfinite(total) else math.inf
+
+
+def fastest_growing(first: Weights, last: Weights) -> str:
+    """Return the parameter that grew most, with its growth: `fc.weight 310×`."""
+    ratios = {
+        name: decode(after) / decode(before) if decode(before) else 0.0
+        for name, before, after in zip(first.names, first.weight_rms, last.weight_rms, strict=False)
+    }
+    if not ratios:
+        return "no parameter"
+    name = max(ratios, key=lambda key: ratios[key])
+    return f"{name} ({times(ratios[name])})"
+
+
+def times(ratio: float) -> str:
+    """Return a growth factor as a person writes it."""
+    return f"{ratio:.3g}×" if math.isfinite(ratio) else "beyond all bounds"

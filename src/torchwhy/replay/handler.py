@@ -1,0 +1,142 @@
+"""The handler that the boot wires into observe's sentinel: decides when the microscope is on and who acts on a bad step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from torchwhy.observe.sentinel import Check
+from torchwhy.replay.autopsy.examine import examine
+from torchwhy.replay.autopsy.spots import spots_of
+from torchwhy.replay.ending import look_at_the_end
+from torchwhy.replay.rewind import Rewind
+from torchwhy.replay.second_look import SecondLook
+from torchwhy.replay.stage import Stage
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+HAND_STEPS = 3  # backward passes seen in a program without optimizer: its update by hand lies between two of them
+
+
+class Replay:
+    """Passes on what the sentinel tells: to the rewind in a run, to the second look in a rerun."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.stage = Stage(session)
+        self.rewind = Rewind(self.stage)
+        self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
+
+    def begin(self) -> None:
+        """Put the microscope on: everything before the first step, and the first step, is seen."""
+        self.stage.begin()
+
+    def before_backward(self, losses: list[torch.Tensor]) -> None:
+        """Note which births the losses descend from."""
+        if not self.session.sentinel.optimizers.any_made:
+            self._step_without_optimizer()
+        self.stage.note_bad_losses(losses)
+
+    def before_step(self, check: Check) -> None:
+        """Act on the verdict about the step that is about to write."""
+        if self.rewind.is_repeating:
+            self.rewind.repeated(check)
+        elif check.is_bad and not check.has_closure:
+            self.stage.note_bad_gradients(check)
+            self._bad_step(check)
+        elif self.second_look is not None:
+            self.second_look.come_closer(check.step + 1)
+
+    def after_step(self, check: Check | None) -> None:
+        """Look at what was written while the microscope is on; keep what a replay of the next step needs."""
+        if self.rewind.is_repeating:
+            self.rewind.after_withheld_step()
+            return
+        if check is not None and (self.stage.microscope.is_on or check.has_closure):
+            self._look_at_written(check)
+        self._close_first_step()
+        self.stage.snapshot.take()
+        if check is not None and check.watched is not None:
+            check.watched.batches_at_last_step = self.session.batches.drawn
+        self._forget_old_batches()
+        if self.stage.microscope.is_on:
+            self.stage.book.drop_reaches()
+            self.stage.begin_step(self.session.sentinel.step + 1)
+
+    def bad_backward(self, check: Check) -> None:
+        """Act on a bad loss in a program that has no optimizer."""
+        self._bad_step(check)
+
+    def loss_was_read(self, loss: torch.Tensor) -> None:
+        """In a rerun that looks for a loss the program itself gave up on, this is the moment."""
+        if self.second_look is not None:
+            self.second_look.loss_was_read(loss)
+
+    def program_compiles(self) -> None:
+        """An active mode would make compiled code run eagerly and give other bits: step aside."""
+        self.stage.compiles = True
+        if self.rewind.state == "watching":
+            self.stage.step_back("the program compiles its model")
+
+    def program_died(self, error: BaseException) -> Callable[[], object] | None:
+        """Return the look at an uncaught exception, to be taken when the user has seen the traceback."""
+        if isinstance(error, (KeyboardInterrupt, SystemExit)) or self.second_look is not None:
+            return None
+        spots = spots_of(error.__traceback__)
+        return lambda: self.session.write(examine(self.stage, error, spots))
+
+    def at_exit(self) -> None:
+        """Look at what the program leaves behind."""
+        state = self.rewind.state
+        self.rewind.leave()
+        if state == "watching" and not self.rewind.alarmed:
+            look_at_the_end(self.stage)
+        self.leave()
+
+    def leave(self) -> None:
+        """Take everything off; also called in a forked child."""
+        self.stage.microscope.leave()
+        self.rewind.leave()
+
+    def _bad_step(self, check: Check) -> None:
+        check.bad_parameters = self.stage.bad_parameters(check)
+        if self.second_look is not None:
+            self.second_look.end(check)
+        else:
+            self.rewind.bad_step(check)
+
+    def _look_at_written(self, check: Check) -> None:
+        """Judge weights right after an update, while the operations that wrote them are known."""
+        bad = self.stage.bad_parameters(check) if not check.is_bad else []
+        if bad or (check.has_closure and check.bad_loss):
+            check.bad_parameters = bad
+            self.stage.note_bad_parameters(check)
+            self._bad_step(check)
+
+    def _step_without_optimizer(self) -> None:
+        """A program that updates by hand: each backward is a step, and the second one ends the first."""
+        step = self.session.sentinel.step
+        if self.second_look is not None:
+            self.second_look.come_closer(step + 1)
+        elif step >= HAND_STEPS:
+            self.stage.step_back("the first steps are over")
+        if self.stage.microscope.is_on and step:
+            self.stage.book.drop_reaches()
+
+    def _close_first_step(self) -> None:
+        sentinel = self.session.sentinel
+        if not self.stage.microscope.is_on:
+            return
+        if self.second_look is not None and self.second_look.is_close(sentinel.step + 1):
+            return
+        waiting = [watched for watched in sentinel.optimizers.all() if not watched.steps]
+        if len(waiting) <= 1 or sentinel.step >= 2 * sentinel.optimizers.count:
+            self.stage.step_back("the first step is over")
+
+    def _forget_old_batches(self) -> None:
+        marks = [w.batches_at_last_step for w in self.session.sentinel.optimizers.all() if w.batches_at_last_step]
+        if marks:
+            self.session.batches.forget_before(min(marks))

@@ -1,0 +1,59 @@
+"""In a rerun: come up to the failing step, look at it through the microscope, and end the process there."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from torchwhy.observe import gradients
+from torchwhy.observe.sentinel import Check
+from torchwhy.record.events import Replayed
+from torchwhy.record.numbers import encode
+from torchwhy.replay.earlier import EarlierRun
+from torchwhy.replay.stage import Stage
+
+
+class SecondLook:
+    """Only in a rerun; its process ends as soon as it has seen what it came for."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._earlier = EarlierRun(stage.session)
+
+    def is_close(self, next_step: int) -> bool:
+        """Tell whether the step about to begin is the failing one or later."""
+        return self._earlier.is_close(next_step)
+
+    def come_closer(self, next_step: int) -> None:
+        """Put the microscope on one step before the one that failed; give up when it passed without failing."""
+        if self._earlier.is_close(next_step):
+            self._stage.look_without_limit()
+            if next_step > self._earlier.step + 1:
+                self.end(None)
+
+    def loss_was_read(self, loss: torch.Tensor) -> None:
+        """When the program itself gave up on a loss, the moment it reads that loss is the failure."""
+        sentinel = self._stage.session.sentinel
+        if not self._earlier.alarm_is("value") or not self._stage.microscope.is_on:
+            return
+        if sentinel.step >= self._earlier.step and not gradients.is_finite(loss):
+            self._stage.note_bad_losses([loss])
+            self.end(Check(sentinel.step, None, [encode(float(loss.item()))], bad_loss=True))
+
+    def end(self, check: Check | None) -> None:
+        """Write what the rerun saw and end it at once: its results are nobody's."""
+        session = self._stage.session
+        if check is not None:
+            session.sentinel.alarm(check, withheld=False)
+        self._stage.book.write_all()
+        session.write(
+            Replayed(
+                step=self._earlier.step,
+                how="rerun",
+                reproduced=check is not None,
+                detail=self._earlier.faithfulness(),
+                eager_of_compiled=self._stage.compiles,
+            )
+        )
+        os._exit(0)

@@ -1,0 +1,137 @@
+"""What all parts of replay share: the microscope, the book of births, the names and the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.observe import gradients, torch_compat
+from torchwhy.observe.frames import span_of
+from torchwhy.observe.sentinel import Check
+from torchwhy.record.events import GradientsClipped, MicroscopeLeft
+from torchwhy.replay.births import BirthBook
+from torchwhy.replay.context import Context
+from torchwhy.replay.microscope import Microscope
+from torchwhy.replay.modules import ModuleStack
+from torchwhy.replay.operations import Operation
+from torchwhy.replay.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+PROLOGUE_SECONDS = 10.0  # of our own time before the first step is over; then the microscope steps back
+NORMS = {"_foreach_norm", "linalg_vector_norm", "norm"}
+
+
+class Stage:
+    """Owns the equipment and turns it on and off."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.context = Context(session)
+        self.book = BirthBook(session.write, self.context)
+        self.modules = ModuleStack(session.names, session.write)
+        self.microscope = Microscope(self.book, self.modules, self._microscope_failed)
+        self.context.microscope = self.microscope
+        self.snapshot = Snapshot(session)
+        self.compiles = False
+        self._last_clip = -1
+
+    def begin(self) -> None:
+        """Put the microscope on: everything before the first step, and the first step, is seen."""
+        microscope = self.microscope
+        microscope.limit_seconds = PROLOGUE_SECONDS
+        microscope.over_limit = lambda: self.step_back(f"{PROLOGUE_SECONDS:g} s of looking were used up")
+        microscope.updating = lambda: self.session.sentinel.in_update and not self._in_closure()
+        microscope.on_clip = self._clipped
+        self.modules.on_output = self._module_gave
+        microscope.enter()
+
+    def look_without_limit(self, step: int | None = None) -> None:
+        """Put the microscope on for as long as it takes; compiled code runs eagerly meanwhile."""
+        if self.compiles:
+            torch_compat.force_eager(on=True)
+        self.microscope.limit_seconds = float("inf")
+        if step is not None:
+            self.begin_step(step)
+        self.microscope.enter()
+
+    def step_back(self, reason: str) -> None:
+        """Take the microscope off and say why."""
+        if not self.microscope.is_on:
+            return
+        self.microscope.leave()
+        self.modules.tells = False
+        self.book.drop_reaches()
+        self.session.own_seconds += self.microscope.seconds
+        if self.session.sentinel.step or self.session.sentinel.optimizers.any_made:
+            self.session.write(
+                MicroscopeLeft(
+                    step=self.session.sentinel.step,
+                    reason=reason,
+                    operations=self.microscope.seen,
+                    seconds=round(self.microscope.seconds, 4),
+                )
+            )
+
+    def begin_step(self, step: int) -> None:
+        """Tell microscope and module stack which step they look at."""
+        self.microscope.begin_step(step)
+        self.modules.step = step
+
+    def note_bad_losses(self, losses: list[torch.Tensor]) -> None:
+        """Note which births bad losses descend from."""
+        for loss in losses if self.microscope.is_on else []:
+            if not gradients.is_finite(loss):
+                self.book.reached(self.microscope.source_of(loss.detach()), "loss")
+
+    def note_bad_gradients(self, check: Check) -> None:
+        """Note which births bad gradients descend from."""
+        if not self.microscope.is_on or check.watched is None:
+            return
+        for name, gradient in check.watched.named_gradients():
+            if gradient is not None and not gradients.is_finite(gradient):
+                self.book.reached(self.microscope.source_of(gradient), f"gradient of {name}")
+
+    def note_bad_parameters(self, check: Check) -> None:
+        """Note which births bad weights descend from."""
+        if not self.microscope.is_on or check.watched is None:
+            return
+        for name, parameter in zip(check.watched.names(), check.watched.parameters(), strict=True):
+            if not gradients.is_finite(parameter):
+                self.book.reached(self.microscope.source_of(parameter.detach()), f"parameter {name}")
+
+    @staticmethod
+    def bad_parameters(check: Check) -> list[str]:
+        """Return the names of an optimizer's weights that are not finite."""
+        if check.watched is None:
+            return []
+        pairs = zip(check.watched.names(), check.watched.parameters(), strict=True)
+        return [name for name, parameter in pairs if not gradients.is_finite(parameter)]
+
+    def _module_gave(self, path: str, output: Any) -> None:
+        for tensor in output if isinstance(output, (list, tuple)) else [output]:
+            if isinstance(tensor, torch.Tensor) and not gradients.is_finite(tensor):
+                self.book.noticed(self.microscope.ledger.births_of(tensor), f"output of {path}")
+
+    def _clipped(self, operation: Operation) -> None:
+        """Note that gradients are being clipped; a norm that overflows makes all of them 0, which no check sees."""
+        if operation.births and operation.info.base in NORMS:
+            self.book.tell_now(operation.births, "norm of the gradients")
+        if self._last_clip == operation.step:
+            return
+        self._last_clip = operation.step
+        site = operation.place()
+        scaled = self.session.sentinel.gradients_scaled
+        self.session.write(
+            GradientsClipped(step=operation.step, scaled=scaled, location=span_of(site) if site else None)
+        )
+
+    def _in_closure(self) -> bool:
+        check = self.session.sentinel.open_check
+        return check is not None and check.has_closure
+
+    def _microscope_failed(self, problem: BaseException) -> None:
+        self.session.guests.switch_off("microscope", problem)
+        self.step_back("it failed")

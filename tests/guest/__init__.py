@@ -1,0 +1,1 @@
+"""Is torchwhy a good guest in the user's process? Programs run bare and watched, and compared."""

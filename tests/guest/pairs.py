@@ -1,0 +1,108 @@
+"""Runs one program twice, bare and watched, in forked children, and keeps what each left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.children import Ended, Zygote
+from torchwhy.record.events import Event
+from torchwhy.record.run import Run, write_run
+from torchwhy.record.trace import read_events
+
+PROGRAMS = Path(__file__).parent / "programs"
+AT_A_TIME = 2
+
+
+@dataclass(frozen=True)
+class Left:
+    """What one run of a program left behind."""
+
+    ended: Ended
+    folder: Path
+
+    @property
+    def stdout(self) -> str:
+        return (self.folder / "stdout").read_text()
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text()
+
+    @property
+    def testimony(self) -> list[tuple[str, str]]:
+        """Return the names and digests the program swore to."""
+        return [tuple(entry) for entry in json.loads((self.folder / "witness.json").read_text())]
+
+    @property
+    def events(self) -> list[Event]:
+        """Return the events of all processes of the run, those of rank 0 first."""
+        return [e for path in sorted((self.folder / "run").glob("rank*.jsonl")) for e in read_events(path)]
+
+
+class Pairs:
+    """Runs programs of `programs/`, each kind of run once per test session."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._zygote = Zygote()
+        self._pool = ThreadPoolExecutor(AT_A_TIME)
+        self._runs: dict[tuple[str, bool, str], Future[Left]] = {}
+
+    def start(self, name: str, *, watched: bool, fault: str = "") -> Future[Left]:
+        """Start a run that will be asked for later; the same one is started once."""
+        key = (name, watched, fault)
+        if key not in self._runs:
+            self._runs[key] = self._pool.submit(self._run, *key)
+        return self._runs[key]
+
+    def run(self, name: str, *, watched: bool, fault: str = "") -> Left:
+        """Return what this run left."""
+        return self.start(name, watched=watched, fault=fault).result()
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._zygote.close()
+
+    def _run(self, name: str, watched: bool, fault: str) -> Left:  # noqa: FBT001 - a key
+        folder = self._folder / f"{name}-{'watched' if watched else 'bare'}-{fault.replace(' ', '-')}"
+        run_directory = folder / "run"
+        run_directory.mkdir(parents=True)
+        script = PROGRAMS / f"{name}.py"
+        environment = {"TORCHWHY_FAULT": fault} if fault else {}
+        write_run(run_directory, Run(command=(script.name,), directory=str(folder)))
+        ended = self._zygote.run(
+            script,
+            directory=folder,
+            output=folder,
+            run_directory=run_directory if watched else None,
+            environment=environment,
+        )
+        return Left(ended, folder)
+
+
+def differences(bare: Left, watched: Left) -> list[str]:
+    """Return the first things that two runs do not agree on, in words."""
+    found = []
+    if bare.ended.exit_code != watched.ended.exit_code:
+        found.append(f"exit code {bare.ended.exit_code} bare, {watched.ended.exit_code} watched")
+    for stream in ("stdout", "stderr"):
+        mine, theirs = (_without_folder(getattr(left, stream), left.folder) for left in (bare, watched))
+        if mine != theirs:
+            found.append(f"--- {stream} bare\n{mine[-3000:]}\n--- {stream} watched\n{theirs[-3000:]}")
+    if found:
+        return found
+    mine, theirs = bare.testimony, watched.testimony
+    if len(mine) != len(theirs):
+        found.append(f"{len(mine)} values bare, {len(theirs)} watched")
+    for position, (one, two) in enumerate(zip(mine, theirs)):  # noqa: B905 - the lengths were compared
+        if one != two:
+            found.append(f"value {position}: {one} bare, {two} watched")
+    return found[:5]
+
+
+def _without_folder(text: str, folder: Path) -> str:
+    return text.replace(os.fspath(folder), "FOLDER")
