@@ -8,7 +8,7 @@ import signal as signals
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from torchwhy.detect.registry import all_detectors
+from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed
@@ -61,6 +61,7 @@ def examine(trace: Trace, notices: list[str]) -> list[Finding]:
             finished.add(name)
         except Exception as problem:
             notices.append(f"the detector {name} failed and was left out: {_in_short(problem)}")
+    notices += [f"the detector file {file} failed and was left out: {why}" for file, why in failures.items()]
     if trace.alarms and not found and LAST_RESORT not in finished:
         found.append(_bare_alarm(trace))
     try:

@@ -33,7 +33,7 @@ def test_growth_of_weights_and_loss_is_the_cause_of_the_overflow() -> None:
     assert finding.births == (born.id,)
     assert finding.message == (
         "lr=1000 is too high for this SGD: in 5 steps the weights grew 1e+11×, most of all fc.weight (1e+11×), "
-        "and the loss went 1.2 → 3e+04 → 7e+08 → 2e+13 → 5e+17 → inf"
+        "and the loss went 1.2 → 3e+04 → 7e+08 → 2e+13 → 5e+17 → +inf"
     )
     assert finding.evidence[0].series == (1.2, 3e4, 7e8, 2e13, 5e17)
 

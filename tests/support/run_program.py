@@ -114,11 +114,15 @@ def tell(finding: Finding, depth: int = 0) -> list[str]:
 def read_program(path: Path) -> ProgramText:
     """Read a program, a file or a folder with a `train.py`; the line that ends in `# <- name` is the guilty one."""
     if not path.is_dir():
-        return ProgramText(f"{path.parent.name}-{path.stem}", path.read_text(), marked(path.read_text()))
+        return ProgramText(
+            f"{path.parent.name}-{path.stem}", path.read_text(), marked(path.read_text())
+        )
     texts = {str(file.relative_to(path)): file.read_text() for file in sorted(path.rglob("*.py"))}
     guilty = next((name for name, text in texts.items() if marked(text) is not None), SCRIPT)
     script, expected = texts.pop(SCRIPT), marked((path / guilty).read_text())
-    return ProgramText(f"{path.parent.name}-{path.name}", script, expected, tuple(texts.items()), guilty)
+    return ProgramText(
+        f"{path.parent.name}-{path.name}", script, expected, tuple(texts.items()), guilty
+    )
 
 
 def programs_in(folder: Path) -> list[ProgramText]:

@@ -44,10 +44,11 @@ def counted_births(trace: Trace) -> list[Birth]:
             )
         if birth.kind == "from-infinity":
             revived.update(birth.parents)
+    echoes = {echo.id for echo in backward_echoes(trace)}
     return [
         birth
         for birth in all_births(trace)
-        if not is_echo(trace, birth)
+        if birth.id not in echoes
         and (
             (birth.reaches and (birth.id not in hidden or "loss" in birth.reaches))
             or (not birth.reaches and birth.kind == "operation" and birth.id in revived - hidden)
@@ -55,23 +56,26 @@ def counted_births(trace: Trace) -> list[Birth]:
     ]
 
 
-def is_echo(trace: Trace, birth: Birth) -> bool:
-    """Tell whether a backward birth differentiates an operation whose own result was bad, and not masked away."""
-    twin = birth.forward
-    if birth.node is None or twin is None or twin.hidden_by is not None or not twin.births:
-        return False
-    known = {
-        other.id for other in all_births(trace) if other.node is None and other.kind != "source"
-    }
-    return not known.isdisjoint(twin.births)
+def backward_echoes(trace: Trace) -> list[Birth]:
+    """Return the backward births that differentiate an operation whose own result was bad, and not masked away."""
+    births = all_births(trace)
+    in_forward = {birth.id for birth in births if birth.node is None and birth.kind != "source"}
+    return [
+        birth
+        for birth in births
+        if birth.node is not None
+        and birth.forward is not None
+        and birth.forward.hidden_by is None
+        and not in_forward.isdisjoint(birth.forward.births)
+    ]
 
 
 def echoes_of(trace: Trace, birth: Birth) -> list[int]:
     """Return the backward births that only repeat what this birth did in forward."""
     return [
-        other.id
-        for other in all_births(trace)
-        if other.forward is not None and birth.id in other.forward.births and is_echo(trace, other)
+        echo.id
+        for echo in backward_echoes(trace)
+        if echo.forward is not None and birth.id in echo.forward.births
     ]
 
 

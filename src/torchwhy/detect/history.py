@@ -18,6 +18,7 @@ class History:
     updates: int
     sizes: list[tuple[int, float]]
     losses: list[tuple[int, float]]
+    first_rate: float | None
     rate: float | None
     first_gradient: float
     fastest: str
@@ -60,12 +61,15 @@ def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History 
     losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
     rates = [step.learning_rates[0] for step in steps if step.learning_rates]
     default = made.defaults.get("lr")
+    if not rates and isinstance(default, (int, float)):
+        rates = [float(default)]
     return History(
         made=made,
         updates=updates,
         sizes=[(w.step, total_size(w.names, w.weight_rms, counts)) for w in samples],
         losses=[(step, loss) for step, loss in losses if math.isfinite(loss)],
-        rate=rates[-1] if rates else decode(default) if isinstance(default, (int, float)) else None,
+        first_rate=rates[0] if rates else None,
+        rate=rates[-1] if rates else None,
         first_gradient=total_size(samples[0].names, samples[0].gradient_rms, counts),
         fastest=fastest_growing(samples[0], samples[-1]),
     )

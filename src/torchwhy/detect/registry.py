@@ -11,18 +11,29 @@ from importlib import metadata
 from torchwhy.detect import detectors
 from torchwhy.detect.base import Detector
 
+failures: dict[str, str] = {}  # detector files that could not be imported, and why; told in the report's notes
+
 
 @lru_cache(maxsize=1)
 def all_detectors() -> dict[str, type[Detector]]:
     """Return every detector class by name, sorted by name."""
     found: dict[str, type[Detector]] = {}
+    failures.clear()
     for module_info in pkgutil.walk_packages(detectors.__path__, detectors.__name__ + "."):
-        module = importlib.import_module(module_info.name)
+        try:
+            module = importlib.import_module(module_info.name)
+        except Exception as problem:  # noqa: BLE001 - one broken file must not silence the others
+            failures[module_info.name] = f"{type(problem).__name__}: {problem}"
+            continue
         for candidate in vars(module).values():
             if _is_detector_of(candidate, module.__name__):
                 found[candidate.name] = candidate
     for entry_point in metadata.entry_points(group="torchwhy.detectors"):
-        foreign = entry_point.load()
+        try:
+            foreign = entry_point.load()
+        except Exception as problem:  # noqa: BLE001 - nor somebody else's
+            failures[entry_point.value] = f"{type(problem).__name__}: {problem}"
+            continue
         found[foreign.name] = foreign
     return dict(sorted(found.items()))
 

@@ -24,18 +24,6 @@ def word(value: Real) -> str:
     return WORDS.get(str(value), str(value))
 
 
-def is_infinite(birth: Birth) -> bool:
-    """Tell whether the first bad element is an infinity, which may be meant, and not a NaN."""
-    return birth.value in ("inf", "-inf")
-
-
-def feeds_new_nan(trace: Trace, birth: Birth) -> bool:
-    """Tell whether a later operation made a new NaN out of this infinity, so that the operation is to blame."""
-    return is_infinite(birth) and any(
-        birth.id in other.parents for other in trace.births if other.kind == "from-infinity"
-    )
-
-
 def is_about_weights(trace: Trace, birth: Birth) -> bool:
     """Tell whether the value sat in a weight or buffer before the step, rather than in the data.
 
@@ -60,3 +48,14 @@ def expression_of(birth: Birth, otherwise: str) -> str:
     if birth.location is not None and birth.location.expression:
         return f"`{short(birth.location.expression)}`"
     return otherwise
+
+
+def feeds_new_nan(trace: Trace, birth: Birth) -> bool:
+    """Tell whether an infinity did harm only through the NaN that a later operation made of it.
+
+    A mask of -inf is meant; the product that turns it into NaN is to blame, as long as the infinity itself
+    is not the loss.
+    """
+    if birth.value not in ("inf", "-inf") or "loss" in birth.reaches:
+        return False
+    return any(birth.id in other.parents for other in trace.births if other.kind == "from-infinity")

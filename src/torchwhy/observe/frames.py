@@ -79,6 +79,9 @@ def span_of(site: Site) -> SourceSpan:
     """Return the exact stretch of source that `site` was executing."""
     line, end_line, column, end_column = _position(site)
     code = site.code
+    if end_line is not None and end_line > line and _is_loop_header(code.co_filename, line):
+        # Python gives a `for` that fetches its next item the whole loop as position; the header is meant.
+        end_line, end_column = line, len(linecache.getline(code.co_filename, line).rstrip())
     return SourceSpan(
         file=shown_path(code.co_filename),
         line=line,
@@ -88,6 +91,10 @@ def span_of(site: Site) -> SourceSpan:
         function=code.co_name,
         expression=source_between(code.co_filename, (line, end_line, column, end_column)),
     )
+
+
+def _is_loop_header(filename: str, line: int) -> bool:
+    return linecache.getline(filename, line).lstrip().startswith(("for ", "async for "))
 
 
 def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:

@@ -8,22 +8,27 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_compat import has_values, unseen
+
 HALF = (torch.float16, torch.bfloat16)
 SUMMABLE = (*HALF, torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return the plain tensor that holds the values: of a sparse one its values, of a sharded one its local part."""
+    if not has_values(tensor):
+        return None
     if tensor.is_sparse:
         return tensor._values()
     to_local = getattr(tensor, "to_local", None)
     if to_local is not None:
         tensor = to_local()
-    if tensor.layout is not torch.strided or tensor.is_meta or tensor.dtype not in SUMMABLE:
+    if tensor.layout is not torch.strided or tensor.dtype not in SUMMABLE:
         return None
     return tensor
 
 
+@unseen
 def sums_of(tensors: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
     """Return the sum of each tensor as a 0-dim tensor on its own device, wide enough not to overflow in half."""
     sums = []
@@ -34,6 +39,7 @@ def sums_of(tensors: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
     return sums
 
 
+@unseen
 def all_finite(sums: Sequence[torch.Tensor]) -> bool:
     """Tell whether all sums are finite, with one read-back for a device that is not the CPU."""
     if not sums:
@@ -43,6 +49,7 @@ def all_finite(sums: Sequence[torch.Tensor]) -> bool:
     return bool(torch.isfinite(torch.stack([value.float() for value in sums])).all().item())
 
 
+@unseen
 def is_finite(tensor: torch.Tensor) -> bool:
     """Tell exactly whether every element is finite, reading twice only when the sum leaves a doubt."""
     plain = dense(tensor.detach())
@@ -53,6 +60,7 @@ def is_finite(tensor: torch.Tensor) -> bool:
     return bool(torch.isfinite(plain).all().item())
 
 
+@unseen
 def fingerprint(tensors: Iterable[torch.Tensor | None]) -> list[str]:
     """Return what two equal computations share: every sum, bit for bit, NaN included, and where it is bad."""
     prints = []

@@ -7,30 +7,37 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
+from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.events import Event, ProbeFailed
 
 Result = TypeVar("Result")
 
 
 class Guests:
-    """Knows which probes still run. `fault` lets a test break a probe on purpose by its name."""
+    """Knows which probes still run. `fault` lets a test break a probe on purpose by its name.
+
+    While a probe runs, modes and tensor subclasses of the program do not see what it does.
+    """
 
     def __init__(self, write: Callable[[Event], None]) -> None:
         self._write = write
         self.switched_off: set[str] = set()
         self.fault: str | None = None
+        self.all_off = False
 
     def protect(self, name: str, function: Callable[..., Result]) -> Callable[..., Result | None]:
         """Return `function` made safe: it returns None after its first failure, and ever after."""
 
+        quietly = unseen(function)
+
         @functools.wraps(function)
         def safe(*args: object, **kwargs: object) -> Result | None:
-            if name in self.switched_off:
+            if self.all_off or name in self.switched_off:
                 return None
             try:
                 if self.fault == name:
                     raise RuntimeError("a fault injected by a test")
-                return function(*args, **kwargs)
+                return quietly(*args, **kwargs)
             except Exception as problem:  # noqa: BLE001 - whatever it is, it must not reach the user's program
                 self.switch_off(name, problem)
                 return None

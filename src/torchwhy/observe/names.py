@@ -16,6 +16,7 @@ from torchwhy.observe.frames import layer_of
 from torchwhy.observe.torch_compat import storage_key
 
 MOST_FRAMES = 12  # a training loop sits at most this deep below the frame that made the model
+TAKES_SNAPSHOT = frozenset({"locals", "vars", "f_locals"})  # names in code that keeps a snapshot of its variables
 
 
 class Names:
@@ -102,13 +103,13 @@ def _joined(variable: str, local: str, *, prefix: bool) -> str:
 
 
 def _modules_in(frame: FrameType) -> Iterator[tuple[str, nn.Module]]:
-    with_names = _borrowed_locals(frame)
+    with_names = borrowed_locals(frame)
     for name, value in with_names.items():
         if isinstance(value, nn.Module) and not _is_torch_own(value, name):
             yield name, value
         elif name == "self" and not isinstance(value, (nn.Module, torch.Tensor)):
             yield from _modules_held_by(value)
-    if frame.f_locals is not frame.f_globals:
+    if frame.f_code.co_name != "<module>":
         for name, value in list(frame.f_globals.items()):
             if isinstance(value, nn.Module):
                 yield name, value
@@ -126,14 +127,18 @@ def _modules_held_by(holder: Any) -> Iterator[tuple[str, nn.Module]]:
                 yield name, value
 
 
-def _borrowed_locals(frame: FrameType) -> Mapping[str, Any]:
-    """Return a frame's variables without leaving references behind.
+def borrowed_locals(frame: FrameType) -> Mapping[str, Any]:
+    """Return a frame's variables and leave the frame as it was; nothing where that cannot be done.
 
     Before Python 3.13 reading `f_locals` of a function leaves a snapshot in the frame that would keep the user's
-    tensors alive; the snapshot is emptied again. A module's or class's locals are its real namespace: not touched.
+    tensors alive, so it is emptied again. A function that takes the snapshot itself (`settings = locals()`) would
+    see its own copy change: it is not read. A module's or class's locals are its real namespace.
     """
+    if sys.version_info >= (3, 13) or not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return dict(frame.f_locals)
+    if not TAKES_SNAPSHOT.isdisjoint(frame.f_code.co_names):
+        return {}
     variables = frame.f_locals
     copy = dict(variables)
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        variables.clear()
+    variables.clear()
     return copy

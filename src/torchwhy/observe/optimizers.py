@@ -12,6 +12,7 @@ import torch
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import layer_of, span_of, user_sites
+from torchwhy.observe.names import borrowed_locals
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade
 from torchwhy.record.numbers import Real, encode
 
@@ -105,6 +106,7 @@ class WatchedOptimizers:
         if watched.index not in self._described:
             self._described.add(watched.index)
             self._session.names.learn(frame)
+            self._session.watch_modes()
             self._describe(watched)
         return watched
 
@@ -127,7 +129,7 @@ class WatchedOptimizers:
 def _maker(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:
     """Return the expression that made the optimizer: outside of its own `__init__`, should the user have written one."""
     while frame is not None:
-        own = frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is optimizer
+        own = frame.f_code.co_name == "__init__" and borrowed_locals(frame).get("self") is optimizer
         if not own and layer_of(frame.f_code.co_filename) == "user":
             return span_of(user_sites(frame, limit=1)[0])
         frame = frame.f_back

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from torchwhy.observe import gradients
+from torchwhy.observe import gradients, torch_compat
 from torchwhy.observe.frames import calling_span
+from torchwhy.observe.stale import StaleWatch
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
@@ -63,6 +64,7 @@ class Sentinel:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.optimizers = WatchedOptimizers(session)
+        self.stale = StaleWatch(session)
         self.step = 0
         self.backwards = 0
         self.last_read: torch.Tensor | None = None
@@ -81,11 +83,14 @@ class Sentinel:
         self.last_read = None
         roots = [t for t in outputs if isinstance(t, torch.Tensor) and t.numel() == 1]
         if accumulates or not self.optimizers.any_made:
-            self._losses += [root.detach() for root in roots]
+            self._losses += _detached(roots)
             self.backwards += 1
+        self._before_each_backward(accumulates=accumulates)
         self.session.handler.before_backward(roots)
         if not self.optimizers.any_made and roots:
             self._judge_backward()
+        elif self.scaler is not None and accumulates:
+            self._judge_scaled(roots)
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Judge the losses and gradients that this step is about to use."""
@@ -98,6 +103,8 @@ class Sentinel:
             check.bad_gradients = not self._gradients_fine(optimizer, tensors)
         self.open_check = check
         self.in_update = True
+        if not self.frozen:
+            self._note_step(watched)
         if not self.frozen:
             self._record(check, tensors)
         self.session.handler.before_step(check)
@@ -113,9 +120,26 @@ class Sentinel:
             check.bad_loss = not all(map(is_finite, check.losses))
         self.session.handler.after_step(check)
         if not self.frozen:
+            if check.watched is not None:
+                self.stale.after_step(check.watched, self.step)
             self.step += 1
             if check.watched is not None:
                 check.watched.steps += 1
+
+    def _before_each_backward(self, *, accumulates: bool) -> None:
+        if accumulates and not self.frozen:
+            frame = sys._getframe(2)
+            self._watch_backward(frame)
+
+    def _watch_backward(self, frame: Any) -> None:
+        self.session.calls.note_inner("backward", frame)
+        self.session.modes.backward_ran()
+        self.stale.before_backward(frame)
+
+    def _note_step(self, watched: Watched) -> None:
+        self.session.calls.note_inner("step", sys._getframe(2))
+        self.session.calls.end_step(self.step)
+        self.stale.before_step(watched, self.step)
 
     def alarm(self, check: Check, *, withheld: bool, what: str | None = None) -> None:
         """Write what was found bad, by name."""
@@ -138,7 +162,7 @@ class Sentinel:
 
     def note_read(self, loss: torch.Tensor) -> None:
         """Remember the loss the program looks at; if it stops now, this is why."""
-        self.last_read = loss.detach()
+        (self.last_read,) = _detached([loss]) or (None,)
         self.session.handler.loss_was_read(loss)
 
     def _judge_backward(self) -> None:
@@ -149,6 +173,18 @@ class Sentinel:
         if check.bad_loss:
             self.session.handler.bad_backward(check)
         self.step += 1
+
+    @torch_compat.unseen
+    def _judge_scaled(self, roots: list[torch.Tensor]) -> None:
+        """Judge a loss under a GradScaler at once: it skips the step of a bad one, and nobody would ask later.
+
+        A skipped step alone is normal, as gradients depend on the scale; the loss does not.
+        """
+        if self.frozen or all(gradients.is_finite(root) for root in roots):
+            return
+        check = Check(self.step, None, self._take_losses(), bad_loss=True)
+        self._record(check, [])
+        self.session.handler.bad_backward(check)
 
     def _take_losses(self) -> list[Real]:
         losses, self._losses = self._losses, []
@@ -172,6 +208,7 @@ class Sentinel:
             return True
         return all(gradients.is_finite(t) for t in tensors if t is not None)
 
+    @torch_compat.unseen
     def _record(self, check: Check, tensors: list[torch.Tensor | None]) -> None:
         now = time.perf_counter()
         milliseconds, self._began = (now - self._began) * 1000, now
@@ -187,7 +224,7 @@ class Sentinel:
                 gradients_finite=not check.bad_gradients,
             )
         )
-        if watched is not None and is_sampled(watched.steps):
+        if watched is not None and (is_sampled(watched.steps) or check.is_bad):
             self._measure_weights(check, watched, tensors)
 
     def _measure_weights(self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]) -> None:
@@ -212,3 +249,8 @@ class Sentinel:
             return None
         self._shapes = shapes
         return shapes
+
+
+@torch_compat.unseen
+def _detached(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [tensor.detach() for tensor in tensors if torch_compat.has_values(tensor)]

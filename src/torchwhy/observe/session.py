@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import json
 import os
 import platform
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,9 @@ from torchwhy.observe.names import Names
 from torchwhy.observe.probes import array_warnings, backward, reads, scaler
 from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.probes.calls import CallOrder
+from torchwhy.observe.probes.modes import GROUP as MODES
+from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.sentinel import Handler, Sentinel
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
 from torchwhy.record.writer import TraceWriter
@@ -41,7 +46,9 @@ class Session:
         self.hooks = Hooks()
         self.names = Names()
         self.batches = BatchKeeper()
+        self.calls = CallOrder(self.write)
         self.sentinel = Sentinel(self)
+        self.modes = ModeCounter(self.write, lambda: self.sentinel.step)
         self.handler: Handler
         self.began = time.perf_counter()
         self.own_seconds = 0.0
@@ -60,8 +67,14 @@ class Session:
         return str(self.configuration.get("options", {}).get("on_failure", "stop"))
 
     def write(self, event: Event) -> None:
-        """Append one event to the trace."""
-        self.writer.write(event)
+        """Append one event to the trace; when that fails (a full disk), stop watching altogether."""
+        try:
+            self.writer.write(event)
+        except OSError:
+            # Without a trace nobody could explain a withheld update, so from here on the program runs as if bare.
+            self.guests.all_off = True
+            self.writer.close()
+            self._handler_leaves()
 
     def begin(self, handler: Handler) -> None:
         """Put every hook on torch."""
@@ -74,8 +87,9 @@ class Session:
         backward.install(self.hooks, protect("loss probe", watch.before_backward))
         self._install_optimizer_hooks()
         self.batches.install(self.hooks, protect)
+        self.calls.install(self.hooks, protect)
         reads.install(self.hooks, protect("read probe", watch.note_read))
-        scaler.install(self.hooks, self._scaled, self._unscaled)
+        scaler.install(self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled))
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
@@ -88,6 +102,8 @@ class Session:
             return
         self._ended = True
         self.guests.protect("exit probe", self.handler.at_exit)()
+        self.guests.protect("mode probe", self.modes.tell)()
+        self.guests.protect("call order probe", self.calls.at_exit)(self.sentinel.step)
         if self.sentinel.step or self.stopped_by_us:
             self.write(
                 RunEnded(
@@ -99,6 +115,12 @@ class Session:
             )
         self.hooks.remove_all()
         self.writer.close()
+        atexit.unregister(self.end)
+
+    def watch_modes(self) -> None:
+        """Count the modes in which the known models run from now on."""
+        for path, model in self.names.roots():
+            self.modes.watch(self.hooks, path, model)
 
     def stop_program(self) -> None:
         """End the user's program after a withheld update, the way `sys.exit(1)` in its own code would."""
@@ -147,12 +169,13 @@ class Session:
         compile_it = torch.compile
         session = self
 
+        @functools.wraps(compile_it)
         def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - it takes that name's place
             session.hooks.remove_group(reads.GROUP)
+            session.hooks.remove_group(MODES)
             session.guests.protect("compile probe", session.handler.program_compiles)()
             return compile_it(*args, **kwargs)
 
-        compile.__doc__ = compile_it.__doc__
         self.hooks.replace(torch, "compile", compile)
 
     def _excepthook(self, show: Any) -> Any:
@@ -180,10 +203,15 @@ class Session:
     def _leave_forked_child(self) -> None:
         """A forked child is somebody else (a loader's worker): it trains nothing we watch."""
         self._ended = True
-        leave = getattr(self.handler, "leave", None)
-        if leave is not None:
-            leave()
+        self.guests.all_off = True
+        self._handler_leaves()
         self.hooks.remove_all()
+
+    def _handler_leaves(self) -> None:
+        leave = getattr(getattr(self, "handler", None), "leave", None)
+        if leave is not None:
+            with suppress(Exception):
+                leave()
 
 
 def begin(directory: str, make_handler: Any) -> Session:

@@ -95,7 +95,8 @@ class Crash(Event, tag="crash"):
     `frames` are the user's, outermost first; `operands` the tensors named in the failing expression (`location`);
     `inputs` what the torch function or operation that raised got itself, by its own names for them;
     `op` is the torch function that raised (`aten::addmm`, `torch.nn.functional.cross_entropy`), `layers` the running
-    modules, outermost first; `walk` the shapes through the model up to here; `facts` further numbers by name.
+    modules, outermost first; `walk` the shapes through the model up to here; `facts` are further numbers and `places`
+    further lines, by name.
     `raised_by`: "user" is a `raise` or `assert` of the program itself, "python" an error of the language (KeyError …).
     `caught`: the program swallowed it (then `times` counts). `worker` is the original traceback of a loader's worker.
     """
@@ -117,3 +118,4 @@ class Crash(Event, tag="crash"):
     trials: list[Trial] = []
     worker: str | None = None
     facts: dict[str, Real | bool | str | list[int] | None] = {}
+    places: dict[str, SourceSpan] = {}

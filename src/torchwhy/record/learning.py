@@ -154,7 +154,13 @@ class ForwardModes(Event, tag="modes"):
 
 
 class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A variable of the program that holds tensors: how many, how many with a graph, how many bytes and graph nodes."""
+    """A variable of the program that holds tensors: how many, how many with a graph, how many bytes and graph nodes.
+
+    `function` is where the variable lives: a function, the class of an attribute, None for a module's own.
+    `graph_nodes` of a single tensor counts the operations through which its graph reaches back to the first sample.
+    The places are read off the source: the statement that grows it, the one that empties or renews it time and
+    again, the first that uses its content. `feeds_backward`: what it holds goes into a backward pass by intention.
+    """
 
     name: str
     kind: str
@@ -163,15 +169,30 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     bytes: int
     graph_nodes: int = 0
     function: str | None = None
+    grown_at: SourceSpan | None = None
+    grown_line: str | None = None
+    emptied_at: SourceSpan | None = None
+    read_at: SourceSpan | None = None
+    read_later: bool = False
+    feeds_backward: bool = False
 
 
 class Holdings(Event, tag="holdings"):
-    """What the program's variables hold on a sampled step, and the memory of the process."""
+    """What the program's variables hold on a sampled step, and the memory of the process.
+
+    `moment` is what made us look: a step, a batch drawn long after the last step (`batches` since then), a call
+    by which the program hoped to free memory (`call`, the `calls`-th), or the end of the program.
+    """
 
     step: int
     held: list[Held]
     resident_bytes: int
     live_graph_nodes: int | None = None
+    moment: Literal["step", "batch", "collect", "exit"] = "step"
+    batches: int = 0
+    call: SourceSpan | None = None
+    calls: int = 0
+    backwards: int = 0
 
 
 class Experiment(Event, tag="experiment"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -33,8 +34,13 @@ class TraceWriter:
             return
         if self._descriptor is None:
             self._descriptor = self._open()
-            os.write(self._descriptor, self._encode(self._header()) + b"\n")
-        os.write(self._descriptor, self._encode(event) + b"\n")
+            self._append(self._descriptor, self._header())
+        self._append(self._descriptor, event)
+
+    def _append(self, descriptor: int, event: Event) -> None:
+        line = self._encode(event) + b"\n"
+        if os.write(descriptor, line) != len(line):
+            raise OSError(errno.ENOSPC, "only a part of the line could be written", str(self._directory))
 
     def _open(self) -> int:
         """Open `rankN.jsonl` for this rank; a second process that calls itself rank N takes the next free number."""
@@ -50,4 +56,5 @@ class TraceWriter:
         """Close the file; nothing can be written any more."""
         if self._descriptor is not None:
             os.close(self._descriptor)
+            self._descriptor = None
         self._process = -1

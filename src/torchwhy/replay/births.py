@@ -34,6 +34,7 @@ class Surround(Protocol):
     def dataset_indices(self) -> list[int] | None: ...
     def operations_after(self, operation: Operation) -> list[Operation]: ...
     def name_of(self, parameter: Any) -> str | None: ...
+    def weight_filled_by(self, birth: int) -> provenance.Origin | None: ...
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None: ...
 
 
@@ -140,9 +141,19 @@ class BirthBook:
                 self._written.add(birth.id)
                 self._write(
                     msgspec.structs.replace(
-                        birth, reaches=self._reached[birth.id], healed_by=self._healed_by.get(birth.id)
+                        birth,
+                        reaches=self._reached[birth.id],
+                        healed_by=self._healed_by.get(birth.id),
+                        **self._landed_in(birth),
                     )
                 )
+
+    def _landed_in(self, birth: Birth) -> dict[str, Any]:
+        """Return the weight as the origin of a value that was copied into it from a file or an array."""
+        if birth.kind != "source" or birth.origin not in ("array", "unknown"):
+            return {}
+        weight = self._surround.weight_filled_by(birth.id)
+        return {} if weight is None else {"origin": weight.kind, "origin_name": weight.name}
 
     def tell_now(self, births: Iterable[int], what: str) -> None:
         """Write births at once: they do harm although nothing non-finite comes out of it."""

@@ -52,6 +52,16 @@ class Context:
         """Return what the program calls a parameter."""
         return self._session.names.parameters().get(id(parameter))
 
+    def weight_filled_by(self, birth: int) -> Origin | None:
+        """Return the parameter or buffer that a bad value was copied into as a whole, not computed into."""
+        for key, (kind, name) in self._session.names.by_memory().items():
+            entry = self.microscope.ledger.entry_at(key)
+            if entry is None or entry.last_operation is None or birth not in entry.births:
+                continue
+            if entry.last_operation.info.base in ("copy_", "set_"):
+                return Origin(kind, name)  # type: ignore[arg-type]
+        return None
+
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Return a half-precision tensor as float32 would have had it, None for others."""
         return redo_in_float32(tensor, self.microscope.ledger)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.sentinel import Check
-from torchwhy.replay.autopsy.examine import examine
+from torchwhy.replay.post_mortem import post_mortem
 from torchwhy.replay.autopsy.spots import spots_of
+from torchwhy.replay.census import write_census
 from torchwhy.replay.ending import look_at_the_end
 from torchwhy.replay.rewind import Rewind
 from torchwhy.replay.second_look import SecondLook
@@ -28,6 +29,9 @@ class Replay:
         self.session = session
         self.stage = Stage(session)
         self.rewind = Rewind(self.stage)
+        protect = session.guests.protect
+        self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
+        self._write_census = protect("census probe", write_census)
         self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
 
     def begin(self) -> None:
@@ -38,10 +42,14 @@ class Replay:
         """Note which births the losses descend from."""
         if not self.session.sentinel.optimizers.any_made:
             self._step_without_optimizer()
+        if self.stage.microscope.is_on and not self.rewind.is_repeating:
+            self._write_graph(losses)
         self.stage.note_bad_losses(losses)
 
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
+        if self.stage.microscope.is_on and check.watched is not None and not check.watched.steps:
+            self._write_census(self.stage, check)
         if self.rewind.is_repeating:
             self.rewind.repeated(check)
         elif check.is_bad and not check.has_closure:
@@ -52,6 +60,7 @@ class Replay:
 
     def after_step(self, check: Check | None) -> None:
         """Look at what was written while the microscope is on; keep what a replay of the next step needs."""
+        self.stage.microscope.tidy()
         if self.rewind.is_repeating:
             self.rewind.after_withheld_step()
             return
@@ -86,7 +95,7 @@ class Replay:
         if isinstance(error, (KeyboardInterrupt, SystemExit)) or self.second_look is not None:
             return None
         spots = spots_of(error.__traceback__)
-        return lambda: self.session.write(examine(self.stage, error, spots))
+        return lambda: self.session.write(post_mortem(self.stage, error, spots))
 
     def at_exit(self) -> None:
         """Look at what the program leaves behind."""
@@ -123,6 +132,8 @@ class Replay:
             self.second_look.come_closer(step + 1)
         elif step >= HAND_STEPS:
             self.stage.step_back("the first steps are over")
+        # Its backward belongs to this step; what runs outside of that, to the next.
+        self.stage.microscope.step, self.stage.microscope.next_step = step, step + 1
         if self.stage.microscope.is_on and step:
             self.stage.book.drop_reaches()
 

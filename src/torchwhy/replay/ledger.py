@@ -39,6 +39,10 @@ class Ledger:
         key = storage_key(tensor)
         return None if key is None else self._entries.get(key)
 
+    def entry_at(self, key: int) -> Entry | None:
+        """Return what is known of the memory with this key."""
+        return self._entries.get(key)
+
     def wrote(self, tensor: torch.Tensor, operation: Operation, births: frozenset[int]) -> None:
         """Note that `operation` wrote `tensor`; a write to a part of the memory adds its births to the others'."""
         key = storage_key(tensor)

@@ -16,15 +16,22 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import gradients, torch_compat
+from torchwhy.replay import facts
 from torchwhy.replay.births import BirthBook, Call
+from torchwhy.replay.inquest.writes import WriteLog
 from torchwhy.replay.ledger import Ledger
 from torchwhy.replay.modules import ModuleStack
 from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensors_in
 from torchwhy.replay.surroundings import look_around
 from torchwhy.replay.underflow import is_worth_keeping
 
-KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select"}
+KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select", "nan_to_num"}
 MOST_OPERATIONS = 60_000  # operations remembered of the current step; beyond, the older half is forgotten
+LOSS_OPERATIONS = {
+    "_log_softmax", "_softmax", "nll_loss_forward", "nll_loss2d_forward", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log", "sigmoid",
+}  # fmt: skip
+MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
 
 
@@ -36,6 +43,7 @@ class Microscope(TorchDispatchMode):
         self.book = book
         self.modules = modules
         self.ledger = Ledger()
+        self.writes = WriteLog()
         self.is_on = False
         self.step = 0
         # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
@@ -47,11 +55,14 @@ class Microscope(TorchDispatchMode):
         self.over_limit: Callable[[], object] = lambda: None
         self.on_error: Callable[[Operation, BaseException, Any], object] = lambda *_: None
         self.on_clip: Callable[[Operation], object] = lambda _: None
+        self.on_forward: Callable[[Operation, torch.Tensor], object] = lambda *_: None
+        self.used_parameters: set[int] = set()
         self._fail = fail
         self._operations: list[Operation] = []
         self._by_sequence: dict[int, Operation] = {}
         self._last_sequence = 0
-        self._wants_to_leave = False
+        self.forwards: list[tuple[int, bool]] = []
+        self._is_entered = False
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -62,27 +73,46 @@ class Microscope(TorchDispatchMode):
         if self.is_on:
             return
         self.is_on = True
-        self._wants_to_leave = False
         self._last_sequence = torch_compat.sequence_number()
         self.modules.install()
-        self.__enter__()
+        if not self._is_entered:
+            self._is_entered = True
+            torch_compat.put_on(self)
 
     def leave(self) -> None:
-        """Stop looking; with a mode of the program on top of ours, at the next moment when there is none."""
-        if not self.is_on:
-            return
-        if torch_compat.top_dispatch_mode() is not self:
-            self._wants_to_leave = True
-            return
-        self.is_on = False
-        self.modules.remove()
-        self.__exit__(None, None, None)
+        """Stop looking at once; from inside an operation the mode itself goes with the next `tidy`."""
+        if self.is_on:
+            self.is_on = False
+            self.modules.remove()
+            self._forget()
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Take the mode off torch's stack if it is not needed there."""
+        if self._is_entered and not self.is_on:
+            self._is_entered = not torch_compat.take_off(self)
 
     def begin_step(self, step: int) -> None:
         """Forget the operations of the step before; births and the ledger stay."""
         self.step = self.next_step = step
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the operations, so that no tensor of the program lives longer because of us."""
+        for operation in self._operations:
+            operation.let_go()
         self._operations.clear()
         self._by_sequence.clear()
+
+    def forward_begins(self, module: torch.nn.Module) -> None:
+        """Note which operation will be the first of an outermost module's call."""
+        has_weights = next(module.parameters(), None) is not None
+        if has_weights or not self.forwards:
+            self.forwards[:] = [*self.forwards[-MOST_FORWARDS:], (self.seen, has_weights)]
+
+    def operations(self) -> list[Operation]:
+        """Return what ran in this step so far, oldest first."""
+        return list(self._operations)
 
     def operations_after(self, operation: Operation) -> list[Operation]:
         """Return what ran after an operation in this step, oldest first."""
@@ -90,7 +120,7 @@ class Microscope(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG002
         kwargs = kwargs or {}
-        if self._wants_to_leave or not self.is_on:
+        if not self.is_on:
             return func(*args, **kwargs)
         info = info_of(func)
         if info.is_ignored:
@@ -124,6 +154,9 @@ class Microscope(TorchDispatchMode):
         operation = self._remember(info, given, args)
         written = _written(info, args, kwargs)
         outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+        self.writes.ran(operation, given + outputs, written)
+        if outputs:
+            operation.shape, operation.dtype = list(outputs[0].shape), str(outputs[0].dtype).removeprefix("torch.")
         if info.is_view and not info.is_creating:
             return
         for position, output in enumerate(outputs):
@@ -138,6 +171,8 @@ class Microscope(TorchDispatchMode):
             if operation.node is None and is_worth_keeping(output):
                 operation.call = (func, *((args, kwargs) if before is None else before))
             self.ledger.wrote(output, operation, births)
+            if operation.node is None and position == 0 and operation.phase == "forward":
+                self.on_forward(operation, output)
         if operation.phase == "clip":
             self.on_clip(operation)
 
@@ -201,7 +236,9 @@ class Microscope(TorchDispatchMode):
         """Return the tensors that made one output; of a `_foreach_` operation only those of the same position."""
         if not info.base.startswith(("_foreach_", "_fused_")) or not args or not isinstance(args[0], (list, tuple)):
             given = tensors_in(args) + tensors_in(kwargs.values())
-            return given[1:] if info.is_overwriting and given and "out" not in info.name else given
+            # What is only written to was no operand, though after the operation it holds the result.
+            written = {id(tensor) for tensor in _written(info, args, kwargs)} if info.is_overwriting else set()
+            return [tensor for tensor in given if id(tensor) not in written]
         count = len(args[0])
         row = [
             value[position % count] if isinstance(value, (list, tuple)) and len(value) == count else value
@@ -250,14 +287,31 @@ class Microscope(TorchDispatchMode):
             self._last_sequence = sequence
         entries = [self.ledger.entry(tensor) for tensor in given]
         operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
-        if info.base in KEEPS_ARGUMENTS and node is None:
-            operation.kept = tuple(args)
+        if node is None:
+            self._describe_forward(operation, given, args)
         if len(self._operations) >= MOST_OPERATIONS:
             del self._operations[: MOST_OPERATIONS // 2]
             for number in sorted(self._by_sequence)[: len(self._by_sequence) // 2]:
                 del self._by_sequence[number]
         self._operations.append(operation)
         return operation
+
+    def _describe_forward(self, operation: Operation, given: list[torch.Tensor], args: Any) -> None:
+        """Keep what the graph of the step is told with: shapes, plain arguments, which parameters are used."""
+        if operation.info.base in KEEPS_ARGUMENTS:
+            operation.kept = tuple(args)
+        operation.input_shapes = [list(tensor.shape) for tensor in given]
+        operation.scalars = [
+            (str(position), value) for position, value in enumerate(args) if not tensors_in((value,))
+        ]
+        for tensor, source in zip(given, operation.inputs, strict=True):
+            if isinstance(tensor, torch.nn.Parameter):
+                self.used_parameters.add(id(tensor))
+                operation.leaves.append("parameter")
+            elif source is None:
+                operation.leaves.append("input")
+        if operation.info.base in LOSS_OPERATIONS:
+            operation.facts = [facts.facts_of(tensor) for tensor in given[:3]]
 
     def _phase(self, part: str, node: Any, info: OperationInfo) -> str:
         if part == "clip":

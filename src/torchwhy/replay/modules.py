@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torchwhy.observe.frames import user_sites, span_of
 from torchwhy.observe.names import Names
 from torchwhy.observe.probes.batches import leaves_of
+from torchwhy.observe.torch_compat import is_tracing
 from torchwhy.record.events import Event, ModuleCalled
 
 MOST_CALLS = 300  # module calls told of: the walk through one forward of a large model
@@ -21,9 +23,13 @@ MOST_CALLS = 300  # module calls told of: the walk through one forward of a larg
 class ModuleStack:
     """Follows module calls through torch's global forward hooks while it is installed."""
 
-    def __init__(self, names: Names, write: Callable[[Event], None]) -> None:
+    def __init__(
+        self, names: Names, write: Callable[[Event], None], protect: Callable[[str, Any], Any]
+    ) -> None:
         self._names = names
         self._write = write
+        self._entered = protect("module probe", self._enter)
+        self._left = protect("module probe", self._leave)
         self._stack: list[nn.Module] = []
         self._paths: dict[int, str] = {}
         self._handles: list[Any] = []
@@ -31,6 +37,9 @@ class ModuleStack:
         self.step = 0
         self.tells = True
         self.on_output: Callable[[str, Any], object] = lambda *_: None
+        self.on_outermost: Callable[[nn.Module], object] = lambda _: None
+        self.on_model: Callable[[str, nn.Module, Any, Any], object] = lambda *_: None
+        self._called: dict[int, weakref.ref[nn.Module]] = {}
 
     @property
     def path(self) -> str | None:
@@ -41,8 +50,8 @@ class ModuleStack:
         """Start following."""
         if not self._handles:
             self._handles = [
-                register_module_forward_pre_hook(self._enter),
-                register_module_forward_hook(self._leave, always_call=True),
+                register_module_forward_pre_hook(self._entered),
+                register_module_forward_hook(self._left, always_call=True),
             ]
 
     def remove(self) -> None:
@@ -54,23 +63,28 @@ class ModuleStack:
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
         if not self._stack and id(module) not in self._paths:
-            self._names.learn(sys._getframe(1))
+            self._names.learn(sys._getframe(2))
+            self._names.add_root(type(module).__name__, module)  # for want of a variable's name
+        if not self._stack:
+            self.on_outermost(module)
         self._stack.append(module)
+        self._called.setdefault(id(module), weakref.ref(module))
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
         if module in self._stack:
             while self._stack and self._stack.pop() is not module:
                 pass
-        if output is None:
+        if output is None or is_tracing():
             return
         if not self._stack:
             self.on_output(self._path(module), output)
+            self.on_model(self._path(module), module, inputs, output)
         if self.tells and self._told < MOST_CALLS:
             self._told += 1
             self._tell(module, inputs, output)
 
     def _tell(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        sites = user_sites(sys._getframe(2), limit=1)
+        sites = user_sites(sys._getframe(3), limit=1)
         self._write(
             ModuleCalled(
                 step=self.step,
@@ -81,6 +95,16 @@ class ModuleStack:
                 location=span_of(sites[0]) if sites else None,
             )
         )
+
+    def path_of(self, module: nn.Module) -> str:
+        """Return a module's path in the program's words."""
+        return self._path(module)
+
+    def unknown_modules(self) -> list[nn.Module]:
+        """Return the modules that ran and that no known model reaches: kept in a plain list, say."""
+        known = {id(part) for _, root in self._names.roots() for part in root.modules()}
+        ran = [reference() for reference in self._called.values()]
+        return [module for module in ran if module is not None and id(module) not in known]
 
     def _path(self, module: nn.Module) -> str:
         path = self._paths.get(id(module))

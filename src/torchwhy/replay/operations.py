@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from torchwhy.observe.frames import Site
+from torchwhy.record.tensors import TensorFacts
 
 # Factories that return whatever was in memory, by design: not births, but not values either.
 EMPTY = {
@@ -71,8 +72,8 @@ class Operation:
     """One operation that ran: where, in which part of the program, fed by which operations."""
 
     __slots__ = (
-        "births", "call", "forward", "info", "inputs", "kept", "module", "node", "order", "outer", "parameter",
-        "phase", "sequence", "sites", "step",
+        "births", "call", "dtype", "facts", "forward", "info", "input_shapes", "inputs", "kept", "leaves", "module",
+        "node", "order", "outer", "parameter", "phase", "scalars", "sequence", "shape", "sites", "step",
     )  # fmt: skip
 
     def __init__(self, order: int, info: OperationInfo, step: int) -> None:
@@ -91,6 +92,16 @@ class Operation:
         self.parameter: str | None = None
         self.kept: tuple[Any, ...] | None = None
         self.call: tuple[Any, Any, Any] | None = None
+        self.shape: list[int] = []
+        self.dtype = ""
+        self.input_shapes: list[list[int]] = []
+        self.leaves: list[str] = []
+        self.scalars: list[tuple[str, Any]] = []
+        self.facts: list[TensorFacts] = []
+
+    def let_go(self) -> None:
+        """Drop everything that keeps tensors or other operations alive; place and numbers stay."""
+        self.inputs, self.kept, self.call, self.forward = (), None, None, None
 
     def place(self) -> Site | None:
         """Return the user's place to blame: its own, or in backward that of the operation being differentiated."""

@@ -91,6 +91,8 @@ def _discards(operation: Operation, fed: list[int], mask: torch.Tensor) -> bool:
             return _all_false(selection, mask)
     if base == "masked_select" and 0 in fed:
         return _all_false(kept[1], mask)
+    if base == "nan_to_num" and 0 in fed:
+        return _all_false(torch.isfinite(kept[0]), mask)
     return False
 
 

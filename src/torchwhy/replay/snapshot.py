@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
+
+from torchwhy.observe.torch_compat import has_values, unseen
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -13,14 +17,15 @@ MOST_BYTES = 16 * 2**20  # buffers larger than this in all are not copied every 
 
 
 class Snapshot:
-    """Taken after every step, which is before the next forward."""
+    """Taken after every step, which is before the next forward. Buffers of a model that is gone are let go."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._buffers: list[torch.Tensor] | None = None
+        self._buffers: list[weakref.ref[torch.Tensor]] | None = None
         self._copies: list[torch.Tensor] = []
         self._random_state: torch.Tensor | None = None
 
+    @unseen
     @torch.no_grad()
     def take(self) -> None:
         """Copy the buffers; the random state too, unless a loader's batches keep their own."""
@@ -28,13 +33,14 @@ class Snapshot:
             self._random_state = torch.get_rng_state()
         if self._buffers is None:
             self._choose_buffers()
-        for copy, buffer in zip(self._copies, self._buffers or [], strict=True):
+        for copy, buffer in self._pairs():
             copy.copy_(buffer)
 
+    @unseen
     @torch.no_grad()
     def restore_buffers(self) -> None:
         """Put the buffers back as they were before the forward of the step in hand."""
-        for copy, buffer in zip(self._copies, self._buffers or [], strict=True):
+        for copy, buffer in self._pairs():
             buffer.copy_(copy)
 
     def restore_random_state(self) -> None:
@@ -42,8 +48,15 @@ class Snapshot:
         if self._random_state is not None:
             torch.set_rng_state(self._random_state)
 
+    def _pairs(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        for copy, reference in zip(self._copies, self._buffers or [], strict=True):
+            buffer = reference()
+            if buffer is not None and buffer.shape == copy.shape:
+                yield copy, buffer.detach()
+
     def _choose_buffers(self) -> None:
-        buffers = [b.detach() for b in self._session.names.buffers().values() if b.layout is torch.strided and not b.is_meta]
+        buffers = [b for b in self._session.names.buffers().values() if b.layout is torch.strided and has_values(b)]
         small = sum(b.numel() * b.element_size() for b in buffers) <= MOST_BYTES
-        self._buffers = buffers if small else []
-        self._copies = [torch.empty_like(buffer) for buffer in self._buffers]
+        chosen = buffers if small else []
+        self._buffers = [weakref.ref(buffer) for buffer in chosen]
+        self._copies = [torch.empty_like(buffer) for buffer in chosen]

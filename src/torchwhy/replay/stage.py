@@ -10,8 +10,10 @@ from torchwhy.observe import gradients, torch_compat
 from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.events import GradientsClipped, MicroscopeLeft
+from torchwhy.replay.activity import ActivityWriter
 from torchwhy.replay.births import BirthBook
 from torchwhy.replay.context import Context
+from torchwhy.replay.graph import GraphWriter
 from torchwhy.replay.microscope import Microscope
 from torchwhy.replay.modules import ModuleStack
 from torchwhy.replay.operations import Operation
@@ -31,10 +33,12 @@ class Stage:
         self.session = session
         self.context = Context(session)
         self.book = BirthBook(session.write, self.context)
-        self.modules = ModuleStack(session.names, session.write)
+        self.modules = ModuleStack(session.names, session.write, session.guests.protect)
         self.microscope = Microscope(self.book, self.modules, self._microscope_failed)
         self.context.microscope = self.microscope
         self.snapshot = Snapshot(session)
+        self.graph = GraphWriter(self)
+        self.activity = ActivityWriter(self)
         self.compiles = False
         self._last_clip = -1
 
@@ -46,6 +50,10 @@ class Stage:
         microscope.updating = lambda: self.session.sentinel.in_update and not self._in_closure()
         microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
+        self.modules.on_outermost = microscope.forward_begins
+        protect = self.session.guests.protect
+        self.modules.on_model = protect("activity probe", self.activity.model_gave)
+        microscope.on_forward = protect("activity probe", self.activity.saw)
         microscope.enter()
 
     def look_without_limit(self, step: int | None = None) -> None:

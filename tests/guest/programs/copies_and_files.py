@@ -40,8 +40,11 @@ for epoch in range(2):
     twin_optimizer = copy.deepcopy(optimizer)
     witness.swear("twin", twin)
     witness.swear("twin optimizer", twin_optimizer)
-    for thing in (model, optimizer, loader, scaler, functools.partial(torch.isnan), torch.compile):
+    for thing in (model, optimizer, loader, scaler):
         witness.swear("content", content(thing))
+    for function in (torch.isnan, torch.isfinite, torch.compile):
+        content(functools.partial(function))
+        assert pickle.loads(pickle.dumps(function)) is not None
     again, again_optimizer = pickle.loads(pickle.dumps((model, optimizer)))
     train(again, again_optimizer)
     buffer = io.BytesIO()

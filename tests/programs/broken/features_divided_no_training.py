@@ -1,4 +1,5 @@
 """Features divided by (x - 1) before the model: Inf, never NaN, and no training at all."""
+
 import torch
 
 

@@ -1,4 +1,5 @@
 """WGAN-GP style double backward: the norm of the gradient is taken at exactly zero."""
+
 import torch
 from torch import nn
 

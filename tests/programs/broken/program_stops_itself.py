@@ -1,4 +1,5 @@
 """The program tests its own loss and raises before backward is ever called on the bad one."""
+
 import math
 
 import torch

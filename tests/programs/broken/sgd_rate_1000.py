@@ -1,4 +1,5 @@
 """SGD with a rate of 1000 on a linear model; the program's own isnan test never fires before Inf."""
+
 import torch
 
 torch.manual_seed(1)

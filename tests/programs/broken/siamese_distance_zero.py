@@ -1,4 +1,5 @@
 """sqrt of a sum of squares at zero, in a siamese loss, at step 300, for one pair only."""
+
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset

@@ -3,7 +3,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(0)
 data = TensorDataset(torch.randn(128, 5), torch.randn(128, 1))
-model = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+model = torch.nn.Sequential(
+    torch.nn.Linear(5, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
+)
 opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
 for epoch in range(3):
     for i, (x, y) in enumerate(DataLoader(data, batch_size=8, shuffle=True)):

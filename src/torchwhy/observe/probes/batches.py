@@ -34,7 +34,7 @@ class Batch:
 
     def untouched(self) -> bool:
         """Tell whether no tensor of it was changed in place since it was handed out."""
-        return self.versions == [leaf._version for _, leaf in leaves_of(self.data)]
+        return self.versions == [torch_compat.version_of(leaf) for _, leaf in leaves_of(self.data)]
 
 
 class BatchKeeper:
@@ -75,6 +75,11 @@ class BatchKeeper:
         while self.recent and self.recent[0].serial <= serial:
             self.recent.popleft()
 
+    def next_indices(self, iterator: Any) -> list[int]:
+        """Return the dataset's indices of the batch that an iterator was about to hand out."""
+        seen = self._indices.get(iterator)
+        return (_as_indices(seen[0]) or []) if seen else []
+
     def _follow(self, iterator: Any, sampler: Iterator[Any] | None) -> Iterator[Any] | None:
         """Return the sampler's iterator with every index it gives noted on the way."""
         if sampler is None:
@@ -88,6 +93,7 @@ class BatchKeeper:
 
         return map(noted, sampler)  # a C iterator: if the sampler raises, its traceback does not show us
 
+    @torch_compat.unseen
     def _keep(self, iterator: Any, frame: Any) -> None:
         data = frame.f_locals.get("data")
         seen = self._indices.get(iterator)
@@ -101,7 +107,7 @@ class BatchKeeper:
             random_state=torch.get_rng_state(),
             sites=user_sites(frame.f_back, limit=1),
         )
-        batch.versions = [leaf._version for _, leaf in leaves_of(data)]
+        batch.versions = [torch_compat.version_of(leaf) for _, leaf in leaves_of(data)]
         if id(iterator) != self._current:
             self._current, self.usual = id(iterator), described(data)
         self.recent.append(batch)

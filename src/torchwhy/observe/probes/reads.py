@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from torchwhy.observe import torch_compat
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnAccess
 
@@ -17,22 +19,28 @@ def install(hooks: Hooks, note: Callable[[Any], object]) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()` and `torch.isnan(loss)`; taken off when the program compiles."""
 
     def noted(tensor: Any) -> None:
-        if isinstance(tensor, torch.Tensor) and tensor.requires_grad and tensor.numel() == 1:
-            note(tensor)
+        if isinstance(tensor, torch.Tensor):
+            with torch._C.DisableTorchFunction():  # a subclass of the program must not see us ask
+                is_loss = tensor.requires_grad and tensor.numel() == 1
+            if is_loss:
+                note(tensor)
 
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
         hooks.replace(torch.Tensor, name, NotedOnAccess(original, noted), group=GROUP)
     for name in ("isnan", "isfinite", "isinf"):
-        hooks.replace(torch, name, _noting(getattr(torch, name), noted), group=GROUP)
+        original = getattr(torch, name)
+        stand_in = _noting(original, noted, name)
+        hooks.replace(torch, name, stand_in, group=GROUP)
+        hooks.add(torch_compat.introduce_to_script(original, stand_in), group=GROUP)
 
 
-def _noting(function: Callable[..., Any], note: Callable[[Any], object]) -> Callable[..., Any]:
+def _noting(function: Callable[..., Any], note: Callable[[Any], object], name: str) -> Callable[..., Any]:
+    @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if args:
             note(args[0])
         return function(*args, **kwargs)
 
-    wrapper.__name__ = function.__name__
-    wrapper.__doc__ = function.__doc__
+    wrapper.__module__, wrapper.__qualname__ = "torch", name  # by these it can be pickled
     return wrapper

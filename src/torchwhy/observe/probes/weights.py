@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.numbers import Real, encode
 
 DENSE_STEPS = 20  # a wrong rate shows within the first steps, so these are all sampled
@@ -28,14 +29,21 @@ def chosen(parameters: Sequence[Any]) -> list[int]:
     return [position * count // MOST_TENSORS for position in range(MOST_TENSORS)]
 
 
+@unseen
 def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
     """Return the root mean square of each tensor, in one pass and one read-back; 0 for a missing one."""
     present = [t.detach() for t in tensors if t is not None and not t.is_sparse and t.numel()]
     if not present:
         return [0.0] * len(tensors)
     norms = torch.stack([norm.double().cpu() for norm in torch._foreach_norm(present)]).tolist()
-    values = iter(norms)
+    # The square of 1e20 is no float32 number, but weights that large are just what a wrong rate leads to.
+    values = (
+        n if math.isfinite(n) else float(t.double().norm())
+        for n, t in zip(norms, present, strict=True)
+    )
     return [
-        encode(next(values) / math.sqrt(t.numel())) if t is not None and not t.is_sparse and t.numel() else 0.0
+        encode(next(values) / math.sqrt(t.numel()))
+        if t is not None and not t.is_sparse and t.numel()
+        else 0.0
         for t in tensors
     ]

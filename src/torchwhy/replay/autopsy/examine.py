@@ -13,14 +13,19 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import _disable_current_modes
 
+from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
-from torchwhy.record.events import Crash, FrameSeen, NamedTensor
+from torchwhy.record.events import Crash, FrameSeen, NamedTensor, WalkStep
+from torchwhy.replay.autopsy.again import model_call, seen_again
+from torchwhy.replay.autopsy.construction import Builder
 from torchwhy.replay.autopsy.described import named, numbers_among, tensors_among
 from torchwhy.replay.autopsy.layers import describe, running_modules
 from torchwhy.replay.autopsy.loader import loader_facts
 from torchwhy.replay.autopsy.operands import Found, inputs_of, operands_of
 from torchwhy.replay.autopsy.spots import Spot, below, blamed, who_raised
+from torchwhy.replay.autopsy.walk import stations
 from torchwhy.replay.expressions import span_in_module
+from torchwhy.replay.operations import Operation
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
@@ -43,6 +48,8 @@ class Case:
     inputs: list[Found] = field(default_factory=list)
     op: str | None = None
     modules: list[nn.Module] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    builder: Builder | None = None
 
     @property
     def layer(self) -> nn.Module | None:
@@ -67,13 +74,44 @@ def opened(stage: Stage, error: BaseException, spots: list[Spot], *, caught: boo
     case.operands = operands_of(case.spot, case.callees)
     case.op, case.inputs = inputs_of(case.callees)
     case.modules = running_modules(spots)
+    files = [one.frame.f_code.co_filename for one in reversed(spots) if one.layer == "user"]
+    case.builder = Builder(stage.session.names, files)
+    _see_operations(case)
     return case
+
+
+def _see_operations(case: Case) -> None:
+    """Take the operations of the first step as seen; of a later step, see the model call once more."""
+    microscope = case.stage.microscope
+    if microscope.is_on:
+        case.operations = microscope.operations()
+        begins = [began for began, _ in microscope.forwards]
+        if begins:
+            case.operations = [one for one in case.operations if one.order > begins[-1]]
+    elif not case.caught:
+        again = seen_again(case.stage, case.error, case.spots)
+        if again is not None:
+            spots, case.operations = again
+            user = blamed(spots)
+            case.op, case.inputs = inputs_of(below(spots, user)) if user is not None else (case.op, case.inputs)
+
+
+def _walk(case: Case) -> list[WalkStep]:
+    """Return the stations of the data, the model's own input first."""
+    if not case.operations:
+        return []
+    call = model_call(case.spots)
+    first: list[WalkStep] = []
+    for value in call.variables["args"] if call is not None else ():
+        if isinstance(value, torch.Tensor):
+            first.append(WalkStep(what="input", shape=list(value.shape), dtype=str(value.dtype).removeprefix("torch.")))
+    return first[:1] + stations(case.operations)
 
 
 def _crash(case: Case) -> Crash:
     session, names = case.stage.session, case.stage.session.names
     has_tensors = bool(case.operands or case.inputs)
-    layers = [describe(module, names) for module in case.modules]
+    layers = [describe(module, names, _made_at(case, module)) for module in case.modules]
     location = None
     if case.spot is not None:
         location = span_in_module(case.spot.site, layers[-1].path if layers else None)
@@ -89,9 +127,15 @@ def _crash(case: Case) -> Crash:
         operands=[_named(case, found) for found in case.operands],
         inputs=[_named(case, found) for found in case.inputs],
         layers=layers,
+        walk=_walk(case),
         loader=loader_facts(session, case.spots),
         worker=_worker_traceback(case.error),
     )
+
+
+def _made_at(case: Case, module: nn.Module) -> SourceSpan | None:
+    made = case.builder.made_at(module) if case.builder is not None else None
+    return made.span if made is not None else None
 
 
 def _frames(spots: list[Spot]) -> list[FrameSeen]:

@@ -16,6 +16,7 @@ from torchwhy.detect.detectors.numerics import (
     log_of_nonpositive,
 )
 from torchwhy.detect.history import History, history_of, times
+from torchwhy.detect.sources import word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.trace import Trace
@@ -26,6 +27,7 @@ HUGE_GRADIENT = (
     1e3  # gradient over weight before any update: beyond this the gradient exploded, not the rate
 )
 MOVED = 1.2  # weights of a healthy run change by less in the few steps in which a wrong rate doubles the loss
+JUMP = 1e3  # a loss that rises so much in one step of a run that went well met a bad batch; divergence is gradual
 MOST_SHOWN = 6  # losses told in the message
 ADAPTIVE = frozenset(
     {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"}
@@ -215,14 +217,16 @@ class LearningRateTooHigh(Detector):
 
     def _finding(self, trace: Trace, history: History, births: list[Birth]) -> Finding:
         made, rate = history.made, show(history.rate)
-        curve = " → ".join(f"{loss:.3g}" for _, loss in thinned(history.losses))
+        if history.rate != history.first_rate:
+            rate += f" (at first {show(history.first_rate)})"
         steps = history.updates
         message = (
             f"lr={rate} is too high for this {made.kind}: in {steps} step{'s' if steps != 1 else ''} the weights grew "
             f"{times(history.weight_ratio)}, most of all {history.fastest}"
         )
         if len(history.losses) > 1:
-            message += f", and the loss went {curve} → {births[0].value}"
+            curve = curve_of([loss for _, loss in history.losses])
+            message += f", and the loss went {curve} → {word(births[0].value)}"
         return Finding(
             detector=self.name,
             severity="error",
@@ -269,20 +273,23 @@ def has_diverged(history: History) -> bool:
 def weights_grew_before_loss(history: History) -> bool:
     """Tell whether the weights were larger already when the loss first was: a bad batch does it the other way round."""
     start = abs(history.losses[0][1])
-    risen = next((step for step, loss in history.losses if abs(loss) >= GROWTH * start), None)
-    there = next((size for step, size in history.sizes if step == risen), None)
-    return there is None or there >= MOVED * history.sizes[0][1]
+    places = [
+        place for place, (_, loss) in enumerate(history.losses) if abs(loss) >= GROWTH * start
+    ]
+    if not places or not places[0]:
+        return True
+    before, risen = history.losses[places[0] - 1], history.losses[places[0]]
+    there = next((size for step, size in history.sizes if step == risen[0]), None)
+    if there is not None:
+        return there >= MOVED * history.sizes[0][1]
+    return abs(risen[1]) < JUMP * abs(before[1])
 
 
 def evidence_of(history: History) -> list[Evidence]:
     """Return the curves and the growth per step."""
     losses = tuple(loss for _, loss in history.losses)
     sizes = tuple(size for _, size in history.sizes if math.isfinite(size))
-    facts = [
-        Evidence(
-            "root mean square of all weights, at the sampled steps", value=sizes[-1], series=sizes
-        )
-    ]
+    facts = [Evidence("root mean square of all weights, at the sampled steps", series=sizes)]
     if losses:
         facts.insert(
             0, Evidence("loss of each step before the failure", value=losses[-1], series=losses)
@@ -306,8 +313,9 @@ def advice_for(history: History) -> str:
     return f"lower lr={show(rate)}, for instance to {usual}"
 
 
-def thinned(values: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return at most a handful of values, evenly chosen, first and last among them."""
-    if len(values) <= MOST_SHOWN:
-        return values
-    return [values[round(i * (len(values) - 1) / (MOST_SHOWN - 1))] for i in range(MOST_SHOWN)]
+def curve_of(values: list[float]) -> str:
+    """Return `1.2 → 3e+04 → 7e+08`: of a long curve the first value and the last few."""
+    texts = [f"{value:.3g}" for value in values]
+    if len(texts) > MOST_SHOWN:
+        texts = [texts[0], "…", *texts[-(MOST_SHOWN - 1) :]]
+    return " → ".join(texts)

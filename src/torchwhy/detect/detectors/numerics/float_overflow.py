@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -224,11 +225,15 @@ def left_the_range(birth: Birth) -> bool:
         return True
     if any(value_of(operand) in (float("inf"), float("-inf")) for operand in arguments(birth)):
         return False
-    return (
-        op_name(birth) in ARITHMETIC
-        and birth.value != "nan"
-        and (birth.reduced is None or birth.reduced > 1)
-    )
+    if op_name(birth) not in ARITHMETIC or birth.reduced in (0, 1):
+        return False
+    # NaN comes of two products that overflowed with opposite signs, so their factors must be large enough.
+    return birth.value != "nan" or product_of_sizes(birth) > LARGEST[output_type(birth)]
+
+
+def product_of_sizes(birth: Birth) -> float:
+    """Return the product of the largest magnitudes of all tensor operands."""
+    return math.prod(size_of(operand) for operand in arguments(birth) if operand.tensor is not None)
 
 
 def size_of(operand: Operand) -> float:

@@ -1,0 +1,90 @@
+"""Gradients that a step has used and nobody cleared before the next backward added to them."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from torchwhy.observe.frames import span_of, user_sites
+from torchwhy.observe.optimizers import Watched
+from torchwhy.record.learning import StaleGradients
+
+if TYPE_CHECKING:
+    from torchwhy.finding import SourceSpan
+    from torchwhy.observe.session import Session
+
+PARAMETERS_WATCHED = 3  # of each optimizer: whoever clears one clears all
+STEPS_WATCHED = 400  # a loop that clears its gradients so often does it always
+
+
+class StaleWatch:
+    """Compares memory and version of a few gradients: exact, and a microsecond each."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._used: dict[int, tuple[int, dict[int, tuple[int, int]]]] = {}
+        self._suspect: dict[int, SourceSpan | None] = {}
+        self._times: dict[int, int] = {}
+        self._cleared: set[int] = set()
+
+    def after_step(self, watched: Watched, step: int) -> None:
+        """Remember the gradients this step has used."""
+        if step >= STEPS_WATCHED:
+            self._used.pop(watched.index, None)
+            return
+        marks = {}
+        for position, parameter in enumerate(watched.parameters()):
+            gradient = parameter.grad
+            if gradient is not None and not gradient.is_sparse and len(marks) < PARAMETERS_WATCHED:
+                marks[position] = (gradient.data_ptr(), gradient._version)
+        self._used[watched.index] = (step, marks)
+
+    def before_backward(self, frame: FrameType | None) -> None:
+        """Suspect the optimizers whose used gradients are still there, untouched and not zero."""
+        for watched in self._session.sentinel.optimizers.all():
+            used = self._used.get(watched.index)
+            if used is None or not used[1] or watched.index in self._suspect:
+                continue
+            if self._untouched(watched, used[1]):
+                sites = user_sites(frame, limit=1) if watched.index not in self._times else ()
+                self._suspect[watched.index] = span_of(sites[0]) if sites else None
+            else:
+                self._cleared.add(watched.index)
+
+    def before_step(self, watched: Watched, step: int) -> None:
+        """Convict when the backward really added to what was left: the same memory in a newer version."""
+        if watched.index not in self._suspect:
+            return
+        place = self._suspect.pop(watched.index)
+        used_at, marks = self._used.get(watched.index, (0, {}))
+        parameters = watched.parameters()
+        added = False
+        for position, (pointer, version) in marks.items():
+            gradient = parameters[position].grad if position < len(parameters) else None
+            added |= gradient is not None and gradient.data_ptr() == pointer and gradient._version > version
+        if not added:
+            return
+        times = self._times[watched.index] = self._times.get(watched.index, 0) + 1
+        if times & (times - 1) == 0:  # 1, 2, 4, 8 …: the count is told without a line per step
+            self._session.write(
+                StaleGradients(
+                    step=step,
+                    optimizer=watched.index,
+                    used_at_step=used_at,
+                    times=times,
+                    cleared_ever=watched.index in self._cleared,
+                    location=place,
+                )
+            )
+
+    @staticmethod
+    def _untouched(watched: Watched, marks: dict[int, tuple[int, int]]) -> bool:
+        parameters = watched.parameters()
+        kept = []
+        for position, mark in marks.items():
+            gradient = parameters[position].grad if position < len(parameters) else None
+            if gradient is None or (gradient.data_ptr(), gradient._version) != mark:
+                return False
+            kept.append(gradient)
+        # `p.grad.data.zero_()` leaves no trace in the version, so the values have the last word.
+        return any(bool((gradient != 0).any().item()) for gradient in kept)

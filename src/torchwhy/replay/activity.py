@@ -1,0 +1,113 @@
+"""What the units of a network do on a watched step: which never fire, which sit at their flat ends, what comes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.record.learning import Activation, ModelOutput
+from torchwhy.record.numbers import encode
+from torchwhy.replay import facts
+from torchwhy.replay.expressions import span_in_module
+from torchwhy.replay.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+RECTIFIERS = {"relu", "relu_", "threshold", "threshold_", "clamp_min", "clamp_min_", "hardtanh", "clamp"}
+SQUASHERS = {"sigmoid", "sigmoid_", "tanh", "tanh_", "hardtanh", "hardsigmoid"}
+OTHERS = {"gelu", "silu", "elu", "leaky_relu", "selu", "softplus", "mish", "hardswish"}
+ACTIVATIONS = RECTIFIERS | SQUASHERS | OTHERS
+FLAT = 1e-4  # within this of its limit a sigmoid's slope is below 1e-4: four orders less than at the middle
+MOST_TOLD = 64  # activations told of per watched step
+IMAGE_DIMENSIONS = 4
+
+
+class ActivityWriter:
+    """Measures activations as the microscope sees them, and the outermost model's output."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._step = -1
+        self._count = 0
+
+    def saw(self, operation: Operation, output: torch.Tensor) -> None:
+        """Measure one activation; called for forward operations only."""
+        if operation.info.base not in ACTIVATIONS or output.dim() < 2 or not output.is_floating_point():
+            return
+        if operation.step != self._step:
+            self._step, self._count = operation.step, 0
+        self._count += 1
+        if self._count > MOST_TOLD:
+            return
+        values = output.detach()
+        unit_dim = 1 if values.dim() >= IMAGE_DIMENSIONS else values.dim() - 1
+        per_unit = values.transpose(0, unit_dim).reshape(values.shape[unit_dim], -1)
+        zero = per_unit == 0
+        site = operation.place()
+        self._stage.session.write(
+            Activation(
+                step=operation.step,
+                op=operation.info.base.rstrip("_"),
+                order=operation.order,
+                location=span_in_module(site, operation.module) if site else None,
+                module=operation.module,
+                shape=list(values.shape),
+                units=int(per_unit.shape[0]),
+                dead=int(zero.all(dim=1).sum().item()),
+                saturated=_saturated(operation.info.base, values),
+                zeros=float(zero.float().mean().item()),
+                rms=encode(float(values.float().pow(2).mean().sqrt().item())),
+            )
+        )
+
+    def model_gave(self, path: str, model: Any, inputs: Any, output: Any) -> None:
+        """Measure how much the rows of a model's output differ, and those of its input."""
+        given = _first_float(inputs)
+        gave = _first_float(output)
+        if gave is None or gave.dim() == 0:
+            return
+        self._stage.session.write(
+            ModelOutput(
+                step=self._stage.session.sentinel.step,
+                path=path,
+                facts=facts.facts_of(gave),
+                spread=encode(_spread(gave)),
+                rows=int(gave.shape[0]),
+                training=bool(model.training),
+                grad=torch.is_grad_enabled(),
+                input_spread=encode(_spread(given)) if given is not None and given.dim() else 0.0,
+            )
+        )
+
+
+def _saturated(base: str, values: torch.Tensor) -> float:
+    if base.startswith("sigmoid"):
+        flat = (values < FLAT) | (values > 1 - FLAT)
+    elif base.startswith("tanh"):
+        flat = values.abs() > 1 - FLAT
+    else:
+        return 0.0
+    return float(flat.float().mean().item())
+
+
+def _spread(tensor: torch.Tensor) -> float:
+    """Return the largest difference of a row to the first one, relative to the largest element."""
+    values = tensor.detach().double()
+    rows = values.reshape(values.shape[0], -1)
+    size = float(rows.abs().max().item()) if rows.numel() else 0.0
+    return float((rows - rows[:1]).abs().max().item()) / size if size else 0.0
+
+
+def _first_float(values: Any) -> torch.Tensor | None:
+    if isinstance(values, torch.Tensor):
+        return values if values.is_floating_point() and values.numel() else None
+    if isinstance(values, dict):
+        values = list(values.values())
+    if isinstance(values, (list, tuple)):
+        for value in values:
+            found = _first_float(value)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,252 @@
+"""Where a layer was made, and where the number it was made with is written: read off the source, never run."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from torchwhy.observe.frames import layer_of
+from torchwhy.observe.names import Names
+from torchwhy.replay.autopsy.sources import Scope, Written, assignments, own_nodes, scopes, tree_of
+
+CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
+MOST_FILES = 200  # of the user's modules searched for a constructor
+DEEPEST = 12  # steps from a layer up through its owners
+
+
+class Builder:
+    """Finds the constructor expressions of the modules in a program."""
+
+    def __init__(self, names: Names, files: list[str]) -> None:
+        self._owners: dict[int, tuple[nn.Module, str]] = {}
+        self._roots: dict[int, str] = {}
+        self._files = list(dict.fromkeys([*files, *_user_files()]))
+        for name, root in names.roots():
+            self._roots[id(root)] = name
+            for parent in root.modules():
+                for attribute, child in parent._modules.items():
+                    if child is not None:
+                        self._owners.setdefault(id(child), (parent, attribute))
+
+    def made_at(self, module: nn.Module, depth: int = 0) -> Written | None:
+        """Return the expression that made a module."""
+        if depth > DEEPEST:
+            return None
+        found = None
+        owner = self._owners.get(id(module))
+        if owner is None:
+            found = self._of_variable(module)
+        elif isinstance(owner[0], CONTAINERS):
+            whole = self.made_at(owner[0], depth + 1)
+            found = _part(whole, owner[0], owner[1]) if whole is not None else None
+        else:
+            found = self._of_attribute(module, *owner)
+        if found is None or _contradicts(found.node, module) or not _may_make(found.node, module):
+            return self._only_candidate(module) or found
+        return found
+
+    def number_at(self, module: nn.Module, setting: str, depth: int = 0) -> Written | None:
+        """Return the expression that gives a module one of its numbers, followed through the constructors of its owners."""
+        made = self.made_at(module)
+        if made is None or not isinstance(made.node, ast.Call) or depth > DEEPEST:
+            return None
+        given = argument_of(made.node, module, setting)
+        if given is None:
+            return None
+        written = Written(made.filename, given, made.scope)
+        owner = self._owners.get(id(module))
+        while owner is not None and isinstance(owner[0], CONTAINERS):
+            owner = self._owners.get(id(owner[0]))
+        if isinstance(given, ast.Name) and owner is not None and given.id in _parameters(made.scope):
+            return self.number_at(owner[0], given.id, depth + 1) or written
+        return written
+
+    def _of_attribute(self, module: nn.Module, parent: nn.Module, attribute: str) -> Written | None:
+        """Return what the parent's class assigns to the attribute that holds the module."""
+        found: list[Written] = []
+        for kind in type(parent).__mro__:
+            filename = _file_of(kind)
+            if filename is None:
+                continue
+            for scope in _methods(filename, kind.__name__):
+                found += [
+                    Written(filename, node, scope) for node in assignments(scope, f"self.{attribute}")
+                ]
+        return _best(found, module)
+
+    def _of_variable(self, module: nn.Module) -> Written | None:
+        """Return what the program assigns to the variable that holds an outermost module."""
+        name = self._roots.get(id(module))
+        if name is None:
+            return None
+        found: list[Written] = []
+        for filename in self._files:
+            for scope in scopes(filename):
+                nodes = [*assignments(scope, name), *assignments(scope, f"self.{name}")]
+                found += [Written(filename, node, scope) for node in nodes]
+            if found:
+                break
+        return _best([one for each in found for one in self._made_by_function(each)], module)
+
+    def _made_by_function(self, written: Written) -> list[Written]:
+        """Follow `build_model()` to what the function of that name returns."""
+        call = written.node
+        while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and _is_call_chain(call.func.value):
+            call = call.func.value  # `Net().to(device)` is made by `Net()`
+        written = Written(written.filename, call, written.scope)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return [written]
+        returned: list[Written] = []
+        for filename in self._files:
+            for scope in scopes(filename):
+                if isinstance(scope, ast.FunctionDef) and scope.name == call.func.id:
+                    returned += [Written(filename, node, scope) for node in _returned(scope)]
+        return returned or [written]
+
+    def _only_candidate(self, module: nn.Module) -> Written | None:
+        """Return the one constructor call in the user's files that fits the module's class and numbers."""
+        found = [
+            Written(filename, node, scope)
+            for filename in self._files
+            for scope in scopes(filename)
+            for node in own_nodes(scope)
+            if isinstance(node, ast.Call) and _may_make(node, module) and not _contradicts(node, module)
+        ]
+        return found[0] if len(found) == 1 else _most_exact(found, module)
+
+
+def argument_of(call: ast.Call, module: nn.Module, setting: str) -> ast.expr | None:
+    """Return the expression a constructor call gives for one parameter."""
+    for keyword in call.keywords:
+        if keyword.arg == setting:
+            return keyword.value
+    if any(isinstance(item, ast.Starred) for item in call.args):
+        return None
+    names = _constructor_names(module)
+    if setting in names and names.index(setting) < len(call.args):
+        return call.args[names.index(setting)]
+    return None
+
+
+def _constructor_names(module: nn.Module) -> list[str]:
+    try:
+        return list(inspect.signature(type(module).__init__).parameters)[1:]
+    except (TypeError, ValueError):
+        return []
+
+
+def _may_make(node: ast.AST, module: nn.Module) -> bool:
+    """Tell whether a call names the module's class."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    kind = type(module).__name__
+    return name == kind or (kind == name.removeprefix("Lazy"))
+
+
+def _contradicts(node: ast.AST, module: nn.Module) -> bool:
+    """Tell whether a plain number in the call is not the number that the module has."""
+    return isinstance(node, ast.Call) and any(has != says for has, says in _pairs(node, module))
+
+
+def _pairs(call: ast.Call, module: nn.Module) -> Iterator[tuple[Any, Any]]:
+    for name, node in [
+        *zip(_constructor_names(module), call.args, strict=False),
+        *((keyword.arg or "", keyword.value) for keyword in call.keywords),
+    ]:
+        if isinstance(node, ast.Starred):
+            return
+        has = vars(module).get(name)
+        if type(has) is int and isinstance(node, ast.Constant) and type(node.value) is int:
+            yield has, node.value
+
+
+def _most_exact(found: list[Written], module: nn.Module) -> Written | None:
+    """Return the candidate that spells out more of the module's numbers than any other."""
+    scored = sorted(found, key=lambda one: -_agreement(one.node, module))
+    if not scored or (len(scored) > 1 and _agreement(scored[0].node, module) == _agreement(scored[1].node, module)):
+        return None
+    return scored[0]
+
+
+def _agreement(node: ast.AST, module: nn.Module) -> int:
+    return sum(has == says for has, says in _pairs(node, module)) if isinstance(node, ast.Call) else 0
+
+
+def _best(found: list[Written], module: nn.Module) -> Written | None:
+    """Return the last assignment that can have made the module."""
+    fitting = [one for one in found if not _contradicts(one.node, module)]
+    named = [one for one in fitting if _may_make(one.node, module)]
+    return (named or fitting or [None])[-1]  # type: ignore[list-item]
+
+
+def _part(whole: Written, container: nn.Module, key: str) -> Written | None:
+    """Return the part of `nn.Sequential(a, b)`, `nn.ModuleList([a, b])`, `nn.ModuleDict({...})` that a key names."""
+    if not isinstance(whole.node, ast.Call):
+        return None
+    arguments = whole.node.args
+    if len(arguments) == 1 and isinstance(arguments[0], (ast.ListComp, ast.GeneratorExp)):
+        return Written(whole.filename, arguments[0].elt, whole.scope)
+    parts: list[ast.expr] = list(arguments)
+    if len(arguments) == 1:
+        inner = arguments[0]
+        if isinstance(inner, ast.Call) and inner.args:  # OrderedDict([...])
+            inner = inner.args[0]
+        if isinstance(inner, ast.Dict):
+            parts = list(inner.values)
+        elif isinstance(inner, (ast.List, ast.Tuple)):
+            parts = [
+                item.elts[1] if isinstance(item, ast.Tuple) and len(item.elts) == 2 else item for item in inner.elts
+            ]
+    position = list(container._modules).index(key) if key in container._modules else -1
+    if any(isinstance(item, ast.Starred) for item in parts[: position + 1]) or not 0 <= position < len(parts):
+        return None
+    return Written(whole.filename, parts[position], whole.scope)
+
+
+def _methods(filename: str, class_name: str) -> Iterator[Scope]:
+    for scope in scopes(filename):
+        if isinstance(scope, ast.ClassDef) and scope.name == class_name:
+            yield from (item for item in scope.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def _parameters(scope: Scope) -> set[str]:
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    return {argument.arg for argument in (*scope.args.args, *scope.args.kwonlyargs)}
+
+
+def _returned(scope: ast.FunctionDef) -> Iterator[ast.expr]:
+    for node in own_nodes(scope):
+        if isinstance(node, ast.Return) and node.value is not None:
+            if isinstance(node.value, ast.Name):
+                yield from assignments(scope, node.value.id)
+            else:
+                yield node.value
+
+
+def _is_call_chain(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call)
+
+
+def _file_of(kind: type) -> str | None:
+    """Return the file of a class of the user's."""
+    module = sys.modules.get(kind.__module__)
+    filename = getattr(module, "__file__", None)
+    if not isinstance(filename, str) or layer_of(filename) != "user" or tree_of(filename) is None:
+        return None
+    return filename
+
+
+def _user_files() -> list[str]:
+    found = []
+    for module in list(sys.modules.values()):
+        filename = getattr(module, "__file__", None)
+        if isinstance(filename, str) and filename.endswith(".py") and layer_of(filename) == "user":
+            found.append(filename)
+    return found[:MOST_FILES]

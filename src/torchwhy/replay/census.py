@@ -1,0 +1,89 @@
+"""Every parameter at an optimizer's first step: is it used, does it get a gradient, does somebody update it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import nn
+
+from torchwhy.observe.sentinel import Check
+from torchwhy.record.learning import ParameterCensus, ParameterSeen
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+RANDOM = {
+    "uniform_", "normal_", "rand", "randn", "rand_like", "randn_like", "trunc_normal_", "erfinv_", "uniform", "normal",
+    "bernoulli_", "exponential_", "clamp_", "mul_", "mul", "add_", "div", "sub",
+}  # fmt: skip
+CONSTANT = {"fill_", "zero_", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "lift_fresh", "eye"}
+LOADED = {"copy_", "set_", "_to_copy", "clone"}
+MOST_TOLD = 400  # parameters told of; a larger model is told of in part, its odd ones first
+
+
+def write_census(stage: Stage, check: Check) -> None:
+    """Write the state of every known parameter just before an optimizer's first step."""
+    watched = check.watched
+    if watched is None:
+        return
+    held = {id(p) for w in stage.session.sentinel.optimizers.all() for p in w.parameters()}
+    names = stage.session.names.parameters()
+    owners = _owners(stage)
+    seen: dict[int, ParameterSeen] = {}
+    for name, parameter in zip(watched.names(), watched.parameters(), strict=True):
+        seen[id(parameter)] = _describe(stage, name, parameter, held, owners)
+    for _, root in stage.session.names.roots():
+        for parameter in root.parameters():
+            if id(parameter) not in seen:
+                seen[id(parameter)] = _describe(stage, names[id(parameter)], parameter, held, owners)
+    for module in stage.modules.unknown_modules():
+        for local, parameter in module.named_parameters():
+            if id(parameter) not in seen:
+                name = f"{stage.modules.path_of(module)}.{local}"
+                seen[id(parameter)] = _describe(stage, name, parameter, held, owners)
+    entries = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")[:MOST_TOLD]
+    stage.session.write(ParameterCensus(step=check.step, optimizer=watched.index, parameters=entries))
+
+
+def _owners(stage: Stage) -> dict[int, str]:
+    owners: dict[int, str] = {}
+    for _, root in stage.session.names.roots():
+        for module in root.modules():
+            for parameter in module.parameters(recurse=False):
+                owners[id(parameter)] = type(module).__name__
+    return owners
+
+
+def _describe(
+    stage: Stage, name: str, parameter: torch.Tensor, held: set[int], owners: dict[int, str]
+) -> ParameterSeen:
+    return ParameterSeen(
+        name=name,
+        shape=list(parameter.shape),
+        in_optimizer=id(parameter) in held,
+        requires_grad=bool(parameter.requires_grad),
+        used=id(parameter) in stage.microscope.used_parameters,
+        gradient=_gradient(parameter),
+        registered=id(parameter) in owners or not isinstance(parameter, nn.Parameter),
+        owner=owners.get(id(parameter)),
+        written_by=_writer(stage, parameter),
+    )
+
+
+def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
+    gradient = parameter.grad
+    if gradient is None:
+        return "none"
+    values = gradient._values() if gradient.is_sparse else gradient
+    return "nonzero" if bool((values != 0).any().item()) else "zero"
+
+
+def _writer(stage: Stage, parameter: torch.Tensor) -> Literal["random", "constant", "loaded", "unknown"]:
+    entry = stage.microscope.ledger.entry(parameter)
+    base = entry.last_operation.info.base if entry is not None and entry.last_operation is not None else ""
+    if base in RANDOM:
+        return "random"
+    if base in CONSTANT:
+        return "constant"
+    return "loaded" if base in LOADED else "unknown"

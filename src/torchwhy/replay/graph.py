@@ -1,0 +1,92 @@
+"""The graph of a watched step's forward, written into the trace: who feeds the loss, so that detectors can read it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.observe.frames import span_of
+from torchwhy.record.learning import GraphOperation, LossRoot
+from torchwhy.record.numbers import Real, encode
+from torchwhy.replay.expressions import span_in_module
+from torchwhy.replay.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+MOST_TOLD = 800  # operations of one step that are written: those nearest to the loss
+
+
+class GraphWriter:
+    """Writes the ancestors of each loss once, in the order they ran."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._told: set[int] = set()
+
+    def write_ancestors(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
+        """Write what led to these losses, and the losses themselves."""
+        for loss in losses:
+            entry = self._stage.microscope.ledger.entry(loss)
+            maker = entry.last_operation if entry is not None else None
+            if maker is not None:
+                for operation in sorted(_ancestors(maker), key=lambda o: o.order):
+                    self._write(operation)
+            site = maker.place() if maker is not None else None
+            self._stage.session.write(
+                LossRoot(
+                    step=self._stage.session.sentinel.step,
+                    order=maker.order if maker is not None else None,
+                    value=encode(float(loss.item())) if not loss.is_complex() else 0.0,
+                    location=span_of(site) if site else None,
+                    accumulates=accumulates,
+                )
+            )
+
+    def _write(self, operation: Operation) -> None:
+        if operation.order in self._told or len(self._told) >= MOST_TOLD:
+            return
+        self._told.add(operation.order)
+        site = operation.place()
+        self._stage.session.write(
+            GraphOperation(
+                order=operation.order,
+                op=operation.info.name,
+                step=operation.step,
+                location=span_in_module(site, operation.module) if site else None,
+                module=operation.module,
+                shape=operation.shape,
+                dtype=operation.dtype,
+                inputs=[source.order if source is not None else -1 for source in operation.inputs],
+                input_shapes=operation.input_shapes,
+                leaves=operation.leaves,
+                scalars={name: _plain(value) for name, value in operation.scalars},
+                differentiable=operation.sequence is not None,
+                facts=operation.facts,
+            )
+        )
+
+
+def _ancestors(root: Operation) -> list[Operation]:
+    """Return an operation and those that fed it in this step's forward, nearest first, up to the limit."""
+    found: dict[int, Operation] = {}
+    queue = [root]
+    while queue and len(found) < MOST_TOLD:
+        operation = queue.pop(0)
+        if operation.order in found or operation.node is not None:
+            continue
+        found[operation.order] = operation
+        queue += [source for source in operation.inputs if source is not None]
+    return list(found.values())
+
+
+def _plain(value: Any) -> Real | bool | str | list[int] | None:
+    if isinstance(value, (bool, type(None))):
+        return value
+    if isinstance(value, (int, float)):
+        return encode(float(value)) if not isinstance(value, int) or abs(value) < 2**53 else math.inf
+    if isinstance(value, (list, tuple)) and all(isinstance(item, int) for item in value):
+        return list(value)
+    return str(value)

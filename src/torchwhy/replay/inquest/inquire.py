@@ -1,0 +1,69 @@
+"""Which inquest fits an exception: asked by the autopsy, once per exception."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from torchwhy.observe import gradients
+from torchwhy.replay.autopsy.spots import Spot
+from torchwhy.replay.inquest import cut_graph, fetching, freed_graph, reversed_array, written_in_place
+from torchwhy.replay.inquest.clues import Clues, user_spots
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+FREED = "backward through the graph a second time"
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+IN_PLACE = "modified by an inplace operation"
+NEGATIVE = "stride in the given numpy array is negative"
+
+
+def inquire(stage: Stage, message: str, spots: list[Spot], *, caught: bool, from_worker: bool) -> Clues:
+    """Return what can be found out about an exception beyond its traceback."""
+    if FREED in message:
+        return freed_graph.look(spots)
+    if NO_GRAPH in message:
+        return cut_graph.look(spots)
+    if IN_PLACE in message:
+        return written_in_place.look(spots, message, stage.microscope.writes)
+    clues = fetching.look(stage.session, spots, caught=caught, from_worker=from_worker)
+    if NEGATIVE in message:
+        clues = reversed_array.look(spots, clues)
+    _note_parameter(stage, spots, clues)
+    _note_mode(spots, clues)
+    return clues
+
+
+def _note_parameter(stage: Stage, spots: list[Spot], clues: Clues) -> None:
+    """Name the parameter that an initialiser of torch was given."""
+    for spot in spots:
+        if not spot.frame.f_code.co_filename.endswith("init.py"):
+            continue
+        tensor = spot.variables.get("tensor")
+        if isinstance(tensor, nn.Parameter):
+            name = stage.session.names.parameters().get(id(tensor))
+            clues.facts.update(parameter=name, parameter_shape=list(tensor.shape), initialiser=spot.frame.f_code.co_name)
+            return
+
+
+def _note_mode(spots: list[Spot], clues: Clues) -> None:
+    """Note whether the outermost running module was in training mode."""
+    for spot in spots:
+        owner = spot.variables.get("self")
+        if isinstance(owner, nn.Module):
+            clues.facts["training"] = owner.training
+            return
+
+
+def nonfinite_value(spots: list[Spot]) -> torch.Tensor | None:
+    """Return a tensor of the frames around the exception that holds NaN or infinity: the innermost frame's first."""
+    for spot in [*reversed(spots[-8:]), *user_spots(spots)]:
+        for value in list(spot.variables.values()):
+            if not isinstance(value, torch.Tensor) or isinstance(value, nn.Parameter) or not value.is_floating_point():
+                continue
+            if value.numel() and not gradients.is_finite(value.detach()):
+                return value
+    return None

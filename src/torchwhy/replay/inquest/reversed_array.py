@@ -1,0 +1,82 @@
+"""A NumPy array that is read backwards: which expression turned it round?"""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType
+
+from torchwhy.replay.autopsy.spots import Spot
+from torchwhy.replay.inquest import source
+from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
+
+TURNING = ("flip", "fliplr", "flipud", "rot90")
+
+
+def look(spots: list[Spot], clues: Clues) -> Clues:
+    """Note the place `turned`: in the failing line, in what made its operands, or in the dataset's methods."""
+    users = user_spots(spots)
+    found = None
+    if users:
+        code = users[0].frame.f_code
+        scope = source.scope_of(code)
+        found = _behind(users[0], scope) if scope is not None else None
+        if found is not None:
+            clues.places["turned"] = source.span(found, code.co_filename, code.co_name)
+            return clues
+    for function in _dataset_methods(spots):
+        scope = source.scope_of(function.__code__)
+        for node in source.inside(scope) if scope is not None else ():
+            if is_turning(node):
+                clues.places["turned"] = source.span(node, function.__code__.co_filename, function.__code__.co_name)
+    return clues
+
+
+def is_turning(node: ast.AST) -> bool:
+    """Tell whether an expression is `a[::-1]` or `np.flip(a)`."""
+    if isinstance(node, ast.Call):
+        function = node.func
+        return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) in TURNING
+    if not isinstance(node, ast.Subscript):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(isinstance(part, ast.Slice) and part.step is not None and _is_negative(part.step) for part in parts)
+
+
+def _is_negative(node: ast.AST) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+
+
+def _behind(spot: Spot, scope: ast.AST) -> ast.AST | None:
+    """Follow the names in the failing expression back to where one of them was turned round."""
+    waiting: list[tuple[ast.AST, int]] = [(spot.node, line_of(spot))] if spot.node is not None else []
+    seen: set[str] = set()
+    first = True
+    while waiting:
+        node, line = waiting.pop(0)
+        for part in ast.walk(node):
+            if is_turning(part):
+                return _in_file(scope, part, line) if first else part
+            name = source.reference(part)
+            if name is None or name in seen:
+                continue
+            seen.add(name)
+            made = source.last_assignment(scope, name, line)
+            if made is not None and made[1] is not None:
+                waiting.append((made[1], made[0].lineno))
+        first = False
+    return None
+
+
+def _in_file(scope: ast.AST, part: ast.AST, line: int) -> ast.AST:
+    """Return the node of the file that an expression parsed on its own stands for; it has other line numbers."""
+    text = source.text_of(part)
+    same = [node for node in source.inside(scope) if source.covers(node, line) and is_turning(node)]
+    return next((node for node in same if source.text_of(node) == text), same[0] if same else part)
+
+
+def _dataset_methods(spots: list[Spot]) -> list[FunctionType]:
+    for spot in spots:
+        dataset = getattr(spot.variables.get("self"), "_dataset", None)
+        if dataset is not None:
+            return [value for value in vars(type(dataset)).values() if isinstance(value, FunctionType)]
+    return []

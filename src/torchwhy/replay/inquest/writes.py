@@ -1,0 +1,58 @@
+"""Who wrote which memory in place, and which operation keeps it for its gradient; filled while the microscope is on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from torchwhy.observe.frames import Site
+from torchwhy.observe.torch_compat import storage_key
+from torchwhy.replay.operations import Operation
+
+MOST_RECORDS = 20_000  # operations remembered over all watched steps; later ones are not taken up
+
+
+@dataclass(frozen=True)
+class Record:
+    """One operation without its tensors: its place, and the keys of the memory it got, gave or changed."""
+
+    order: int
+    name: str
+    phase: str
+    site: Site | None
+    module: str | None
+    memory: frozenset[int]
+
+
+class WriteLog:
+    """Outlives the steps of the microscope: a second optimizer may trip over what the first one wrote."""
+
+    def __init__(self) -> None:
+        self.by_sequence: dict[int, Record] = {}
+        self.writes: list[Record] = []
+
+    def ran(self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]) -> None:
+        """Take note of an operation that recorded a gradient node, or changed memory in place."""
+        if len(self.by_sequence) + len(self.writes) >= MOST_RECORDS or operation.node is not None:
+            return
+        if operation.sequence is not None:
+            self.by_sequence[operation.sequence] = _record(operation, touched)
+        if written and not operation.info.is_empty:
+            self.writes.append(_record(operation, written))
+
+    def needed_by(self, sequence: int) -> Record | None:
+        """Return the operation that recorded the node with this number."""
+        return self.by_sequence.get(sequence)
+
+    def writer_after(self, needed: Record) -> Record | None:
+        """Return the first operation that changed what another one had kept, after it had kept it."""
+        for write in self.writes:
+            if write.order > needed.order and write.memory & needed.memory:
+                return write
+        return None
+
+
+def _record(operation: Operation, tensors: list[torch.Tensor]) -> Record:
+    keys = frozenset(key for tensor in tensors if (key := storage_key(tensor)) is not None)
+    return Record(operation.order, operation.info.base, operation.phase, operation.place(), operation.module, keys)

@@ -1,0 +1,148 @@
+"""A value that a gradient needs was overwritten: who needed it, and who wrote over it?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import torch
+from torch import nn
+
+from torchwhy.observe import torch_compat
+from torchwhy.replay.autopsy.lookup import Lookup, Unknown
+from torchwhy.replay.autopsy.spots import Spot
+from torchwhy.replay.expressions import operand_names, span_in_module
+from torchwhy.replay.inquest import source
+from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
+from torchwhy.replay.inquest.cut_graph import backward_call
+from torchwhy.replay.inquest.freed_graph import nodes_behind, receiver
+from torchwhy.replay.inquest.writes import Record, WriteLog
+
+MODIFIED = "modified by an inplace operation"
+SHAPE = re.compile(r"\[torch\.\w+ \[(?P<shape>[\d, ]*)\]\]")
+VERSIONS = re.compile(r"is at version (?P<now>\d+); expected version (?P<expected>\d+)")
+
+
+def look(spots: list[Spot], message: str, log: WriteLog) -> Clues:
+    """Return the places `needed` and `written`, and the facts `node`, `operation`, `variable`, `phase`."""
+    clues = Clues()
+    users = user_spots(spots)
+    if not users or MODIFIED not in message:
+        return clues
+    _note_numbers(message, clues)
+    node = _node_that_needed_it(users)
+    if node is not None:
+        clues.facts["node"] = node.name().rpartition(":")[2]
+    needed = log.needed_by(torch_compat.node_sequence(node)) if node is not None else None
+    written = log.writer_after(needed) if needed is not None else None
+    if needed is not None:
+        _note(clues, "needed", needed)
+    if written is not None:
+        _note(clues, "written", written)
+        clues.facts["phase"] = written.phase
+        clues.facts["variable"] = _written_name(written)
+    else:
+        _only_candidate(users, message, clues)
+    return clues
+
+
+def _note_numbers(message: str, clues: Clues) -> None:
+    found = SHAPE.search(message)
+    if found is not None:
+        clues.facts["shape"] = [int(size) for size in found["shape"].split(",") if size.strip()]
+    found = VERSIONS.search(message)
+    if found is not None:
+        clues.facts["times_written"] = float(int(found["now"]) - int(found["expected"]))
+
+
+def _node_that_needed_it(users: list[Spot]) -> Any:
+    """Return the autograd node whose saved value is no longer the one it saved: asking for it raises."""
+    call = backward_call(users[0])
+    if call is None:
+        return None
+    try:
+        loss = Lookup(users[0].frame).value(ast.parse(receiver(call), mode="eval").body)
+    except (Unknown, AttributeError, KeyError, IndexError, TypeError, SyntaxError):
+        return None
+    nodes = sorted(nodes_behind(loss), key=torch_compat.node_sequence, reverse=True)
+    return next((node for node in nodes if _has_stale_value(node)), None)
+
+
+def _has_stale_value(node: Any) -> bool:
+    names = [name for name in dir(node) if name.startswith("_saved_")]
+    for name in [*names, "saved_tensors"]:
+        try:
+            getattr(node, name, None)
+        except RuntimeError as problem:
+            if MODIFIED in str(problem):
+                return True
+    return False
+
+
+def _note(clues: Clues, name: str, record: Record) -> None:
+    if record.site is not None:
+        clues.places[name] = span_in_module(record.site, record.module)
+    clues.facts["operation" if name == "written" else "needed_operation"] = record.name
+
+
+def _written_name(record: Record) -> str | None:
+    """Return what the program calls the value that it wrote over."""
+    if record.site is None:
+        return None
+    names = operand_names(record.site)
+    return names[0] if names else None
+
+
+def _only_candidate(users: list[Spot], message: str, clues: Clues) -> None:
+    """Without a record of the step: a single statement of the running code that writes in place is the one."""
+    found = [
+        (filename, function, node)
+        for filename, function, scope in _running_code(users)
+        for node in source.inside(scope)
+        if _writes_in_place(node, message, users)
+    ]
+    if len(found) == 1:
+        filename, function, node = found[0]
+        clues.places["written"] = source.span(node, filename, function)
+
+
+def _running_code(users: list[Spot]) -> list[tuple[str, str, ast.AST]]:
+    """Return the functions on the stack, and the `forward` of every module of the user's that they hold."""
+    codes = [spot.frame.f_code for spot in users]
+    for spot in users:
+        for value in [*spot.variables.values(), *spot.frame.f_globals.values()]:
+            if isinstance(value, nn.Module):
+                parts = {type(part) for part in value.modules() if not type(part).__module__.startswith("torch.")}
+                codes += [kind.forward.__code__ for kind in parts if hasattr(kind.forward, "__code__")]
+    scopes = [(code.co_filename, code.co_name, source.scope_of(code)) for code in dict.fromkeys(codes)]
+    return [(filename, name, scope) for filename, name, scope in scopes if scope is not None]
+
+
+def _writes_in_place(node: ast.AST, message: str, users: list[Spot]) -> bool:
+    """Tell whether a statement changes a tensor: `h += 1`, `h[0] = 1`, `h.mul_(2)`, `relu(h, inplace=True)`."""
+    if isinstance(node, ast.AugAssign):
+        return _may_be_tensor(node.target, users, message)
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Subscript) and _may_be_tensor(target.value, users, message) for target in node.targets)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if any(keyword.arg == "inplace" and source.text_of(keyword.value) == "True" for keyword in node.keywords):
+        return True
+    name = node.func.attr
+    return name.endswith("_") and not name.endswith("__") and name not in ("requires_grad_", "detach_")
+
+
+def _may_be_tensor(node: ast.AST, users: list[Spot], message: str) -> bool:
+    """Tell whether a name is a tensor of the message's shape, as far as its value is known."""
+    wanted = SHAPE.search(message)
+    base = node.value if isinstance(node, ast.Subscript) else node
+    for spot in users:
+        try:
+            value = Lookup(spot.frame).value(base)
+        except (Unknown, AttributeError, KeyError, IndexError, TypeError, RuntimeError):
+            continue
+        if not isinstance(value, torch.Tensor):
+            return False
+        return wanted is None or f"[{wanted['shape']}]" == str(list(value.shape))
+    return True
