@@ -6,6 +6,7 @@ import pytest
 
 from tests.detect.helpers import birth, number, tensor, trace_with, twin
 from torchwhy.detect.detectors.numerics.division_by_zero import DivisionByZero
+from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Operand
 
 
@@ -125,3 +126,23 @@ def test_division_that_a_mask_hid_is_left_to_masked_branch_gradient() -> None:
     )
 
     assert not list(DivisionByZero().scan(trace_with(hidden, back)))
+
+
+def test_division_in_a_hook_of_the_user_is_told_as_the_users_own() -> None:
+    born = birth(
+        "aten.div.Tensor",
+        tensor(0.0, "g"),
+        tensor(
+            0.0,
+            None,
+            origin="operation",
+            origin_location=SourceSpan("train.py", 12, expression="g.norm()"),
+        ),
+        node="AccumulateGrad",
+        called_from=SourceSpan("train.py", 30),
+        expression="g / g.norm()",
+    )
+
+    (finding,) = DivisionByZero().scan(trace_with(born))
+
+    assert finding.message == "g / g.norm() divides by zero: g.norm() was exactly 0"

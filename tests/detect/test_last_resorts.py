@@ -80,3 +80,12 @@ def test_nothing_is_unexplained_where_another_detector_has_the_cause():
 def test_healthy_run_has_nothing_unexplained():
     assert list(UnexplainedNonfinite().scan(trace())) == []
     assert list(IrreproducibleStep().scan(trace())) == []
+
+
+def test_detector_that_fails_does_not_silence_the_last_resort(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a mistake in another detector")
+
+    monkeypatch.setattr(IrreproducibleStep, "scan", fail)
+
+    assert len(list(UnexplainedNonfinite().scan(trace(ALARM)))) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.detect.helpers import alarm, birth, optimizer, tensor, trace_with, twin, weights
 from torchwhy.detect.detectors.dynamics.learning_rate_too_high import LearningRateTooHigh
 from torchwhy.finding import Finding
-from torchwhy.record.events import Birth
+from torchwhy.record.events import Birth, Step
 from torchwhy.record.trace import Trace
 
 LOSSES = [1.2, 3e4, 7e8, 2e13, 5e17, 1e22]
@@ -133,3 +133,42 @@ def test_manual_updates_without_an_optimizer_are_not_reported() -> None:
     trace = trace_with(overflow(5), alarm(5), losses=LOSSES, sizes=SIZES)
 
     assert not found(trace)
+
+
+def test_sudden_rise_of_the_loss_between_two_samples_of_the_weights_is_not_reported() -> None:
+    losses = [1.0] * 40 + [1e9, 1e15, float("inf")]
+    samples = [0.3] * 20
+    late = weights([0.3] * 42 + [1e12])[-1]
+    trace = trace_with(
+        optimizer(lr=0.01), overflow(42), alarm(42), late, losses=losses, sizes=samples
+    )
+
+    assert not found(trace)
+
+
+def test_steady_rise_late_in_the_run_is_reported() -> None:
+    losses = [1.0] * 40 + [20.0, 900.0, 1e6, 1e12, float("inf")]
+    samples = [0.3] * 20
+    late = weights([0.3] * 44 + [1e12])[-1]
+    trace = trace_with(
+        optimizer(lr=0.01), overflow(44), alarm(44), late, losses=losses, sizes=samples
+    )
+
+    assert len(found(trace)) == 1
+
+
+def test_raised_rate_is_told_with_the_one_that_worked() -> None:
+    losses = [1.0, 0.5, 30.0, 1e6, 1e12]
+    rates = [0.1, 0.2, 10.0, 10.0, 10.0]
+    steps = [
+        Step(step=i, optimizer=0, losses=[loss], milliseconds=1.0, learning_rates=[rate])
+        for i, (loss, rate) in enumerate(zip(losses, rates, strict=True))
+    ]
+    trace = trace_with(
+        optimizer(lr=0.1), *steps, overflow(4), alarm(4), sizes=[0.3, 0.3, 3.0, 1e4, 1e8]
+    )
+
+    (finding,) = found(trace)
+
+    assert finding.message.startswith("lr=10 (at first 0.1) is too high")
+    assert "lr=0.2, which it was at step 1" in finding.fixes[0].title

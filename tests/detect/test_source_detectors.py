@@ -39,12 +39,12 @@ def test_healed_literal_is_silent():
 
 def test_bad_batch_names_field_sample_dataset_index_and_column():
     output = TensorFacts(dtype="float32", shape=[8, 4], nan=1, first_bad_index=[5, 2])
-    one = source("batch", field="0", positions=[5], dataset_indices=[37], output=output)
+    one = source("batch", field="batch[0]", positions=[5], dataset_indices=[37], output=output)
 
     (finding,) = NonfiniteData().scan(trace(one))
 
     assert finding.sample == Sample(5, 37)
-    assert "field 0 of the batch" in finding.message
+    assert "`batch[0]` held NaN" in finding.message
     assert "(sample 5, dataset index 37, column 2)" in finding.message
 
 

@@ -68,7 +68,7 @@ class Pairs:
         self._zygote.close()
 
     def _run(self, name: str, watched: bool, fault: str) -> Left:  # noqa: FBT001 - a key
-        folder = self._folder / f"{name}-{'watched' if watched else 'bare'}-{fault.replace(' ', '-')}"
+        folder = self._folder / f"{name.replace('/', '-')}-{'watched' if watched else 'bare'}-{fault.replace(' ', '-')}"
         run_directory = folder / "run"
         run_directory.mkdir(parents=True)
         script = PROGRAMS / f"{name}.py"
@@ -84,7 +84,7 @@ class Pairs:
         return Left(ended, folder)
 
 
-def differences(bare: Left, watched: Left) -> list[str]:
+def differences(bare: Left, watched: Left, *, swears: bool = True) -> list[str]:
     """Return the first things that two runs do not agree on, in words."""
     found = []
     if bare.ended.exit_code != watched.ended.exit_code:
@@ -93,7 +93,7 @@ def differences(bare: Left, watched: Left) -> list[str]:
         mine, theirs = (_without_folder(getattr(left, stream), left.folder) for left in (bare, watched))
         if mine != theirs:
             found.append(f"--- {stream} bare\n{mine[-3000:]}\n--- {stream} watched\n{theirs[-3000:]}")
-    if found:
+    if found or not swears:
         return found
     mine, theirs = bare.testimony, watched.testimony
     if len(mine) != len(theirs):

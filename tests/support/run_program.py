@@ -55,6 +55,10 @@ class Outcome:
     def root(self) -> tuple[str, int | None] | None:
         """Return detector and line of the root cause, None for a healthy run."""
         cause = self.report.root_cause
+        if cause is None and self.program.expected is not None:
+            # What is only noted is no root cause, but the note must be there.
+            name = self.program.expected[0]
+            cause = next((one for one in self.report.findings if one.detector == name), None)
         return (
             None
             if cause is None

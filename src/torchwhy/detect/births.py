@@ -163,8 +163,9 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
     """Return the facts every birth has: what came out, what it spoiled, which sample, how it was seen."""
     facts = []
     if birth.output is not None:
+        what = "the tensor" if birth.kind == "source" else "result"
         facts.append(
-            Evidence(f"result: {describe(birth.output)}", value=birth.value, step=birth.step)
+            Evidence(f"{what}: {describe(birth.output)}", value=birth.value, step=birth.step)
         )
     if birth.reaches:
         facts.append(Evidence(f"it reached: {', '.join(birth.reaches[:4])}", step=birth.step))

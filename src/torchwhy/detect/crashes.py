@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.finding import Trial as FixTrial
-from torchwhy.record.events import Crash, Layer, NamedTensor, Trial
+from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, Trial
 from torchwhy.record.trace import Trace
 
 STATIONS_SHOWN = 8  # of the walk of shapes: its beginning and its end
@@ -42,7 +43,7 @@ def finding_of(
     where = location or crash.location
     facts = list(evidence)
     if crash.location is not None and where is not None and where.line != crash.location.line:
-        facts.append(Evidence(f"it raised at {crash.location}: {expression_of(crash)}", location=crash.location))
+        facts.append(Evidence(f"it raised at {crash.location}: {expression_of(crash)}"))
     facts.append(Evidence(f"{crash.type}: {first_line(crash.message)}", step=crash.step))
     return Finding(
         detector=detector,
@@ -156,6 +157,90 @@ def at(span: SourceSpan | None) -> str:
     return f" ({span.file}:{span.line})" if span is not None else ""
 
 
-def with_line(location: SourceSpan, line: int) -> SourceSpan:
-    """Return the same file at another line."""
-    return replace(location, line=line, end_line=line, column=None, end_column=None, expression=None)
+def layer_words(layer: Layer) -> str:
+    """Return a layer the way its author wrote it: `model.out = nn.Linear(1050, 10)`."""
+    written = layer.made_at.expression if layer.made_at is not None else None
+    return f"{layer.path}, {short(written)}" if written else f"{layer.path}, {layer.text}"
+
+
+def layer_input(crash: Crash) -> tuple[str, NamedTensor | None]:
+    """Return what the innermost layer was given, and the program's name for it if it has one."""
+    name = crash.facts.get("layer_input_name")
+    for tensor in crash.operands:
+        if tensor.name == name:
+            return tensor.name, tensor
+    shape = crash.facts.get("layer_input")
+    same = [tensor for tensor in crash.inputs if tensor.shape == shape]
+    return "its input", same[0] if same else None
+
+
+def blamed_constructor(crash: Crash, layer: Layer) -> SourceSpan | None:
+    """Return the constructor of a layer; if its number comes through a parameter, the call that gives the number."""
+    made = layer.made_at
+    resize = trials(crash, "resize-layer")
+    written = resize[0].location if resize else None
+    if written is None or made is None:
+        return made
+    is_inside = made.file == written.file and made.line <= written.line <= (made.end_line or made.line)
+    return made if is_inside else written
+
+
+def is_loss(crash: Crash) -> bool:
+    """Tell whether the failing call compares an output with a target."""
+    layer = layer_of(crash)
+    if layer is not None and layer.kind.endswith("Loss"):
+        return True
+    return any(tensor.argument == "target" for tensor in crash.operands) or "_loss" in (crash.op or "")
+
+
+def is_product(crash: Crash) -> bool:
+    """Tell whether the failing expression itself is a product of matrices."""
+    text = crash.location.expression if crash.location is not None else None
+    names = ("matmul", "bmm", "mm", "einsum", "baddbmm", "addmm", "dot", "mv")
+    try:
+        node = ast.parse((text or "").strip(), mode="eval").body
+    except SyntaxError:
+        return False
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.MatMult)
+    called = node.func if isinstance(node, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name in names
+
+
+def is_in_loader(crash: Crash) -> bool:
+    """Tell whether a DataLoader was making a batch: its dataset or its collate function failed."""
+    return bool(crash.facts.get("in_loader")) or crash.worker is not None
+
+
+def changed_batch(crash: Crash) -> tuple[int, int] | None:
+    """Return the usual and the present number of rows where the batch in hand is smaller or larger than usual."""
+    if crash.loader is None:
+        return None
+    usual, last = (_rows(shapes) for shapes in (crash.loader.usual_batch, crash.loader.last_batch))
+    return (usual, last) if usual is not None and last is not None and usual != last else None
+
+
+def _rows(shapes: Sequence[str]) -> int | None:
+    """Return the first size in `batch[0] float32[32, 10]`."""
+    found = re.search(r" \w+\[(\d+)", shapes[0]) if shapes else None
+    return int(found[1]) if found else None
+
+
+def is_ragged_last(crash: Crash, *numbers: int) -> bool:
+    """Tell whether two sizes that do not fit are the usual and the present batch size."""
+    changed = changed_batch(crash)
+    return changed is not None and set(changed) <= set(numbers)
+
+
+def worked_before(trace: Trace, layer: Layer) -> bool:
+    """Tell whether a layer has been through a whole step already, so that its sizes fitted then."""
+    return any(call.path == layer.path for call in trace.of(ModuleCalled))
+
+
+def factors(number: int, shape: Sequence[int]) -> str:
+    """Return ` = 32·7·7` where a number is the product of the last sizes of a shape."""
+    for first in range(len(shape) - 2, 0, -1):
+        if math.prod(shape[first:]) == number:
+            return " = " + "·".join(map(str, shape[first:]))
+    return ""

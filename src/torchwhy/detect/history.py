@@ -18,10 +18,25 @@ class History:
     updates: int
     sizes: list[tuple[int, float]]
     losses: list[tuple[int, float]]
-    first_rate: float | None
-    rate: float | None
+    rates: list[tuple[int, float]]
     first_gradient: float
     fastest: str
+
+    @property
+    def first_rate(self) -> float | None:
+        """Return the learning rate of the first step."""
+        return self.rates[0][1] if self.rates else None
+
+    @property
+    def rate(self) -> float | None:
+        """Return the learning rate of the failing step."""
+        return self.rates[-1][1] if self.rates else None
+
+    def rate_at(self, step: int) -> float | None:
+        """Return the learning rate of one step: the last that was set before or at it."""
+        return next(
+            (rate for since, rate in reversed(self.rates) if since <= step), self.first_rate
+        )
 
     @property
     def weight_ratio(self) -> float:
@@ -59,17 +74,16 @@ def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History 
     samples = finite if len(finite) > 1 else samples
     counts = element_counts(trace, made.index)
     losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
-    rates = [step.learning_rates[0] for step in steps if step.learning_rates]
+    rates = [(step.step, step.learning_rates[0]) for step in steps if step.learning_rates]
     default = made.defaults.get("lr")
     if not rates and isinstance(default, (int, float)):
-        rates = [float(default)]
+        rates = [(0, float(default))]
     return History(
         made=made,
         updates=updates,
         sizes=[(w.step, total_size(w.names, w.weight_rms, counts)) for w in samples],
         losses=[(step, loss) for step, loss in losses if math.isfinite(loss)],
-        first_rate=rates[0] if rates else None,
-        rate=rates[-1] if rates else None,
+        rates=rates,
         first_gradient=total_size(samples[0].names, samples[0].gradient_rms, counts),
         fastest=fastest_growing(samples[0], samples[-1]),
     )

@@ -67,8 +67,12 @@ def name_of(operand: Operand | None, *, otherwise: str = "its operand") -> str:
     """Return an operand the way the program calls it."""
     if operand is None:
         return otherwise
-    origin = operand.origin_name if operand.origin in ("batch", "parameter", "buffer") else None
-    return short(operand.name or origin or otherwise)
+    if operand.name:
+        return short(operand.name)
+    if operand.origin in ("batch", "parameter", "buffer") and operand.origin_name:
+        return operand.origin_name
+    made_by = operand.origin_location.expression if operand.origin_location is not None else None
+    return short(made_by or otherwise)
 
 
 def forward_operand(birth: Birth, index: int = 0) -> str:

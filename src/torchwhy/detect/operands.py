@@ -6,6 +6,7 @@ import ast
 import math
 
 from torchwhy.detect.births import op_name, value_at_born
+from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
 
@@ -66,9 +67,24 @@ DOMAIN_NODES = frozenset(
 )
 
 
+def is_formula(birth: Birth) -> bool:
+    """Tell whether torch's own backward formula made it, and not code of the user that ran in backward (a hook)."""
+    if birth.node is None or birth.location is None:
+        return birth.node is not None
+    if birth.forward is not None and birth.forward.location is not None:
+        return _start(birth.location) == _start(birth.forward.location)
+    return birth.called_from is None or _start(birth.location) == _start(birth.called_from)
+
+
+def _start(place: SourceSpan) -> tuple[str, int, int | None]:
+    return place.file, place.line, place.column
+
+
 def node_of(birth: Birth) -> str | None:
-    """Return `SqrtBackward` for a birth in `SqrtBackward0`, None for one in forward."""
-    return None if birth.node is None else birth.node.rpartition("::")[2].rstrip("0123456789")
+    """Return `SqrtBackward` for a birth in the formula of `SqrtBackward0`, None for one in the user's own code."""
+    if birth.node is None or not is_formula(birth):
+        return None
+    return birth.node.rpartition("::")[2].rstrip("0123456789")
 
 
 def is_masked(birth: Birth) -> bool:

@@ -36,8 +36,8 @@ def is_about_weights(trace: Trace, birth: Birth) -> bool:
 
 
 def where_it_went(birth: Birth) -> str:
-    """Return what the value spoiled, in a few words: `the loss and gradient of fc.weight`."""
-    spoiled = [("the loss" if target == "loss" else target) for target in birth.reaches]
+    """Return what the value spoiled, in a few words: `the loss and the gradient of fc.weight`."""
+    spoiled = [target if target.startswith("a ") else f"the {target}" for target in birth.reaches]
     if len(spoiled) > 2:
         return f"{spoiled[0]}, {spoiled[1]} and {len(spoiled) - 2} more"
     return " and ".join(spoiled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchwhy.finding import Finding
-from torchwhy.record.events import Birth
+from torchwhy.record.events import REFUSED, Birth
 from torchwhy.record.trace import Trace
 
 SEVERITIES = ("error", "warning", "note")
@@ -87,6 +87,10 @@ class Ancestry:
         first = min(birth.step for birth in births)
         return any(cause.step < first or cause.phase == "update" for cause in self.births_of(other))
 
+    def was_refused(self, finding: Finding) -> bool:
+        """Tell whether a value that this finding is about ended the program with an exception."""
+        return any(REFUSED in birth.reaches for birth in self.births_of(finding))
+
     def not_before(self, finding: Finding, other: Finding) -> bool:
         """Tell whether `finding` has births of `other`, or happened after the first of them."""
         if not other.births:
@@ -97,8 +101,8 @@ class Ancestry:
 
 
 def spoils_training(birth: Birth) -> bool:
-    """Tell whether the value went into a loss, a gradient, a weight or a buffer, and not just into a print."""
+    """Tell whether the value went into a loss, gradient, weight or buffer or ended the program, not just into a print."""
     return any(
-        target == "loss" or target.startswith(("gradient", "parameter", "buffer"))
+        target in ("loss", REFUSED) or target.startswith(("gradient", "parameter", "buffer"))
         for target in birth.reaches
     )

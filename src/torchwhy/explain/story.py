@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from torchwhy.detect.registry import all_detectors
 from torchwhy.explain.ancestry import Ancestry
+from torchwhy.explain.errors import died_of_a_value, keep_one_per_crash
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
 
@@ -31,8 +32,10 @@ TELLING = {
 def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
     """Return the findings as trees, `explains` holding the consequences: errors first, the root cause on top."""
     ancestry = Ancestry(trace)
-    kept = keep_most_telling(merge_repeats(sorted(findings, key=ancestry.rank), ancestry))
+    told = keep_one_per_crash(sorted(findings, key=ancestry.rank))
+    kept = keep_most_telling(merge_repeats(told, ancestry))
     causes = dict(find_causes(kept, ancestry))
+    causes.update(find_deaths(kept, trace))
     return [
         grow(finding, kept=kept, causes=causes)
         for number, finding in sorted(enumerate(kept), key=lambda pair: ancestry.rank(pair[1]))
@@ -91,6 +94,12 @@ def is_dynamics(finding: Finding) -> bool:
     return detector is not None and ".dynamics." in detector.__module__
 
 
+def is_about_exception(finding: Finding) -> bool:
+    """Tell whether the finding explains why the program stopped with an exception."""
+    detector = all_detectors().get(finding.detector)
+    return detector is not None and ".errors." in detector.__module__
+
+
 def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[int, int]]:
     """Yield (consequence, cause) by their places in the list; whoever is in no pair stands for itself."""
     chosen: dict[int, int] = {}
@@ -100,6 +109,14 @@ def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[i
                 chosen[number] = cause
                 yield number, cause
                 break
+
+
+def find_deaths(findings: list[Finding], trace: Trace) -> Iterator[tuple[int, int]]:
+    """Yield (exception, cause) for an exception that came of a value which was not finite."""
+    sources = [number for number, finding in enumerate(findings) if finding.births]
+    for number, finding in enumerate(findings):
+        if sources and number not in sources and died_of_a_value(finding, trace):
+            yield number, sources[0]
 
 
 def _leads_to(start: int, goal: int, chosen: dict[int, int]) -> bool:
@@ -117,6 +134,8 @@ def _candidates(number: int, findings: list[Finding], ancestry: Ancestry) -> Ite
     finding = findings[number]
     others = [other for other in range(len(findings)) if other != number]
     if not finding.births:
+        if is_about_exception(finding):
+            yield from (other for other in others if ancestry.was_refused(findings[other]))
         return
     births = [
         other for other in others if findings[other].births and not is_dynamics(findings[other])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe import torch_compat
 from torchwhy.observe.frames import Site, layer_of, span_of
 from torchwhy.record.events import ExceptionSeen
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 _own_root = str(Path(__file__).resolve().parents[1]) + os.sep
+_operations_file = f"torch{os.sep}_ops.py"
 
 
-def note_uncaught(session: Session, error: BaseException) -> TracebackType | None:
-    """Write the exception down and return its traceback without our frames."""
+def note_uncaught(session: Session, error: BaseException) -> None:
+    """Write the exception down with the user's own line."""
     location = user_location(error.__traceback__)
     session.write(
         ExceptionSeen(
@@ -29,7 +31,6 @@ def note_uncaught(session: Session, error: BaseException) -> TracebackType | Non
             location=location,
         )
     )
-    return without_own_frames(error.__traceback__)
 
 
 def user_location(trace: TracebackType | None) -> SourceSpan | None:
@@ -42,24 +43,48 @@ def user_location(trace: TracebackType | None) -> SourceSpan | None:
     return span_of(found) if found else None
 
 
+def clean(error: BaseException) -> None:
+    """Take our frames out of the tracebacks of an exception, of its causes and of those it groups."""
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.__traceback__ = without_own_frames(one.__traceback__)
+        related = (one.__cause__, one.__context__, *getattr(one, "exceptions", ()))
+        waiting += [other for other in related if isinstance(other, BaseException)]
+
+
 def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback with our frames unlinked, and torch's `_ops` frame that our dispatch mode called."""
-    while trace is not None and _is_ours(trace):
-        trace = _after(trace)
-    head = trace
+    """Return the traceback as it would be without us.
+
+    Left out are our frames, torch's `_ops` frame that our dispatch mode called, and the way a module's call
+    takes because of our forward hooks.
+    """
+    entries: list[tuple[FrameType, int, int]] = []
     while trace is not None:
-        while trace.tb_next is not None and _is_ours(trace.tb_next):
-            trace.tb_next = _after(trace.tb_next)
-        trace = trace.tb_next
-    return head
+        if trace.tb_frame.f_code.co_filename.startswith(_own_root):
+            trace = trace.tb_next
+            if trace is not None and trace.tb_frame.f_code.co_filename.endswith(_operations_file):
+                trace = trace.tb_next
+        elif _is_hooked_call(trace):
+            entries.append((trace.tb_frame, *torch_compat.unhooked_call()))
+            trace = trace.tb_next.tb_next if trace.tb_next is not None else None
+        else:
+            entries.append((trace.tb_frame, trace.tb_lasti, trace.tb_lineno))
+            trace = trace.tb_next
+    cleaned = None
+    for entry in reversed(entries):
+        cleaned = TracebackType(cleaned, *entry)
+    return cleaned
 
 
-def _is_ours(trace: TracebackType) -> bool:
-    return trace.tb_frame.f_code.co_filename.startswith(_own_root)
-
-
-def _after(trace: TracebackType) -> TracebackType | None:
-    following = trace.tb_next
-    if following is not None and following.tb_frame.f_code.co_filename.endswith(f"torch{os.sep}_ops.py"):
-        return following.tb_next
-    return following
+def _is_hooked_call(trace: TracebackType) -> bool:
+    """Tell whether this is a module's call that runs hooks only because of ours."""
+    code = torch_compat.module_call_code()
+    if trace.tb_frame.f_code is not code or trace.tb_next is None:
+        return False
+    if trace.tb_next.tb_frame.f_code not in code.co_consts:
+        return False
+    return not torch_compat.has_foreign_hooks(trace.tb_frame.f_locals.get("self"), "torchwhy")

@@ -27,6 +27,7 @@ class Watched:
         self.index = index
         self.steps = 0
         self.batches_at_last_step = 0
+        self.gradient_sizes: list[Real] | None = None  # of the step in hand, where they were measured
         self._optimizer = weakref.ref(optimizer)
         self._session = session
         self._rates: list[float] = []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from torchwhy.observe import gradients, torch_compat
+from torchwhy.observe.dropped import DroppedLosses
 from torchwhy.observe.frames import calling_span
 from torchwhy.observe.stale import StaleWatch
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
@@ -68,6 +69,7 @@ class Sentinel:
         self.step = 0
         self.backwards = 0
         self.last_read: torch.Tensor | None = None
+        self.dropped = DroppedLosses()
         self.scaler: Any = None
         self.gradients_scaled = False
         self.in_update = False
@@ -81,7 +83,7 @@ class Sentinel:
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
         self.last_read = None
-        roots = [t for t in outputs if isinstance(t, torch.Tensor) and t.numel() == 1]
+        roots = [t for t in outputs if isinstance(t, torch.Tensor) and t.numel() == 1 and torch_compat.has_values(t)]
         if accumulates or not self.optimizers.any_made:
             self._losses += _detached(roots)
             self.backwards += 1
@@ -123,8 +125,11 @@ class Sentinel:
             if check.watched is not None:
                 self.stale.after_step(check.watched, self.step)
             self.step += 1
+            self.dropped.stepped()
             if check.watched is not None:
                 check.watched.steps += 1
+            if self.step >= self.session.holdings.next_step:
+                self.session.holdings.stepped(self.step)
 
     def _before_each_backward(self, *, accumulates: bool) -> None:
         if accumulates and not self.frozen:
@@ -162,7 +167,9 @@ class Sentinel:
 
     def note_read(self, loss: torch.Tensor) -> None:
         """Remember the loss the program looks at; if it stops now, this is why."""
-        (self.last_read,) = _detached([loss]) or (None,)
+        (now,) = _detached([loss]) or (None,)
+        self.dropped.read(self.last_read, now)
+        self.last_read = now
         self.session.handler.loss_was_read(loss)
 
     def _judge_backward(self) -> None:
@@ -173,6 +180,8 @@ class Sentinel:
         if check.bad_loss:
             self.session.handler.bad_backward(check)
         self.step += 1
+        if self.step >= self.session.holdings.next_step:
+            self.session.holdings.stepped(self.step)
 
     @torch_compat.unseen
     def _judge_scaled(self, roots: list[torch.Tensor]) -> None:
@@ -224,19 +233,22 @@ class Sentinel:
                 gradients_finite=not check.bad_gradients,
             )
         )
-        if watched is not None and (is_sampled(watched.steps) or check.is_bad):
-            self._measure_weights(check, watched, tensors)
+        if watched is not None:
+            watched.gradient_sizes = None
+            if is_sampled(watched.steps) or check.is_bad:
+                self._measure_weights(check, watched, tensors)
 
     def _measure_weights(self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]) -> None:
         parameters, names = watched.parameters(), watched.names()
         picks = chosen(parameters)
+        watched.gradient_sizes = root_mean_squares([tensors[i] for i in picks])
         self.session.write(
             Weights(
                 step=check.step,
                 optimizer=watched.index,
                 names=[names[i] for i in picks],
                 weight_rms=root_mean_squares([parameters[i] for i in picks]),
-                gradient_rms=root_mean_squares([tensors[i] for i in picks]),
+                gradient_rms=watched.gradient_sizes,
             )
         )
 

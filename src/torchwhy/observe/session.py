@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import json
+import multiprocessing
 import os
 import platform
 import sys
@@ -18,13 +19,14 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe import frames, seeds, torch_compat
-from torchwhy.observe.exceptions import note_uncaught
+from torchwhy.observe.exceptions import clean, note_uncaught
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.names import Names
 from torchwhy.observe.probes import array_warnings, backward, reads, scaler
 from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.probes.holdings import HoldingsProbe
 from torchwhy.observe.probes.calls import CallOrder
 from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
@@ -47,6 +49,7 @@ class Session:
         self.names = Names()
         self.batches = BatchKeeper()
         self.calls = CallOrder(self.write)
+        self.holdings = HoldingsProbe(self)
         self.sentinel = Sentinel(self)
         self.modes = ModeCounter(self.write, lambda: self.sentinel.step)
         self.handler: Handler
@@ -87,12 +90,15 @@ class Session:
         backward.install(self.hooks, protect("loss probe", watch.before_backward))
         self._install_optimizer_hooks()
         self.batches.install(self.hooks, protect)
+        self.holdings.install(self.hooks, protect)
         self.calls.install(self.hooks, protect)
         reads.install(self.hooks, protect("read probe", watch.note_read))
         scaler.install(self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled))
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
+        if multiprocessing.parent_process() is not None:
+            self._leave_in_loader_workers()
         os.register_at_fork(after_in_child=self._leave_forked_child)
         atexit.register(self.end)
 
@@ -103,6 +109,7 @@ class Session:
         self._ended = True
         self.guests.protect("exit probe", self.handler.at_exit)()
         self.guests.protect("mode probe", self.modes.tell)()
+        self.guests.protect("holdings probe", self.holdings.at_exit)()
         self.guests.protect("call order probe", self.calls.at_exit)(self.sentinel.step)
         if self.sentinel.step or self.stopped_by_us:
             self.write(
@@ -182,9 +189,10 @@ class Session:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
             # The handler takes hold of the frames first, and looks into them when the user has seen the traceback.
             look = self.guests.protect("autopsy", self.handler.program_died)(error)
-            note = self.guests.protect("exception probe", note_uncaught)
-            cleaned = note(self, error)
-            show(kind, error, cleaned if cleaned is not None else trace)
+            self.guests.protect("exception probe", note_uncaught)(self, error)
+            with suppress(Exception):
+                clean(error)
+            show(kind, error, error.__traceback__ or trace)
             if look is not None:
                 self.guests.protect("autopsy", look)()
 
@@ -206,6 +214,17 @@ class Session:
         self.guests.all_off = True
         self._handler_leaves()
         self.hooks.remove_all()
+
+    def _leave_in_loader_workers(self) -> None:
+        """A spawned process may turn out to be a loader's worker, which is not watched, as a forked one is not."""
+        holder = torch_compat.loader_worker_module()
+        work = holder._worker_loop
+
+        def leaving(*args: Any, **kwargs: Any) -> Any:
+            self._leave_forked_child()
+            return work(*args, **kwargs)
+
+        self.hooks.replace(holder, "_worker_loop", leaving)
 
     def _handler_leaves(self) -> None:
         leave = getattr(getattr(self, "handler", None), "leave", None)

@@ -32,11 +32,13 @@ class StaleWatch:
         if step >= STEPS_WATCHED:
             self._used.pop(watched.index, None)
             return
-        marks = {}
+        marks: dict[int, tuple[int, int]] = {}
         for position, parameter in enumerate(watched.parameters()):
             gradient = parameter.grad
-            if gradient is not None and not gradient.is_sparse and len(marks) < PARAMETERS_WATCHED:
+            if gradient is not None and not gradient.is_sparse:
                 marks[position] = (gradient.data_ptr(), gradient._version)
+                if len(marks) == PARAMETERS_WATCHED:
+                    break
         self._used[watched.index] = (step, marks)
 
     def before_backward(self, frame: FrameType | None) -> None:

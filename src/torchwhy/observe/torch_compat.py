@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 from torch.autograd.variable import Variable
+from torch.nn.modules import module as _module
 from torch.utils import _python_dispatch
 from torch.utils.data import dataloader as _dataloader
 
@@ -24,6 +26,22 @@ def engine_holder() -> Any:
 def loader_iterator_class() -> type:
     """Return the base class of all DataLoader iterators; without it batches go unseen."""
     return _dataloader._BaseDataLoaderIter
+
+
+def fetch_again(iterator: Any, indices: list[int] | None) -> Any:
+    """Return the batch of these indices made anew in this process; None for a loader that makes none by index."""
+    kinds = _dataloader._DatasetKind
+    if indices is None or iterator._dataset_kind != kinds.Map or not iterator._auto_collation:
+        return None
+    fetcher = kinds.create_fetcher(
+        kinds.Map, iterator._dataset, iterator._auto_collation, iterator._collate_fn, iterator._drop_last
+    )
+    return fetcher.fetch(indices)
+
+
+def loader_worker_module() -> Any:
+    """Return the module whose `_worker_loop` a loader's worker runs; without it spawned workers are watched, too."""
+    return _dataloader._utils.worker
 
 
 def backward_entry_code() -> Any:
@@ -134,13 +152,15 @@ def unseen(function: Function) -> Function:
 
 
 def has_values(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor's numbers can be read: not under `vmap`, `grad` and the like, nor of a fake one."""
+    """Tell whether a tensor's numbers can be read: not under `vmap`, nor of one that has no memory."""
     is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
     if is_wrapped is not None and is_wrapped(tensor):
         return False
-    return not tensor.is_meta and not (
-        type(tensor) is not torch.Tensor and type(tensor).__name__ in ("FakeTensor", "FunctionalTensor")
-    )
+    if tensor.is_meta or tensor._is_zerotensor() or type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
+        return False
+    # Sharded training frees the memory of weights between uses: reading it would end the process.
+    has_memory = type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided
+    return has_memory or tensor.numel() == 0 or tensor.data_ptr() != 0
 
 
 def version_of(tensor: torch.Tensor) -> int:
@@ -184,3 +204,28 @@ def force_eager(on: bool) -> None:  # noqa: FBT001 - a switch
     set_stance = getattr(torch.compiler, "set_stance", None)
     if set_stance is not None:
         set_stance("force_eager" if on else "default")
+
+
+def module_call_code() -> Any:
+    """Return the code of a module's call; inside of it a nested function runs the hooks, when there are any."""
+    return torch.nn.Module._call_impl.__code__
+
+
+@functools.lru_cache(maxsize=1)
+def unhooked_call() -> tuple[int, int]:
+    """Return the instruction and line at which a module without hooks calls its `forward`."""
+    code = module_call_code()
+    call = next((i for i in dis.get_instructions(code) if i.opname == "CALL_FUNCTION_EX"), None)
+    offset = call.offset if call is not None else 0
+    lines = [line for start, end, line in code.co_lines() if start <= offset < end and line]
+    return offset, lines[0] if lines else code.co_firstlineno
+
+
+def has_foreign_hooks(module: Any, own_package: str) -> bool:
+    """Tell whether a module's call would run hooks even without those of `own_package`."""
+    kinds = ("backward_hooks", "backward_pre_hooks", "forward_hooks", "forward_pre_hooks")
+    if any(getattr(module, f"_{kind}", None) for kind in kinds):
+        return True
+    tables = [getattr(_module, f"_global_{kind}", {}) for kind in kinds]
+    hooks = [hook for table in tables for hook in table.values()]
+    return any(not str(getattr(hook, "__module__", "")).startswith(own_package) for hook in hooks)

@@ -85,6 +85,7 @@ class ScaleChanged(Event, tag="scale"):
 
     step: int
     scale: Real
+    location: SourceSpan | None = None
 
 
 class Alarm(Event, tag="alarm"):
@@ -139,6 +140,7 @@ class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 Phase = Literal["data", "forward", "backward", "accumulate", "clip", "update"]
+REFUSED = "value refused with an exception"  # what a birth reached when the program ended because of it
 
 
 class Birth(Event, tag="birth"):
@@ -151,7 +153,7 @@ class Birth(Event, tag="birth"):
     `phase` is what the program was doing. `location` is the user's expression; in backward, that of the forward
     operation being differentiated (the `backward()` call is `called_from`) unless user code itself ran there.
     `reaches` lists what it spoiled: "loss", "gradient of fc.weight", "parameter fc.weight", "buffer bn.running_mean",
-    "output of net", "value read by the program". Empty: it was healed (`healed_by`).
+    "output of net", "value read by the program", `REFUSED`. Empty: it was healed (`healed_by`).
     `wider` is the same operation redone in a wider type ("finite", "nonfinite", None: not tried).
     `reduced` is the number of elements that went into each output element of a reduction.
     """

@@ -49,6 +49,7 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
     `written_by`: what wrote its values last before training: random initialisation, a load (copy), a constant.
     `owner` is the class of its module, `registered` whether a model known by a variable reaches it.
+    `made_at` is the line that wrote its values last, `rows_equal` whether all its rows are one and the same.
     """
 
     name: str
@@ -61,6 +62,8 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     owner: str | None = None
     written_by: Literal["random", "constant", "loaded", "unknown"] = "unknown"
     made_at: SourceSpan | None = None
+    rows_equal: bool = False
+    rms: Real = 0.0
 
 
 class ParameterCensus(Event, tag="census"):
@@ -125,6 +128,7 @@ class ModelOutput(Event, tag="output"):
     """What the outermost model gave on a watched step, and how much its rows differ from each other.
 
     `spread` is the largest difference between two rows, relative to the output's own size; 0: it ignores its input.
+    `given` describes its first real input; the root mean squares are of that input and of the output.
     """
 
     step: int
@@ -136,6 +140,9 @@ class ModelOutput(Event, tag="output"):
     grad: bool
     input_spread: Real = 0.0
     location: SourceSpan | None = None
+    given: TensorFacts | None = None
+    given_rms: Real = 0.0
+    rms: Real = 0.0
 
 
 class ForwardModes(Event, tag="modes"):

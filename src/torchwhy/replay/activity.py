@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from torchwhy.observe.frames import calling_span
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
 from torchwhy.replay import facts
@@ -78,6 +79,10 @@ class ActivityWriter:
                 training=bool(model.training),
                 grad=torch.is_grad_enabled(),
                 input_spread=encode(_spread(given)) if given is not None and given.dim() else 0.0,
+                location=calling_span(),
+                given=facts.facts_of(given) if given is not None else None,
+                given_rms=encode(_rms(given)) if given is not None else 0.0,
+                rms=encode(_rms(gave)),
             )
         )
 
@@ -90,6 +95,10 @@ def _saturated(base: str, values: torch.Tensor) -> float:
     else:
         return 0.0
     return float(flat.float().mean().item())
+
+
+def _rms(tensor: torch.Tensor) -> float:
+    return float(tensor.detach().double().pow(2).mean().sqrt().item())
 
 
 def _spread(tensor: torch.Tensor) -> float:

@@ -18,6 +18,8 @@ from torchwhy.replay.redo import redo_wider
 
 Call = tuple[Any, Any, Any]  # the operation's function, positional and keyword arguments as they were before it ran
 
+# Whoever calls these knows of the NaN: `nanmean` is a `nansum` and a count.
+NAN_AWARE = {"nansum", "nanmedian", "nanquantile", "nan_to_num"}
 MOST_BIRTHS = 400  # kept per watched stretch; a value that spreads is one birth, so this is plenty
 SOFTMAX = {"_softmax", "_log_softmax", "softmax", "log_softmax", "_safe_softmax"}
 REDUCING = {
@@ -49,6 +51,7 @@ class BirthBook:
         self._healed_by: dict[int, SourceSpan] = {}
         self._written: set[int] = set()
         self._noticed: dict[int, list[str]] = {}
+        self._expected: set[int] = set()
 
     def name_of(self, parameter: Any) -> str | None:
         """Return what the program calls a parameter."""
@@ -96,6 +99,16 @@ class BirthBook:
             guilty = [p for p in parents if p in self._births and self._births[p].origin != "literal"]
             self.reached(guilty, what)
 
+    def descends(self, source: Birth, births: list[int]) -> None:
+        """Note that a value which came in from outside was made by these births, for the samples known of it."""
+        self._births[source.id] = msgspec.structs.replace(source, parents=sorted(births))
+        for number in births:
+            self._births[number] = msgspec.structs.replace(
+                self._births[number], positions=source.positions, dataset_indices=source.dataset_indices
+            )
+        for what in self._reached.get(source.id, []):
+            self.reached(births, what)
+
     def noticed(self, births: Iterable[int], how: str) -> None:
         """Note that the program looked at bad values or was given them; guilt only in a program that never trains."""
         for birth in births:
@@ -104,19 +117,22 @@ class BirthBook:
     def blame_noticed(self, living: Iterable[int]) -> None:
         """In a program without training, what it printed, read, got out of its model or still holds is the damage.
 
-        A constant it wrote itself is not, nor is the -inf of a logarithm, the usual way to say "impossible".
+        A constant it wrote itself is not, nor is the -inf of a logarithm, the usual way to say "impossible", nor
+        a NaN that it leaves out of its mean itself.
         """
         for birth in living:
             self._noticed.setdefault(birth, []).append("a value the program keeps")
         for birth, ways in self._noticed.items():
             record = self._births.get(birth)
-            if record is None or record.origin == "literal" or _is_log_of_zero(record):
+            if record is None or record.origin == "literal" or _is_log_of_zero(record) or birth in self._expected:
                 continue
             for way in dict.fromkeys(ways):
                 self.reached([birth], way)
 
     def healed(self, births: Iterable[int], operation: Operation) -> None:
         """Note where bad values vanished again."""
+        if operation.info.base in NAN_AWARE:
+            self._expected.update(births)
         site = operation.place()
         if site is not None:
             for birth in births:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import nn
 
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.frames import span_of
+from torchwhy.observe.probes.weights import root_mean_squares
 from torchwhy.observe.sentinel import Check
+from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 
 if TYPE_CHECKING:
@@ -68,7 +72,25 @@ def _describe(
         registered=id(parameter) in owners or not isinstance(parameter, nn.Parameter),
         owner=owners.get(id(parameter)),
         written_by=_writer(stage, parameter),
+        made_at=_place_of_writer(stage, parameter),
+        rows_equal=rows_equal(parameter),
+        rms=root_mean_squares([parameter])[0],
     )
+
+
+def _place_of_writer(stage: Stage, parameter: torch.Tensor) -> SourceSpan | None:
+    entry = stage.microscope.ledger.entry(parameter)
+    site = entry.last_operation.place() if entry is not None and entry.last_operation else None
+    return span_of(site) if site else None
+
+
+@unseen
+def rows_equal(parameter: torch.Tensor) -> bool:
+    """Tell whether a weight has several rows which are, bit for bit, one and the same."""
+    values = parameter.detach()
+    if values.dim() < 2 or values.shape[0] < 2 or values.is_sparse or not values.numel():
+        return False
+    return bool((values[:1] == values).all().item())
 
 
 def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:

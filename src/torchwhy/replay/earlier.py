@@ -30,14 +30,23 @@ class EarlierRun:
         """Tell whether the step about to begin is the failing one or the one before it."""
         return next_step >= self.step
 
+    def is_repeated(self) -> bool:
+        """Tell whether the losses up to now are those of the run, so that its failing step is this one's, too."""
+        shared, equal = self._compared()
+        return equal == shared
+
     def faithfulness(self) -> str:
         """Say how well the rerun's losses agree with those of the run."""
+        shared, equal = self._compared()
+        if not shared:
+            return "no loss before the failing step to compare with"
+        if equal == shared:
+            return f"all {equal} losses before the failing step are equal to the last digit"
+        return f"{equal} of {shared} losses before the failing step are equal"
+
+    def _compared(self) -> tuple[int, int]:
+        """Return how many losses before the failing step both runs have, and how many of them are equal."""
         path = self._session.directory / f"rank{self._session.rank}.jsonl"
         again = {(s.step, s.optimizer): s.losses for s in read_rank(path).of(Step)} if path.exists() else {}
         shared = [key for key in again if key in self._losses and key[0] < self.step]
-        if not shared:
-            return "no loss before the failing step to compare with"
-        equal = sum(again[key] == self._losses[key] for key in shared)
-        if equal == len(shared):
-            return f"all {equal} losses before the failing step are equal to the last digit"
-        return f"{equal} of {len(shared)} losses before the failing step are equal"
+        return len(shared), sum(again[key] == self._losses[key] for key in shared)

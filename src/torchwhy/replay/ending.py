@@ -14,7 +14,7 @@ def look_at_the_end(stage: Stage) -> None:
     """Raise the alarm for what no step could tell, when the program ends without one."""
     sentinel = stage.session.sentinel
     last = sentinel.last_read
-    if last is not None and not gradients.is_finite(last):
+    if last is not None and not gradients.is_finite(last) and not sentinel.dropped.one_more_is_usual:
         _bad_loss_at_the_end(stage, last)
     elif not _bad_weights_at_the_end(stage) and not sentinel.backwards and stage.microscope.is_on:
         stage.microscope.leave()

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_compat import has_values
 from torchwhy.record.events import TensorFacts
 from torchwhy.record.numbers import Real, encode
 
@@ -48,7 +49,7 @@ def facts_of(tensor: torch.Tensor) -> TensorFacts:
         "shape": list(tensor.shape),
         "device": tensor.device.type,
     }
-    if values.numel() == 0:
+    if values.numel() == 0 or not has_values(values):
         return TensorFacts(**common)
     if not values.is_floating_point():
         number = values.long() if values.dtype is torch.bool else values

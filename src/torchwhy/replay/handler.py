@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.sentinel import Check
-from torchwhy.replay.post_mortem import post_mortem
-from torchwhy.replay.autopsy.spots import spots_of
+from torchwhy.replay import refused
+from torchwhy.replay.autopsy.spots import Spot, spots_of
 from torchwhy.replay.census import write_census
 from torchwhy.replay.ending import look_at_the_end
+from torchwhy.replay.post_mortem import post_mortem
 from torchwhy.replay.rewind import Rewind
 from torchwhy.replay.second_look import SecondLook
+from torchwhy.replay.signals import Signals
 from torchwhy.replay.stage import Stage
 
 if TYPE_CHECKING:
@@ -33,18 +35,27 @@ class Replay:
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
         self._write_census = protect("census probe", write_census)
         self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
+        self.signals = Signals(self.stage)
+        self._signal_backward = protect("signals", self.signals.before_backward)
+        self._signal_step = protect("signals", self.signals.after_step)
 
     def begin(self) -> None:
         """Put the microscope on: everything before the first step, and the first step, is seen."""
         self.stage.begin()
+        if self.second_look is None:
+            self.signals.curvature.install()
 
     def before_backward(self, losses: list[torch.Tensor]) -> None:
         """Note which births the losses descend from."""
+        if self.signals.curvature.is_running:
+            return  # our own differentiation
         if not self.session.sentinel.optimizers.any_made:
             self._step_without_optimizer()
-        if self.stage.microscope.is_on and not self.rewind.is_repeating:
+        if self.stage.microscope.is_on and not self.rewind.is_repeating and not self.signals.is_looking:
             self._write_graph(losses)
         self.stage.note_bad_losses(losses)
+        if self.second_look is None and not self.rewind.is_repeating:
+            self._signal_backward(losses)
 
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
@@ -69,8 +80,10 @@ class Replay:
         self._close_first_step()
         self.stage.snapshot.take()
         if check is not None and check.watched is not None:
-            check.watched.batches_at_last_step = self.session.batches.drawn
+            check.watched.batches_at_last_step = self.session.batches.serial
         self._forget_old_batches()
+        if self.second_look is None and not self.rewind.alarmed:
+            self._signal_step(check)
         if self.stage.microscope.is_on:
             self.stage.book.drop_reaches()
             self.stage.begin_step(self.session.sentinel.step + 1)
@@ -92,10 +105,21 @@ class Replay:
 
     def program_died(self, error: BaseException) -> Callable[[], object] | None:
         """Return the look at an uncaught exception, to be taken when the user has seen the traceback."""
-        if isinstance(error, (KeyboardInterrupt, SystemExit)) or self.second_look is not None:
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
             return None
         spots = spots_of(error.__traceback__)
-        return lambda: self.session.write(post_mortem(self.stage, error, spots))
+        return lambda: self._look_at_exception(error, spots)
+
+    def _look_at_exception(self, error: BaseException, spots: list[Spot]) -> None:
+        bad = refused.refused_values(error, spots)
+        if self.second_look is not None:
+            if bad:
+                self.second_look.values_were_refused(bad)
+            return
+        self.session.write(post_mortem(self.stage, error, spots))
+        if bad and not self.rewind.alarmed:
+            self.rewind.alarmed = True
+            refused.raise_alarm(self.stage, bad)
 
     def at_exit(self) -> None:
         """Look at what the program leaves behind."""
@@ -142,6 +166,8 @@ class Replay:
         if not self.stage.microscope.is_on:
             return
         if self.second_look is not None and self.second_look.is_close(sentinel.step + 1):
+            return
+        if self.signals.is_looking:
             return
         waiting = [watched for watched in sentinel.optimizers.all() if not watched.steps]
         if len(waiting) <= 1 or sentinel.step >= 2 * sentinel.optimizers.count:

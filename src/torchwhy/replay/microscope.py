@@ -26,6 +26,8 @@ from torchwhy.replay.surroundings import look_around
 from torchwhy.replay.underflow import is_worth_keeping
 
 KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select", "nan_to_num"}
+MOST_HELD = 16_000_000  # elements of the program's tensors that a step may keep alive longer because of us
+FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
 MOST_OPERATIONS = 60_000  # operations remembered of the current step; beyond, the older half is forgotten
 LOSS_OPERATIONS = {
     "_log_softmax", "_softmax", "nll_loss_forward", "nll_loss2d_forward", "binary_cross_entropy",
@@ -63,6 +65,7 @@ class Microscope(TorchDispatchMode):
         self._last_sequence = 0
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
+        self._held = 0
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -101,6 +104,7 @@ class Microscope(TorchDispatchMode):
         """Let go of the operations, so that no tensor of the program lives longer because of us."""
         for operation in self._operations:
             operation.let_go()
+        self._held = 0
         self._operations.clear()
         self._by_sequence.clear()
 
@@ -109,6 +113,11 @@ class Microscope(TorchDispatchMode):
         has_weights = next(module.parameters(), None) is not None
         if has_weights or not self.forwards:
             self.forwards[:] = [*self.forwards[-MOST_FORWARDS:], (self.seen, has_weights)]
+
+    def operation_of(self, tensor: torch.Tensor) -> Operation | None:
+        """Return the forward operation of this step that made a tensor, views included; None if it has no graph."""
+        node = tensor.grad_fn
+        return None if node is None else self._by_sequence.get(torch_compat.node_sequence(node))
 
     def operations(self) -> list[Operation]:
         """Return what ran in this step so far, oldest first."""
@@ -168,7 +177,7 @@ class Microscope(TorchDispatchMode):
                 given = self._operands_of(position, arguments, keywords, info)
                 births = self._births_in(operation, (func, arguments, keywords), output, given)
             operation.births |= births
-            if operation.node is None and is_worth_keeping(output):
+            if operation.node is None and is_worth_keeping(output) and self._may_hold(operation, given):
                 operation.call = (func, *((args, kwargs) if before is None else before))
             self.ledger.wrote(output, operation, births)
             if operation.node is None and position == 0 and operation.phase == "forward":
@@ -299,7 +308,7 @@ class Microscope(TorchDispatchMode):
     def _describe_forward(self, operation: Operation, given: list[torch.Tensor], args: Any) -> None:
         """Keep what the graph of the step is told with: shapes, plain arguments, which parameters are used."""
         if operation.info.base in KEEPS_ARGUMENTS:
-            operation.kept = tuple(args)
+            operation.kept = self._masks_in(operation, args)
         operation.input_shapes = [list(tensor.shape) for tensor in given]
         operation.scalars = [
             (str(position), value) for position, value in enumerate(args) if not tensors_in((value,))
@@ -312,6 +321,24 @@ class Microscope(TorchDispatchMode):
                 operation.leaves.append("input")
         if operation.info.base in LOSS_OPERATIONS:
             operation.facts = [facts.facts_of(tensor) for tensor in given[:3]]
+
+    @staticmethod
+    def _masks_in(operation: Operation, args: Any) -> tuple[Any, ...] | None:
+        """Return the arguments that may hide values, for operations in the autograd graph; no activations."""
+        if operation.sequence is None:
+            return None
+        if operation.info.base == "nan_to_num":
+            return (torch.isfinite(args[0].detach()),) if _can_look(args[0]) else None
+        return tuple(None if isinstance(a, torch.Tensor) and a.requires_grad else a for a in args)
+
+    def _may_hold(self, operation: Operation, given: list[torch.Tensor]) -> bool:
+        """Tell whether the operands may be kept until the step is over: not many, outside of autograd very few."""
+        elements = sum(tensor.numel() for tensor in given)
+        most = MOST_HELD if operation.sequence is not None else FEW
+        if elements > most or self._held + elements > MOST_HELD:
+            return False
+        self._held += elements
+        return True
 
     def _phase(self, part: str, node: Any, info: OperationInfo) -> str:
         if part == "clip":
@@ -344,7 +371,7 @@ def _can_look(tensor: torch.Tensor) -> bool:
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.numel() > 0
         and (tensor.is_floating_point() or tensor.is_complex())
-        and gradients.dense(tensor) is not None
+        and gradients.dense(tensor) is not None  # leaves out tensors without memory of their own
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -61,6 +62,18 @@ class ModuleStack:
         self._handles.clear()
         self._stack.clear()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Follow nothing for a while: calls that are ours are not the program's."""
+        handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.remove()
+        try:
+            yield
+        finally:
+            if handles:
+                self.install()
+
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
         if not self._stack and id(module) not in self._paths:
             self._names.learn(sys._getframe(2))
@@ -71,7 +84,7 @@ class ModuleStack:
         self._called.setdefault(id(module), weakref.ref(module))
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        if module in self._stack:
+        if any(running is module for running in self._stack):
             while self._stack and self._stack.pop() is not module:
                 pass
         if output is None or is_tracing():

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 def post_mortem(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Crash:
     """Return the `Crash` of an exception; one that a loader's worker sent is told as it was in the worker."""
     crash = examine(stage, error, spots, caught=caught)
-    sent = worker.read(str(error))
+    text = str(error)[:]  # a slice: the message of a worker's KeyError is of a class of its own
+    sent = worker.read(text)
     with _disable_current_modes(), torch.no_grad():
-        clues = inquire(stage, str(error), spots, caught=caught, from_worker=sent is not None)
+        clues = inquire(stage, text, spots, caught=caught, from_worker=sent is not None)
     crash = msgspec.structs.replace(
         crash, facts={**crash.facts, **clues.facts}, places={**crash.places, **clues.places}
     )

@@ -80,7 +80,7 @@ def _discards(operation: Operation, fed: list[int], mask: torch.Tensor) -> bool:
     if base in ("masked_fill", "masked_fill_") and 0 in fed:
         return _all_false(~kept[1], mask)
     # A zero hides only finite values: 0 · inf is NaN, and then the product has births of its own.
-    if base == "mul" and not operation.births and isinstance(kept[-1], torch.Tensor) and len(fed) == 1 and fed[0] < 2:
+    if base == "mul" and not operation.births and len(kept) == 2 and len(fed) == 1 and fed[0] < 2:
         other = kept[1 - fed[0]]
         return isinstance(other, torch.Tensor) and not other.requires_grad and _all_false(other != 0, mask)
     if base == "index" and 0 in fed and len(kept) > 1 and len(kept[1]) == 1:
@@ -92,7 +92,7 @@ def _discards(operation: Operation, fed: list[int], mask: torch.Tensor) -> bool:
     if base == "masked_select" and 0 in fed:
         return _all_false(kept[1], mask)
     if base == "nan_to_num" and 0 in fed:
-        return _all_false(torch.isfinite(kept[0]), mask)
+        return _all_false(kept[0], mask)
     return False
 
 

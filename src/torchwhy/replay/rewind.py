@@ -11,6 +11,7 @@ from torchwhy.observe import gradients, torch_compat
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.events import Birth, Replayed, SampleTried
 from torchwhy.replay.handout import Handout, Quiet, with_rows_replaced
+from torchwhy.replay.refetch import look_into_data_code
 from torchwhy.replay.stage import Stage
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Rewind:
         if check.watched is None or check.bad_parameters or torch_compat.world_size() > 1:
             return False
         self._batches = self.session.batches.since(check.watched.batches_at_last_step)
-        drawn = self.session.batches.drawn - check.watched.batches_at_last_step
+        drawn = self.session.batches.serial - check.watched.batches_at_last_step
         return len(self._batches) == drawn and all(batch.untouched() for batch in self._batches)
 
     def _wait_for_repetition(self, check: Check) -> None:
@@ -123,6 +124,7 @@ class Rewind:
         """Write what was seen of the bad step, try it without the guilty sample if there is one, and end."""
         eager = self.stage.compiles and how == "in-place"
         if reproduced:
+            look_into_data_code(self.stage)
             self.stage.book.write_all()
         detail = "" if reproduced else "the repeated step gave other numbers than the first time"
         self.session.write(

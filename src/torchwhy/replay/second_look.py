@@ -10,8 +10,12 @@ from torchwhy.observe import gradients
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.events import Replayed
 from torchwhy.record.numbers import encode
+from torchwhy.replay import refused
 from torchwhy.replay.earlier import EarlierRun
+from torchwhy.replay.refetch import look_into_data_code
 from torchwhy.replay.stage import Stage
+
+STEPS_AROUND = 300  # under the microscope, a few seconds for small programs; the time limit bounds large ones
 
 
 class SecondLook:
@@ -20,17 +24,27 @@ class SecondLook:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._earlier = EarlierRun(stage.session)
+        self._steps_around: int | None = None
 
     def is_close(self, next_step: int) -> bool:
         """Tell whether the step about to begin is the failing one or later."""
-        return self._earlier.is_close(next_step)
+        return self._earlier.is_close(next_step + self._slack())
 
     def come_closer(self, next_step: int) -> None:
         """Put the microscope on one step before the one that failed; give up when it passed without failing."""
-        if self._earlier.is_close(next_step):
+        if self.is_close(next_step):
             self._stage.look_without_limit()
-            if next_step > self._earlier.step + 1:
+            if next_step > self._earlier.step + 1 + self._slack():
                 self.end(None)
+
+    def _slack(self) -> int:
+        """Return how many steps before and after the failing one are worth a look, too: none in a true repetition.
+
+        A program that draws other numbers each time it is started fails at another step, from the same cause.
+        """
+        if self._steps_around is None:
+            self._steps_around = 0 if self._earlier.is_repeated() else STEPS_AROUND
+        return self._steps_around
 
     def loss_was_read(self, loss: torch.Tensor) -> None:
         """When the program itself gave up on a loss, the moment it reads that loss is the failure."""
@@ -41,11 +55,17 @@ class SecondLook:
             self._stage.note_bad_losses([loss])
             self.end(Check(sentinel.step, None, [encode(float(loss.item()))], bad_loss=True))
 
+    def values_were_refused(self, values: list[torch.Tensor]) -> None:
+        """When an exception about bad values ended the program, it is the failure."""
+        if self._earlier.alarm_is("value") and self._stage.microscope.is_on:
+            self.end(refused.note(self._stage, values))
+
     def end(self, check: Check | None) -> None:
         """Write what the rerun saw and end it at once: its results are nobody's."""
         session = self._stage.session
         if check is not None:
             session.sentinel.alarm(check, withheld=False)
+        look_into_data_code(self._stage)
         self._stage.book.write_all()
         session.write(
             Replayed(

@@ -29,7 +29,7 @@ class Snapshot:
     @torch.no_grad()
     def take(self) -> None:
         """Copy the buffers; the random state too, unless a loader's batches keep their own."""
-        if not self._session.batches.drawn:
+        if not self._session.batches.serial:
             self._random_state = torch.get_rng_state()
         if self._buffers is None:
             self._choose_buffers()

@@ -11,7 +11,7 @@ class Noisy(Dataset):
     def __getitem__(self, index):
         torch.manual_seed(index)
         features = torch.randn(5)
-        return features * 2, nn.functional.relu(features.sum(0, keepdim=True))
+        return features * 2, nn.ReLU()(features.sum(0, keepdim=True))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import weakref
 from collections import deque
@@ -17,6 +18,7 @@ from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnChange
 
 MOST_BATCHES = 16  # batches kept for one step; with more micro-batches than this the step is rerun instead
+MOST_BYTES = 2**29  # of all batches kept together; the newest one is always kept
 MOST_LEAVES = 16  # tensors of one batch that are described
 
 
@@ -30,11 +32,38 @@ class Batch:
     indices: list[int] | None
     random_state: torch.Tensor
     sites: tuple[Site, ...]
+    trains: bool = True
+    size: int = 0
     versions: list[int] = field(default_factory=list)
 
     def untouched(self) -> bool:
         """Tell whether no tensor of it was changed in place since it was handed out."""
         return self.versions == [torch_compat.version_of(leaf) for _, leaf in leaves_of(self.data)]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The loader that batches come from, as far as its iterator knows it; told after both may be gone."""
+
+    batch_size: int | None
+    drop_last: bool | None
+    workers: int
+    dataset: weakref.ref[Any] | None
+
+    @classmethod
+    def of(cls, iterator: Any) -> Origin:
+        """Read it off an iterator."""
+        sampler, dataset = getattr(iterator, "_index_sampler", None), getattr(iterator, "_dataset", None)
+        try:
+            reference = weakref.ref(dataset) if dataset is not None else None
+        except TypeError:
+            reference = None
+        return cls(
+            batch_size=getattr(sampler, "batch_size", None),
+            drop_last=getattr(sampler, "drop_last", None),
+            workers=getattr(iterator, "_num_workers", 0),
+            dataset=reference,
+        )
 
 
 class BatchKeeper:
@@ -43,7 +72,11 @@ class BatchKeeper:
     def __init__(self) -> None:
         self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
         self.drawn = 0
+        self.serial = 0  # of the newest batch drawn for training
+        self.origin: Origin | None = None  # the loader of the loop in hand
         self.usual: list[str] = []  # the shapes of the first batch of the loop in hand
+        self.look_from: float = math.inf  # the batch from which on somebody wants to be told
+        self.when_drawn: Callable[[int], float | None] | None = None
         self._current = 0
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
 
@@ -66,9 +99,9 @@ class BatchKeeper:
         hooks.replace(iterators, "_sampler_iter", NotedOnChange("_sampler_iter", sampled))
 
     def since(self, serial: int) -> list[Batch]:
-        """Return the batches drawn after number `serial`; empty when some were already forgotten."""
-        found = [batch for batch in self.recent if batch.serial > serial]
-        return found if len(found) == self.drawn - serial else []
+        """Return the batches drawn for training after number `serial`; empty when some were already forgotten."""
+        found = [batch for batch in self.recent if batch.serial > serial and batch.trains]
+        return found if len(found) == self.serial - serial else []
 
     def forget_before(self, serial: int) -> None:
         """Let go of the batches up to number `serial`."""
@@ -98,19 +131,31 @@ class BatchKeeper:
         data = frame.f_locals.get("data")
         seen = self._indices.get(iterator)
         indices = seen.popleft() if seen else None
+        trains = torch.is_grad_enabled()
         self.drawn += 1
+        self.serial += trains
+        leaves = [leaf for _, leaf in leaves_of(data)]
         batch = Batch(
-            serial=self.drawn,
+            serial=self.serial,
             iterator=weakref.ref(iterator),
             data=data,
             indices=_as_indices(indices),
             random_state=torch.get_rng_state(),
             sites=user_sites(frame.f_back, limit=1),
+            trains=trains,
+            size=sum(leaf.numel() * leaf.element_size() for leaf in leaves if leaf.layout is torch.strided),
+            versions=[torch_compat.version_of(leaf) for leaf in leaves],
         )
-        batch.versions = [torch_compat.version_of(leaf) for _, leaf in leaves_of(data)]
         if id(iterator) != self._current:
             self._current, self.usual = id(iterator), described(data)
+            self.origin = Origin.of(iterator)
+        if self.recent and not self.recent[-1].trains:
+            self.recent.pop()  # evaluation repeats nothing: of its batches only the current one is of interest
         self.recent.append(batch)
+        while len(self.recent) > 1 and sum(kept.size for kept in self.recent) > MOST_BYTES:
+            self.recent.popleft()
+        if self.drawn >= self.look_from and self.when_drawn is not None:
+            self.look_from = self.when_drawn(self.drawn) or math.inf
 
 
 def _as_indices(indices: Any) -> list[int] | None:

@@ -7,7 +7,15 @@ import linecache
 from dataclasses import dataclass, replace
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.probes.statements import FUNCTIONS, Source, Uses, Variable, parsed, span_at, uses_of
+from torchwhy.observe.probes.statements import (
+    FUNCTIONS,
+    Source,
+    Uses,
+    Variable,
+    parsed,
+    span_at,
+    uses_of,
+)
 
 Place = tuple[str, ast.AST]
 

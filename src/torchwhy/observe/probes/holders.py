@@ -6,6 +6,7 @@ Reads only what lies there: no property, no `__len__` and no iterator of a class
 from __future__ import annotations
 
 import sys
+import sysconfig
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,8 +50,9 @@ class Holder:
     def kind(self) -> str:
         """Return the kind of the value; a deque with its bound, if it has one."""
         base = base_of(self.value)
-        if base is deque and self.value.maxlen is not None:
-            return f"deque(maxlen={self.value.maxlen})"
+        bound = deque.maxlen.__get__(self.value) if base is deque else None
+        if bound is not None:
+            return f"deque(maxlen={bound})"
         return "tensor" if base is None else base.__name__
 
 
@@ -65,7 +67,9 @@ class Count:
     _memory: set[int] = field(default_factory=set)
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Count one tensor; memory that several of them share counts once."""
+        """Count one tensor; memory that several of them share counts once, and weights are their model's."""
+        if issubclass(type(tensor), nn.Parameter):
+            return
         self.tensors += 1
         self.with_graph += grad_fn(tensor) is not None
         key = storage_key(tensor)
@@ -76,7 +80,10 @@ class Count:
     def scaled(self, factor: float) -> Count:
         """Return the count of a collection of which only a part was looked at."""
         return Count(
-            round(self.tensors * factor), round(self.with_graph * factor), round(self.bytes * factor), self.items
+            round(self.tensors * factor),
+            round(self.with_graph * factor),
+            round(self.bytes * factor),
+            self.items,
         )
 
 
@@ -149,11 +156,16 @@ class Search:
 
     def holders(self, frame: FrameType | None) -> Iterator[Holder]:
         """Yield what the frames from here outwards hold, then what the program's modules hold."""
-        for inner in user_frames(frame):
-            if inner.f_code.co_name != "<module>":
-                for name, value in borrowed_locals(inner).items():
-                    code = inner.f_code
-                    yield from self._visit(Holder(name, value, code.co_name, code, code.co_filename))
+        frames = [inner for inner in user_frames(frame) if inner.f_code.co_name != "<module>"]
+        owned = {name for inner in frames for name in inner.f_code.co_cellvars}
+        for inner in frames:
+            code = inner.f_code
+            for name, value in borrowed_locals(inner).items():
+                # A variable of an enclosing function is told of where it lives, not where it is used.
+                if not name.startswith(".") and not (name in code.co_freevars and name in owned):
+                    yield from self._visit(
+                        Holder(name, value, code.co_name, code, code.co_filename)
+                    )
         for module in user_modules():
             attributes = vars(module)
             for name, value in list(attributes.items()):
@@ -171,8 +183,17 @@ class Search:
         if is_tensor(value) or base_of(value) is not None:
             yield holder
         elif depth:
-            for name, inner in _parts_of(value):
-                yield from self._visit(_part(holder, name, inner), depth - 1)
+            try:
+                parts = [_part(holder, name, inner) for name, inner in _parts_of(value)]
+            except (
+                AttributeError,
+                RuntimeError,
+                TypeError,
+                ValueError,
+            ):  # an object that is not what it seems
+                return
+            for part in parts:
+                yield from self._visit(part, depth - 1)
 
 
 def _part(holder: Holder, name: str, value: Any) -> Holder:
@@ -188,14 +209,19 @@ def _part(holder: Holder, name: str, value: Any) -> Holder:
 def _parts_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object of the program, of a class, or the closure of a function."""
     if type(value) in (FunctionType, MethodType):
-        yield from _closure_of(value.__func__ if type(value) is MethodType else value)
         if type(value) is MethodType:
-            yield from _attributes(value.__self__)
+            yield "self", value.__self__
+        else:
+            yield from _closure_of(value)
     elif issubclass(type(value), nn.Module):
         yield from _module_parts(value)
     elif issubclass(type(value), type):
         if _is_users(value):
-            yield from ((name, item) for name, item in list(vars(value).items()) if base_of(item) is not None)
+            yield from (
+                (name, item)
+                for name, item in list(vars(value).items())
+                if base_of(item) is not None
+            )
     else:
         yield from _attributes(value)
 
@@ -248,6 +274,7 @@ def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _modules: tuple[int, list[ModuleType]] = (0, [])
 
 
@@ -255,12 +282,19 @@ def user_modules() -> list[ModuleType]:
     """Return the modules of the program: its script and what it imported of its own."""
     global _modules  # noqa: PLW0603 - looked up again only when something was imported
     if _modules[0] != len(sys.modules):
-        found = [m for m in list(sys.modules.values()) if type(m) is ModuleType and _is_users_module(m)]
+        found = [
+            m for m in list(sys.modules.values()) if type(m) is ModuleType and _is_users_module(m)
+        ]
         _modules = (len(sys.modules), found)
     return _modules[1]
 
 
 def _is_users_module(module: ModuleType) -> bool:
     attributes = vars(module)
+    if attributes.get("__name__") == "__main__":
+        return True
     file = attributes.get("__file__")
-    return attributes.get("__name__") == "__main__" or (isinstance(file, str) and layer_of(file) == "user")
+    # Thousands of modules are a library's at first sight, and resolving the path of each takes 10 µs.
+    if not isinstance(file, str) or file.startswith(_LIBRARIES) or "-packages" in file:
+        return False
+    return layer_of(file) == "user"

@@ -78,6 +78,15 @@ class Source:
         """Return the function a node stands in, or the whole module."""
         return next((n for n in self.around(node) if isinstance(n, FUNCTIONS)), self.tree)
 
+    def function_name(self, node: ast.AST) -> str:
+        """Return the name of the function a node stands in, as its code object has it."""
+        function = self.function_of(node)
+        return str(getattr(function, "name", "<module>" if function is self.tree else "<lambda>"))
+
+    def loops(self) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+        """Yield all loops of the file."""
+        yield from (node for node in ast.walk(self.tree) if isinstance(node, LOOPS))
+
     def loops_of(self, node: ast.AST) -> list[ast.AST]:
         """Return the loops around a node inside its own function, the nearest first."""
         found: list[ast.AST] = []
@@ -99,7 +108,9 @@ def parsed(file: str) -> Source | None:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
         return None
-    return Source(file, tree, {c: node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)})
+    return Source(
+        file, tree, {c: node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
+    )
 
 
 def uses_of(variable: Variable) -> Uses:
@@ -113,7 +124,7 @@ def uses_of(variable: Variable) -> Uses:
         for node in _mentions(source, variable):
             _sort(node, source, variable=variable, uses=uses)
             tainted.note(node, source)
-        uses.feeds_backward = uses.feeds_backward or tainted.reaches_backward()
+        uses.feeds_backward = uses.feeds_backward or tainted.reaches_backward(source)
     return uses
 
 
@@ -124,9 +135,12 @@ def _mentions(source: Source, variable: Variable) -> Iterator[ast.expr]:
             # `losses.append` of a module's own variable may be written `state.losses.append` in another file.
             if variable.is_attribute or (variable.line is None and not _is_self(node.value)):
                 yield node
-        elif isinstance(node, ast.Name) and node.id == variable.leaf and not variable.is_attribute:
-            if not _is_another(node, source, variable):
-                yield node
+        elif (
+            isinstance(node, ast.Name)
+            and _is_leaf(node, variable)
+            and not _is_another(node, source, variable)
+        ):
+            yield node
 
 
 def _is_self(node: ast.expr) -> bool:
@@ -223,7 +237,12 @@ def _assignment_to(target: ast.expr, source: Source) -> ast.Assign | ast.AnnAssi
 
 
 def _sort_assignment(
-    statement: ast.Assign | ast.AnnAssign, target: ast.expr, *, variable: Variable, uses: Uses, file: str
+    statement: ast.Assign | ast.AnnAssign,
+    target: ast.expr,
+    *,
+    variable: Variable,
+    uses: Uses,
+    file: str,
 ) -> None:
     value = statement.value
     from_itself = value is not None and _mentions_leaf(value, variable)
@@ -254,7 +273,9 @@ def _cuts(value: ast.expr, variable: Variable) -> bool:
     if isinstance(value, ast.Subscript):
         return _is_leaf(value.value, variable) and isinstance(value.slice, ast.Slice)
     return any(
-        isinstance(node, ast.Attribute) and node.attr in CUTTING and _mentions_leaf(node.value, variable)
+        isinstance(node, ast.Attribute)
+        and node.attr in CUTTING
+        and _mentions_leaf(node.value, variable)
         for node in ast.walk(value)
     )
 
@@ -263,7 +284,13 @@ def _asks_size(outer: ast.expr, parent: ast.AST | None) -> bool:
     if not isinstance(parent, ast.Call) or outer not in parent.args:
         return False
     name = parent.func
-    text = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""
+    text = (
+        name.attr
+        if isinstance(name, ast.Attribute)
+        else name.id
+        if isinstance(name, ast.Name)
+        else ""
+    )
     return text in SIZES
 
 
@@ -290,23 +317,54 @@ class _Taint:
         if function not in self.functions:
             self.functions.append(function)
 
-    def reaches_backward(self) -> bool:
-        return any(self._in_function(function) for function in self.functions)
+    def reaches_backward(self, source: Source) -> bool:
+        """Tell whether it is differentiated there, or returned and differentiated by whoever called."""
+        for function in self.functions:
+            if _differentiates(function, self.leaf):
+                return True
+            name = getattr(function, "name", None)
+            if (
+                name is not None
+                and _returns(function, self.leaf)
+                and _differentiates(source.tree, name)
+            ):
+                return True
+        return False
 
-    def _in_function(self, function: ast.AST) -> bool:
-        names = {self.leaf}
-        nodes = list(ast.walk(function))
-        for _ in range(3):  # loss = stack(losses); total = loss / n; total.backward(): few links, any order of text
-            for node in nodes:
-                if isinstance(node, ast.Assign) and _uses_any(node.value, names):
-                    names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-        return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in BACKWARD
-            and any(_uses_any(part, names) for part in (node.func.value, *node.args))
-            for node in nodes
+
+def _names_from(region: ast.AST, leaf: str) -> set[str]:
+    """Return the names that get their value from `leaf`: loss = stack(losses); mean = loss / n."""
+    names = {leaf}
+    for _ in range(3):  # few links, in any order of the text
+        for node in ast.walk(region):
+            if isinstance(node, ast.Assign) and _uses_any(node.value, names):
+                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _differentiates(region: ast.AST, leaf: str) -> bool:
+    names = _names_from(region, leaf)
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in BACKWARD
+        and any(_uses_any(part, names) for part in (node.func.value, *node.args))
+        for node in ast.walk(region)
+    )
+
+
+def _returns(function: ast.AST, leaf: str) -> bool:
+    names = _names_from(function, leaf)
+    return any(
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and _uses_any(node.value, names)
+        and not any(
+            isinstance(part, ast.Attribute) and part.attr in CUTTING
+            for part in ast.walk(node.value)
         )
+        for node in ast.walk(function)
+    )
 
 
 def _uses_any(node: ast.AST, names: Iterable[str]) -> bool:
@@ -323,14 +381,13 @@ def span_at(file: str, node: ast.AST, source: Source) -> SourceSpan:
     line, end_line = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
     column = _characters(file, line, node.col_offset)  # type: ignore[attr-defined]
     end_column = _characters(file, end_line, node.end_col_offset or 0)  # type: ignore[attr-defined]
-    function = source.function_of(node)
     return SourceSpan(
         file=shown_path(file),
         line=line,
         end_line=end_line,
         column=column,
         end_column=end_column,
-        function=getattr(function, "name", "<module>"),
+        function=source.function_name(node),
         expression=source_between(file, (line, end_line, column, end_column)),
     )
 

@@ -68,16 +68,7 @@ class Builder:
 
     def _of_attribute(self, module: nn.Module, parent: nn.Module, attribute: str) -> Written | None:
         """Return what the parent's class assigns to the attribute that holds the module."""
-        found: list[Written] = []
-        for kind in type(parent).__mro__:
-            filename = _file_of(kind)
-            if filename is None:
-                continue
-            for scope in _methods(filename, kind.__name__):
-                found += [
-                    Written(filename, node, scope) for node in assignments(scope, f"self.{attribute}")
-                ]
-        return _best(found, module)
+        return _best(class_assignments(type(parent), attribute), module)
 
     def _of_variable(self, module: nn.Module) -> Written | None:
         """Return what the program assigns to the variable that holds an outermost module."""
@@ -118,6 +109,16 @@ class Builder:
             if isinstance(node, ast.Call) and _may_make(node, module) and not _contradicts(node, module)
         ]
         return found[0] if len(found) == 1 else _most_exact(found, module)
+
+
+def class_assignments(kind: type, attribute: str) -> list[Written]:
+    """Return what the methods of a class of the user's assign to an attribute of `self`."""
+    found: list[Written] = []
+    for base in kind.__mro__:
+        filename = _file_of(base)
+        for scope in _methods(filename, base.__name__) if filename is not None else ():
+            found += [Written(filename, node, scope) for node in assignments(scope, f"self.{attribute}") if filename]
+    return found
 
 
 def argument_of(call: ast.Call, module: nn.Module, setting: str) -> ast.expr | None:

@@ -6,7 +6,7 @@ the user's, except (in a program that is ending anyway) the model's own forward,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,14 +15,26 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
-from torchwhy.record.events import Crash, FrameSeen, NamedTensor, WalkStep
-from torchwhy.replay.autopsy.again import model_call, seen_again
-from torchwhy.replay.autopsy.construction import Builder
+from torchwhy.record.events import Crash, FrameSeen, NamedTensor, Trial, WalkStep
+from torchwhy.replay.autopsy.again import model_call
+from torchwhy.replay.autopsy.case import Case, opened
 from torchwhy.replay.autopsy.described import named, numbers_among, tensors_among
-from torchwhy.replay.autopsy.layers import describe, running_modules
+from torchwhy.replay.autopsy.layers import describe
 from torchwhy.replay.autopsy.loader import loader_facts
-from torchwhy.replay.autopsy.operands import Found, inputs_of, operands_of
-from torchwhy.replay.autopsy.spots import Spot, below, blamed, who_raised
+from torchwhy.replay.autopsy.makers import dataset_source, maker_of
+from torchwhy.replay.autopsy.operands import Found
+from torchwhy.replay.autopsy.ranges import range_facts
+from torchwhy.replay.autopsy.reshaping import (
+    cast_tensors,
+    change_layer_input,
+    layer_call,
+    operand_of,
+    transpose_operands,
+    unsqueeze_operands,
+)
+from torchwhy.replay.autopsy.resizing import resize_layer
+from torchwhy.replay.autopsy.spots import Spot, who_raised
+from torchwhy.replay.autopsy.targets import cast_target, change_target, shift_target
 from torchwhy.replay.autopsy.walk import stations
 from torchwhy.replay.expressions import span_in_module
 from torchwhy.replay.operations import Operation
@@ -31,69 +43,23 @@ if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
 
 LONGEST_MESSAGE = 4000
+ATTEMPTS = (
+    resize_layer,
+    change_layer_input,
+    cast_tensors,
+    transpose_operands,
+    unsqueeze_operands,
+    change_target,
+    cast_target,
+    shift_target,
+)
 MOST_FRAMES = 12  # of the user's frames: the innermost ones
-
-
-@dataclass(eq=False)
-class Case:
-    """What the steps of an autopsy share: the live frames, tensors and modules around the exception."""
-
-    stage: Stage
-    error: BaseException
-    spots: list[Spot]
-    caught: bool = False
-    spot: Spot | None = None
-    callees: list[Spot] = field(default_factory=list)
-    operands: list[Found] = field(default_factory=list)
-    inputs: list[Found] = field(default_factory=list)
-    op: str | None = None
-    modules: list[nn.Module] = field(default_factory=list)
-    operations: list[Operation] = field(default_factory=list)
-    builder: Builder | None = None
-
-    @property
-    def layer(self) -> nn.Module | None:
-        """Return the innermost running module."""
-        return self.modules[-1] if self.modules else None
 
 
 def examine(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Crash:
     """Return everything about an exception that a person would look at."""
-    with _disable_current_modes(), torch.no_grad():
+    with _disable_current_modes(), torch.no_grad(), stage.modules.paused():
         return _crash(opened(stage, error, spots, caught=caught))
-
-
-def opened(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Case:
-    """Return the case: the user's frame, its operands, the torch function below it, the running modules."""
-    case = Case(stage, error, spots, caught)
-    case.spot = blamed(spots)
-    if case.spot is None:
-        return case
-    case.callees = below(spots, case.spot)
-    stage.session.names.learn(spots[-1].frame)
-    case.operands = operands_of(case.spot, case.callees)
-    case.op, case.inputs = inputs_of(case.callees)
-    case.modules = running_modules(spots)
-    files = [one.frame.f_code.co_filename for one in reversed(spots) if one.layer == "user"]
-    case.builder = Builder(stage.session.names, files)
-    _see_operations(case)
-    return case
-
-
-def _see_operations(case: Case) -> None:
-    """Take the operations of the first step as seen; of a later step, see the model call once more."""
-    microscope = case.stage.microscope
-    if microscope.is_on:
-        case.operations = microscope.operations()
-        begins = [began for began, _ in microscope.forwards]
-        if begins:
-            case.operations = [one for one in case.operations if one.order > begins[-1]]
-    elif not case.caught:
-        again = seen_again(case.stage, case.error, case.spots)
-        if again is not None:
-            spots, case.operations = again
-            user = blamed(spots)
-            case.op, case.inputs = inputs_of(below(spots, user)) if user is not None else (case.op, case.inputs)
 
 
 def _walk(case: Case) -> list[WalkStep]:
@@ -105,7 +71,16 @@ def _walk(case: Case) -> list[WalkStep]:
     for value in call.variables["args"] if call is not None else ():
         if isinstance(value, torch.Tensor):
             first.append(WalkStep(what="input", shape=list(value.shape), dtype=str(value.dtype).removeprefix("torch.")))
-    return first[:1] + stations(case.operations)
+    return first[:1] + stations(_before_failing_layer(case))
+
+
+def _before_failing_layer(case: Case) -> list[Operation]:
+    """Leave out what the failing layer itself had done before it failed."""
+    path = case.path_of(case.layer) if case.layer is not None else None
+    kept = list(case.operations)
+    while kept and case.spot is not None and kept[-1].module == path and case.spot.site in kept[-1].sites[:1]:
+        kept.pop()
+    return kept
 
 
 def _crash(case: Case) -> Crash:
@@ -129,8 +104,23 @@ def _crash(case: Case) -> Crash:
         layers=layers,
         walk=_walk(case),
         loader=loader_facts(session, case.spots),
+        trials=_trials(case) if case.is_worth_trying else [],
         worker=_worker_traceback(case.error),
+        facts=_facts(case),
     )
+
+
+def _trials(case: Case) -> list[Trial]:
+    """Try changes on the real tensors; the random state is as if nothing had been tried."""
+    found: list[Trial] = []
+    state = torch.get_rng_state()
+    for group in ATTEMPTS:
+        try:
+            found += group(case)
+        except Exception as problem:  # noqa: BLE001 - one failing attempt must not cost the others
+            found.append(Trial(kind="failed", change=group.__name__, worked=False, detail=repr(problem)[:200]))
+    torch.set_rng_state(state)
+    return found
 
 
 def _made_at(case: Case, module: nn.Module) -> SourceSpan | None:
@@ -150,12 +140,44 @@ def _frames(spots: list[Spot]) -> list[FrameSeen]:
 
 
 def _named(case: Case, found: Found) -> NamedTensor:
-    origin: dict[str, Any] = {}
-    if isinstance(found.value, torch.Tensor):
-        known = case.stage.context.origin_of(found.value)
-        if known.kind != "unknown":
-            origin = {"origin": known.kind, "made_by": known.location}
-    return named(found.name, found.value, argument=found.argument, **origin)
+    origin, place = maker_of(case, found)
+    return named(found.name, found.value, argument=found.argument, origin=origin, made_by=place)
+
+
+def _facts(case: Case) -> dict[str, Any]:
+    """Return further numbers by name; a part that fails is left out."""
+    facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.spots)) else {}
+    for collect in (_layer_facts, range_facts, _dataset_facts):
+        try:
+            facts.update(collect(case))
+        except Exception as problem:  # noqa: BLE001 - the other facts count, too
+            facts[f"failed {collect.__name__}"] = repr(problem)[:200]
+    return facts
+
+
+def _layer_facts(case: Case) -> dict[str, Any]:
+    """Return the shape that the innermost layer was given, and the program's name for that tensor if it has one."""
+    found = layer_call(case)
+    if found is None:
+        return {}
+    operand = operand_of(case, found[2])
+    return {"layer_input": list(found[2].shape), "layer_input_name": operand.name if operand is not None else ""}
+
+
+def _is_data_code(spot: Spot) -> bool:
+    return f"{os.sep}utils{os.sep}data{os.sep}" in spot.frame.f_code.co_filename and spot.layer == "torch"
+
+
+def _dataset_facts(case: Case) -> dict[str, Any]:
+    """Return which field of the dataset a batch in the failing expression was taken from."""
+    for found in case.operands:
+        if isinstance(found.value, torch.Tensor) and found.value.dtype == torch.float64:
+            source = dataset_source(case, found.value)
+            if source is not None:
+                place = source[1]
+                where = f"{place.file}:{place.line}" if place is not None else ""
+                return {"dataset_field": source[0], "dataset_place": where, "dataset_expression": place.expression if place else ""}
+    return {}
 
 
 def _worker_traceback(error: BaseException) -> str | None:

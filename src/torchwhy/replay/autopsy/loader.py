@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch.utils.data import DataLoader
 
 from torchwhy.observe.frames import span_of
-from torchwhy.observe.probes.batches import described
+from torchwhy.observe.probes.batches import Origin, described
 from torchwhy.record.events import LoaderFacts
 from torchwhy.replay.autopsy.lookup import Unknown, attribute
 from torchwhy.replay.autopsy.spots import Spot
@@ -23,13 +23,15 @@ def loader_facts(session: Session, spots: list[Spot]) -> LoaderFacts | None:
     batch = session.batches.recent[-1] if session.batches.recent else None
     iterator = batch.iterator() if batch is not None else None
     loader = _loader_in(spots, iterator)
-    if loader is None and iterator is None:
+    origin = session.batches.origin
+    if loader is None and (batch is None or origin is None):
         return None
+    known = loader if loader is not None else origin
     return LoaderFacts(
-        batch_size=_number(loader if loader is not None else iterator, "batch_size"),
-        dataset_length=_length(loader if loader is not None else iterator),
-        drop_last=_flag(loader, "drop_last"),
-        workers=_number(loader, "num_workers") or 0,
+        batch_size=_number(known, "batch_size"),
+        dataset_length=_length(known),
+        drop_last=_flag(known, "drop_last"),
+        workers=_number(known, "num_workers") or _number(known, "workers") or 0,
         batches_drawn=session.batches.drawn,
         last_batch=described(batch.data) if batch is not None else [],
         usual_batch=list(session.batches.usual),
@@ -65,7 +67,8 @@ def _flag(holder: Any, name: str) -> bool | None:
 def _length(holder: Any) -> int | None:
     """Return the number of samples; the dataset's own `__len__` is cheap by contract."""
     try:
-        dataset = attribute(holder, "_dataset" if not isinstance(holder, DataLoader) else "dataset")
-        return len(dataset)
+        if isinstance(holder, Origin):
+            return len(holder.dataset()) if holder.dataset is not None else None
+        return len(attribute(holder, "dataset"))
     except (Unknown, AttributeError, TypeError, NotImplementedError):
         return None

@@ -113,6 +113,19 @@ def _unpacked(targets: list[ast.expr], value: ast.Tuple, target: str) -> list[as
     ]
 
 
+def expression_at(filename: str, span: SourceSpan) -> ast.AST | None:
+    """Return the syntax that covers exactly a stretch of source, None where there is none."""
+    tree = tree_of(filename)
+    if tree is None or span.column is None:
+        return None
+    wanted = (span.line, span.end_line, span.column, span.end_column)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.expr, ast.stmt)) and node.lineno == span.line:
+            if position_of(filename, node) == wanted and not isinstance(node, ast.Expr):
+                return node
+    return None
+
+
 def scope_at(filename: str, line: int) -> Scope | None:
     """Return the innermost function around a line, the file itself outside of functions."""
     around = [

@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal
 
 from torchwhy.observe.frames import Layer, Site, layer_of, span_of
+from torchwhy.replay.autopsy.sources import expression_at
 from torchwhy.replay.expressions import node_at
 
 MOST_FRAMES = 400  # of a runaway recursion only the two ends are looked at
@@ -37,8 +38,9 @@ class Spot:
 
     @property
     def node(self) -> ast.AST | None:
-        """Return the syntax of the expression it was executing."""
-        return node_at(self.site)
+        """Return the syntax of the expression it was executing, with its place in the file where that is readable."""
+        span = span_of(self.site)
+        return expression_at(self.frame.f_code.co_filename, span) or node_at(self.site)
 
     @property
     def is_at_raise(self) -> bool:

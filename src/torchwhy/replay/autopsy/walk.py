@@ -47,7 +47,7 @@ def _name(operation: Operation) -> str:
     if operation.module is not None and called in _last_names(operation.module):
         return called
     if operation.module is not None and (called == "self" or called in ("", "model", "net", "layer", "block")):
-        return operation.module.rpartition(".")[2] if "." in operation.module else operation.info.base.strip("_")
+        return _local(operation.module) if "." in operation.module else operation.info.base.strip("_")
     if operation.module is not None and isinstance(node, ast.Call) and _calls_module(node, operation):
         return _local(operation.module)
     if isinstance(node, ast.Call) and called:

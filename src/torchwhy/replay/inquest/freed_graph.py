@@ -195,6 +195,17 @@ def receiver(call: ast.AST) -> str:
     return source.text_of(holder)
 
 
+def roots_of(spots: list[Spot]) -> list[torch.Tensor]:
+    """Return the tensors that a backward pass started from, as torch's own frame has them."""
+    for spot in reversed(spots):
+        if spot.layer == "torch" and spot.frame.f_code.co_name in ("backward", "grad"):
+            given = spot.variables.get("tensors", spot.variables.get("outputs", spot.variables.get("self")))
+            found = list(given) if isinstance(given, (list, tuple)) else [given]
+            if found and all(isinstance(one, torch.Tensor) for one in found):
+                return found
+    return []
+
+
 def nodes_behind(value: Any) -> set[Any]:
     """Return the autograd nodes that a tensor's graph is made of, leaves left out."""
     waiting = [value.grad_fn] if isinstance(value, torch.Tensor) else []

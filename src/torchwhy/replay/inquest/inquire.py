@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch import nn
 
-from torchwhy.observe import gradients
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import cut_graph, fetching, freed_graph, reversed_array, written_in_place
-from torchwhy.replay.inquest.clues import Clues, user_spots
+from torchwhy.replay.inquest.clues import Clues
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
@@ -45,7 +43,8 @@ def _note_parameter(stage: Stage, spots: list[Spot], clues: Clues) -> None:
         tensor = spot.variables.get("tensor")
         if isinstance(tensor, nn.Parameter):
             name = stage.session.names.parameters().get(id(tensor))
-            clues.facts.update(parameter=name, parameter_shape=list(tensor.shape), initialiser=spot.frame.f_code.co_name)
+            clues.facts.update(parameter=name, parameter_shape=list(tensor.shape))
+            clues.facts["initialiser"] = spot.frame.f_code.co_name
             return
 
 
@@ -56,14 +55,3 @@ def _note_mode(spots: list[Spot], clues: Clues) -> None:
         if isinstance(owner, nn.Module):
             clues.facts["training"] = owner.training
             return
-
-
-def nonfinite_value(spots: list[Spot]) -> torch.Tensor | None:
-    """Return a tensor of the frames around the exception that holds NaN or infinity: the innermost frame's first."""
-    for spot in [*reversed(spots[-8:]), *user_spots(spots)]:
-        for value in list(spot.variables.values()):
-            if not isinstance(value, torch.Tensor) or isinstance(value, nn.Parameter) or not value.is_floating_point():
-                continue
-            if value.numel() and not gradients.is_finite(value.detach()):
-                return value
-    return None

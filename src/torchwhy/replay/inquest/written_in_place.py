@@ -14,9 +14,8 @@ from torchwhy.replay.autopsy.lookup import Lookup, Unknown
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.expressions import operand_names, span_in_module
 from torchwhy.replay.inquest import source
-from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
-from torchwhy.replay.inquest.cut_graph import backward_call
-from torchwhy.replay.inquest.freed_graph import nodes_behind, receiver
+from torchwhy.replay.inquest.clues import Clues, user_spots
+from torchwhy.replay.inquest.freed_graph import nodes_behind, roots_of
 from torchwhy.replay.inquest.writes import Record, WriteLog
 
 MODIFIED = "modified by an inplace operation"
@@ -31,7 +30,7 @@ def look(spots: list[Spot], message: str, log: WriteLog) -> Clues:
     if not users or MODIFIED not in message:
         return clues
     _note_numbers(message, clues)
-    node = _node_that_needed_it(users)
+    node = _node_that_needed_it(spots)
     if node is not None:
         clues.facts["node"] = node.name().rpartition(":")[2]
     needed = log.needed_by(torch_compat.node_sequence(node)) if node is not None else None
@@ -56,17 +55,13 @@ def _note_numbers(message: str, clues: Clues) -> None:
         clues.facts["times_written"] = float(int(found["now"]) - int(found["expected"]))
 
 
-def _node_that_needed_it(users: list[Spot]) -> Any:
+def _node_that_needed_it(spots: list[Spot]) -> Any:
     """Return the autograd node whose saved value is no longer the one it saved: asking for it raises."""
-    call = backward_call(users[0])
-    if call is None:
-        return None
-    try:
-        loss = Lookup(users[0].frame).value(ast.parse(receiver(call), mode="eval").body)
-    except (Unknown, AttributeError, KeyError, IndexError, TypeError, SyntaxError):
-        return None
-    nodes = sorted(nodes_behind(loss), key=torch_compat.node_sequence, reverse=True)
-    return next((node for node in nodes if _has_stale_value(node)), None)
+    nodes: set[Any] = set()
+    for root in roots_of(spots):
+        nodes |= nodes_behind(root)
+    newest_first = sorted(nodes, key=torch_compat.node_sequence, reverse=True)
+    return next((node for node in newest_first if _has_stale_value(node)), None)
 
 
 def _has_stale_value(node: Any) -> bool:

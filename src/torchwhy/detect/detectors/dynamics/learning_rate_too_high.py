@@ -138,6 +138,25 @@ class LearningRateTooHigh(Detector):
         optimizer.step()
     ```
 
+    A scheduler that raises a good rate until it is too high.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)  # <- learning-rate-too-high
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=1.06)
+    for step in range(400):
+        x = torch.randn(16, 4)
+        loss = (net(x) - x.sum(dim=1, keepdim=True)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -306,6 +325,12 @@ def advice_for(history: History) -> str:
     plain = history.made.kind == "SGD" and not history.made.defaults.get("momentum")
     if rate is None:
         return f"lower the learning rate of {history.made.kind} by a factor of 10 or more"
+    if rate != history.first_rate and history.losses:
+        best = min(history.losses, key=lambda pair: abs(pair[1]))[0]
+        return (
+            f"stop raising the rate at about lr={show(history.rate_at(best))}, which it was at step {best} "
+            f"when the loss was lowest; it is {show(rate)} now"
+        )
     if plain and math.isfinite(growth) and history.updates > 1:
         # On a quadratic, SGD multiplies the error by 1 - lr·curvature at each step; stable means below 2 / curvature.
         return f"lower lr={show(rate)} to less than about {2 * rate / (1 + growth):.2g}, which this growth allows"

@@ -21,6 +21,7 @@ from torchwhy.detect.operands import (
     ROOT_NODES,
     argument,
     arguments,
+    is_formula,
     is_masked,
     node_of,
     underflowed_operand,
@@ -138,6 +139,28 @@ class DivisionByZero(Detector):
         print(model(prepare(x)))
     ```
 
+    A hook of the user's own that scales a gradient to length 1, and meets a gradient of 0.
+
+    ```python
+    import torch
+
+
+    def to_unit_length(gradient):
+        return gradient / gradient.norm()  # <- division-by-zero
+
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    model.weight.register_hook(to_unit_length)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(8):
+        x = torch.randn(16, 4) * (0 if step == 5 else 1)
+        loss = (model(x) - 1).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -209,11 +232,17 @@ def judge(birth: Birth) -> Verdict | None:
         return judge_normalisation(birth)
     if op_name(birth) in SOLVERS:
         return judge_solver(birth)
+    if op_name(birth) == "_weight_norm_interface":
+        return judge_weight_norm(birth)
     divided_by = zero_divisor(birth)
     if divided_by is None or is_gradient_of_root(birth) or is_mean_of_nothing(birth):
         return None
-    name = forward_operand(birth, 1) if birth.node else name_of(divided_by, otherwise="its divisor")
-    way = "the gradient of " if birth.node else ""
+    name = (
+        forward_operand(birth, 1)
+        if is_formula(birth)
+        else name_of(divided_by, otherwise="its divisor")
+    )
+    way = "the gradient of " if is_formula(birth) else ""
     return Verdict(
         f"{way}{expression_of(birth)} divides by zero: {name} was exactly 0{samples_of(birth)}",
         (operand_fact(birth, divided_by, 0.0),),
@@ -251,6 +280,19 @@ def judge_normalisation(birth: Birth) -> Verdict | None:
         f"{expression_of(birth)} divides by a variance of zero: {name} is constant there and eps is 0",
         (Evidence("eps was 0", value=0.0, step=birth.step),),
         "give the normalisation a positive eps, such as its default 1e-5",
+    )
+
+
+def judge_weight_norm(birth: Birth) -> Verdict | None:
+    """Recognise a weight that `weight_norm` divides by its own length, and that is zero."""
+    direction = argument(birth, 0)
+    if value_of(direction) != 0:
+        return None
+    name = name_of(direction, otherwise="the weight")
+    return Verdict(
+        f"weight_norm divides {name} by its length, which is zero, in {expression_of(birth)}",
+        (operand_fact(birth, direction, 0.0),),
+        "initialise the weight with something else than zeros before weight_norm, or set only its gain to zero",
     )
 
 

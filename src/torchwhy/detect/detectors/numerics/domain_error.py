@@ -16,7 +16,14 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import DOMAIN_NODES, argument, is_masked, node_of, value_of
+from torchwhy.detect.operands import (
+    DOMAIN_NODES,
+    argument,
+    is_formula,
+    is_masked,
+    node_of,
+    value_of,
+)
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -252,7 +259,9 @@ def judge_power(birth: Birth) -> Verdict | None:
     if base is None or exponent is None or base >= 0 or float(exponent).is_integer():
         return None
     name = (
-        forward_operand(birth) if birth.node else name_of(argument(birth, 0), otherwise="its base")
+        forward_operand(birth)
+        if is_formula(birth)
+        else name_of(argument(birth, 0), otherwise="its base")
     )
     return Verdict(
         f"{expression_of(birth)} raises a negative number to a power that is not whole: "

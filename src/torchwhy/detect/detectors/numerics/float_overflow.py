@@ -12,6 +12,7 @@ from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, n
 from torchwhy.detect.operands import (
     LARGEST,
     arguments,
+    is_formula,
     is_masked,
     output_type,
     value_of,
@@ -199,9 +200,9 @@ def judge(birth: Birth) -> Verdict | None:
         return None
     facts = tuple(fact_of(birth, operand) for operand in arguments(birth)[:3])
     largest = max((operand for operand in arguments(birth)), key=size_of, default=None)
-    way = f"in the gradient ({birth.node}), " if birth.node else ""
+    way = f"in the gradient ({birth.node}), " if is_formula(birth) else ""
     # The name of an operand in backward is that of a gradient, which the program has no word for.
-    name = who = "its largest operand" if birth.node else name_of(largest)
+    name = who = "its largest operand" if is_formula(birth) else inner_name(birth, largest)
     size = show(size_of(largest)) if largest is not None else "?"
     if op_name(birth) in PRODUCTS and birth.reduced:
         who = f"it multiplies {birth.reduced} numbers of {name}, the largest of which"
@@ -229,6 +230,12 @@ def left_the_range(birth: Birth) -> bool:
         return False
     # NaN comes of two products that overflowed with opposite signs, so their factors must be large enough.
     return birth.value != "nan" or product_of_sizes(birth) > LARGEST[output_type(birth)]
+
+
+def inner_name(birth: Birth, operand: Operand | None) -> str:
+    """Return an operand's name; one that a module made on the way is not told apart by the call of that module."""
+    name = name_of(operand)
+    return "a value inside it" if name == expression_of(birth) else name
 
 
 def product_of_sizes(birth: Birth) -> float:

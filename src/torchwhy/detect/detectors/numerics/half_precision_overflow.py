@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
 from torchwhy.detect.detectors.numerics import exp_overflow
-from torchwhy.detect.detectors.numerics.float_overflow import fact_of, size_of
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
+from torchwhy.detect.detectors.numerics.float_overflow import fact_of, inner_name, size_of
+from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, samples_of
 from torchwhy.detect.operands import (
     LARGEST,
     arguments,
+    is_formula,
     is_masked,
     output_type,
     underflowed_operand,
@@ -110,6 +111,27 @@ class HalfPrecisionOverflow(Detector):
         optimizer.step()
     ```
 
+    With a GradScaler: it skips every step from then on, for the loss itself is inf at any scale.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 8))
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+    scaler = torch.amp.GradScaler("cpu", init_scale=256.0)
+    for step in range(8):
+        x = torch.randn(16, 8) * (1 if step < 4 else 300)
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            hidden = net(x)
+            loss = (hidden**4).mean()  # <- half-precision-overflow
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    ```
+
     ## Repaired
 
     ```python
@@ -205,8 +227,8 @@ def judge(birth: Birth) -> Verdict | None:
     if exp_overflow.judge(birth) is not None:
         return None
     largest = max(arguments(birth), key=size_of, default=None)
-    way = f"in the gradient ({birth.node}), " if birth.node else ""
-    who = "its largest operand" if birth.node else name_of(largest)
+    way = f"in the gradient ({birth.node}), " if is_formula(birth) else ""
+    who = "its largest operand" if is_formula(birth) else inner_name(birth, largest)
     size = show(size_of(largest)) if largest is not None else "?"
     facts = (
         *(fact_of(birth, operand) for operand in arguments(birth)[:3]),
@@ -222,6 +244,6 @@ def judge(birth: Birth) -> Verdict | None:
 
 def advice_for(birth: Birth, who: str) -> str:
     """Return the usual cures: in backward it is the loss scale, in forward the type of this operation."""
-    if birth.node:
+    if is_formula(birth):
         return "use torch.amp.GradScaler, which lowers the loss scale by itself, or bfloat16, which has float32's range"
     return f"compute {expression_of(birth)} in float32 ({who}.float()), use bfloat16, or make {who} smaller first"

@@ -16,6 +16,7 @@ from torchwhy.detect.judging import (
 )
 from torchwhy.detect.operands import (
     ROUNDS_TO_ZERO,
+    is_formula,
     is_masked,
     output_type,
     underflowed_operand,
@@ -173,7 +174,7 @@ def judge(birth: Birth) -> Verdict | None:
     if operand is None:
         return None
     dtype = output_type(birth)
-    name = forward_operand(birth) if birth.node else name_of(operand)
+    name = forward_operand(birth) if is_formula(birth) else name_of(operand)
     return Verdict(
         f"{expression_of(birth)} fails because {name} is 0 in {dtype} and not in float32: "
         f"{reason_for(birth, operand)}{samples_of(birth)}",

@@ -14,7 +14,7 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import arguments, is_masked, value_of
+from torchwhy.detect.operands import arguments, is_formula, is_masked, value_of
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -170,7 +170,7 @@ def judge(birth: Birth) -> Verdict | None:
         return None
     if birth.kind == "operation" and birth.value != "nan":
         return None
-    way = f"in the gradient ({birth.node}), " if birth.node else ""
+    way = f"in the gradient ({birth.node}), " if is_formula(birth) else ""
     infinite = next(
         (operand for operand in arguments(birth) if value_of(operand) in INFINITIES), None
     )

@@ -18,6 +18,7 @@ from torchwhy.detect.judging import (
 from torchwhy.detect.operands import (
     LOG_NODES,
     argument,
+    is_formula,
     is_masked,
     node_of,
     underflowed_operand,
@@ -128,6 +129,28 @@ class LogOfNonpositive(Detector):
         optimizer.step()
     ```
 
+    Mixed precision: the scaler skips the steps whose loss is inf, and training silently stands still.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    net = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler("cpu", init_scale=128.0)
+    for step in range(8):
+        x = torch.randn(8, 4) * (1 if step < 5 else 500)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = net(x)
+        p = torch.softmax(logits.float(), dim=1)
+        loss = -p.log().mean()  # <- log-of-nonpositive
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    ```
+
     ## Repaired
 
     ```python
@@ -203,7 +226,7 @@ def judge_logarithm(birth: Birth) -> Verdict | None:
     value = value_of(operand)
     if value is None or value > BOUNDS[kind]:
         return None
-    name = forward_operand(birth) if birth.node else name_of(operand)
+    name = forward_operand(birth) if is_formula(birth) else name_of(operand)
     what = "1 + x at x = " if BOUNDS[kind] else ""
     return Verdict(
         f"{expression_of(birth)} takes the logarithm of {what}{show(value)}: "

@@ -104,6 +104,45 @@ class MaskedBranchGradient(Detector):
         optimizer.step()
     ```
 
+    An index, or a product with a mask of zeros, hides it no better.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 2, bias=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(6):
+        x = torch.randn(8, 4)
+        if step == 3:
+            x[6:] = 0.0
+        squares = model(x).pow(2).sum(dim=1)
+        lengths = squares.sqrt()  # <- masked-branch-gradient
+        loss = lengths[squares > 0].mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 2, bias=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(6):
+        x = torch.randn(8, 4)
+        valid = torch.ones(8)
+        if step == 3:
+            x[6:] = 0.0
+            valid[6:] = 0.0
+        lengths = model(x).pow(2).sum(dim=1).sqrt()  # <- masked-branch-gradient
+        loss = (lengths * valid).sum() / valid.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     The operand is made safe before the root, so that the hidden branch has a finite slope.

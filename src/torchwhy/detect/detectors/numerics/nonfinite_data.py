@@ -213,9 +213,9 @@ class NonfiniteData(Detector):
 
 
 def _what(birth: Birth) -> str:
-    """Return which tensor it was: `field 0 of the batch`, `x`, `the array`."""
+    """Return which tensor it was: `batch["image"]`, `x`, `the array`."""
     if birth.field:
-        return f"field {birth.field} of the batch"
+        return f"`{birth.field}`"
     if birth.origin_name:
         return f"`{birth.origin_name}`"
     return "the batch" if birth.origin == "batch" else "the array"

@@ -142,6 +142,27 @@ class RootGradientAtZero(Detector):
     print(float(loss))
     ```
 
+    Gradient accumulation: one of four small batches holds the zero.
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    inputs = torch.randn(64, 4)
+    inputs[42] = 0.0
+    encoder = torch.nn.Linear(4, 3, bias=False)
+    optimizer = torch.optim.AdamW(encoder.parameters(), lr=1e-3)
+    for number, (x,) in enumerate(DataLoader(TensorDataset(inputs), batch_size=4)):
+        energy = encoder(x).pow(2).sum(dim=1)
+        loss = torch.pow(energy, 0.5).mean() / 4  # <- root-gradient-at-zero
+        loss.backward()
+        if number % 4 == 3:
+            torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+    ```
+
     ## Repaired
 
     ```python

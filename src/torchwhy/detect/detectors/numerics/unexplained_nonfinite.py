@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import common_evidence
@@ -12,6 +13,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed
 from torchwhy.record.trace import Trace
 
+FAMILIES = (".numerics.", ".machines.")
 USUAL_REASON = "the first step is over"  # the microscope steps back then in every run
 RECENT_LOSSES = 8  # enough to see whether the loss grew before it broke
 
@@ -120,9 +122,7 @@ class UnexplainedNonfinite(Detector):
 
     def _others_explain(self, trace: Trace) -> bool:
         others = (detector for name, detector in all_detectors().items() if name != self.name)
-        return any(
-            finding.severity == "error" for other in others for finding in other().scan(trace)
-        )
+        return any(_explains_nonfinite(other, trace) for other in others)
 
     def _unknown_operation(self, trace: Trace, birth: Birth) -> Finding:
         value = word(birth.value)
@@ -187,6 +187,18 @@ class UnexplainedNonfinite(Detector):
             births=() if birth is None else (birth.id,),
             fixes=(Fix(title, safety="show-only"),),
         )
+
+
+def _explains_nonfinite(detector: type[Detector], trace: Trace) -> bool:
+    """Tell whether a detector has an error to report that is about values, not about a crash or the data's shape."""
+    about_values = any(family in detector.__module__ for family in FAMILIES)
+    # A detector that fails is named by whoever runs them all; here it merely has nothing to say.
+    with suppress(Exception):
+        return any(
+            finding.severity == "error" and (about_values or finding.births)
+            for finding in detector().scan(trace)
+        )
+    return False
 
 
 def _spoils_training(birth: Birth) -> bool:

@@ -1,0 +1,78 @@
+"""Writes the change that keeps a number or a bare tensor where a tensor with its graph was kept."""
+
+from __future__ import annotations
+
+import ast
+
+from torchwhy.finding import Fix
+from torchwhy.record.learning import Held
+
+SCALAR_BYTES = 8  # one number of the widest type
+SIMPLE = (
+    ast.Name,
+    ast.Attribute,
+    ast.Call,
+    ast.Subscript,
+)  # what a method call can follow without brackets
+
+
+def fix_for(held: Held) -> Fix:
+    """Return the change as a diff where the statement is plain enough, otherwise as advice."""
+    scalar = held.tensors > 0 and held.bytes / held.tensors <= SCALAR_BYTES
+    # A list of numbers is not a list of tensors to whoever reads it, so there only the graph is dropped.
+    method = "item" if scalar and held.read_at is None else "detach"
+    kept = "numbers" if method == "item" else "tensors without their graphs"
+    place, line = held.grown_at, held.grown_line
+    if place is None or line is None or place.expression is None:
+        return Fix(f"keep {kept} in `{held.name}`: `.{method}()`", safety="show-only")
+    changed = detached(place.expression, method)
+    if changed is None or place.end_line not in (None, place.line) or place.expression not in line:
+        return Fix(advice_for(held, method), safety="show-only")
+    after = line.replace(place.expression, changed, 1)
+    diff = f"--- {place.file}\n+++ {place.file}\n@@ -{place.line} +{place.line} @@\n-{line}\n+{after}\n"
+    also = " (or `.item()` where only the number is used)" if scalar and method == "detach" else ""
+    return Fix(f"keep {kept}: `{changed}`{also}", diff=diff, safety="safe")
+
+
+def advice_for(held: Held, method: str) -> str:
+    """Return what to do where the statement is not one to rewrite blindly."""
+    if held.kind == "tensor" and "(" in (held.grown_at.expression or "" if held.grown_at else ""):
+        return f"cut the graph between steps: `{held.name} = {held.name}.detach()`"
+    return f"keep values without their graphs in `{held.name}`: `.{method}()`"
+
+
+def detached(expression: str, method: str) -> str | None:
+    """Return a statement with `.item()` or `.detach()` put after the value that it keeps."""
+    try:
+        statement = ast.parse(expression).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    value = kept_value(statement)
+    if value is None or value.end_col_offset is None or expression.count("\n"):
+        return None
+    raw = expression.encode()
+    start, end = value.col_offset, value.end_col_offset
+    text = raw[start:end].decode()
+    inner = text if isinstance(value, SIMPLE) else f"({text})"
+    return raw[:start].decode() + f"{inner}.{method}()" + raw[end:].decode()
+
+
+def kept_value(statement: ast.stmt) -> ast.expr | None:
+    """Return `loss` of `losses.append(loss)`, `total += loss`, `total = total + loss` and `cache[k] = loss`."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name in ("append", "appendleft", "add") and len(call.args) == 1:
+            return (
+                None if isinstance(call.args[0], (ast.Tuple, ast.List, ast.Dict)) else call.args[0]
+            )
+        return None
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+        return None if isinstance(statement.value, (ast.List, ast.Tuple)) else statement.value
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value
+        if isinstance(target, ast.Subscript) and isinstance(value, SIMPLE):
+            return value
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            return value.right if ast.unparse(value.left) == ast.unparse(target) else None
+    return None

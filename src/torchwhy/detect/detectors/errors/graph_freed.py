@@ -1,0 +1,222 @@
+"""A second backward pass through a graph that the first one has freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import at, crashes, expression_of, finding_of, idea, says
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Crash
+from torchwhy.record.trace import Trace
+
+SECOND = r"backward through the graph a second time"
+
+
+class GraphFreed(Detector):
+    """A graph was used for a second backward pass, after the first one had freed it.
+
+    ## What it finds
+
+    The variable that brought the old graph along: a hidden state or a running sum that one turn of the loop
+    leaves for the next, a value with a graph made once before the loop, or two losses that share a part and
+    are sent backward one after the other.
+
+    ## Why it breaks training
+
+    `backward()` frees the values it has saved. Whoever keeps a tensor with its graph, and computes on with it,
+    asks the next `backward()` to go through the old part again. `retain_graph=True` silences the error, and
+    then every step goes back to the first batch, slower each time and with gradients nobody wants.
+
+    ## Broken
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    rnn = torch.nn.RNN(4, 8, batch_first=True)
+    head = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
+    hidden = torch.zeros(1, 6, 8)
+    for step in range(5):
+        x = torch.randn(6, 5, 4)
+        output, hidden = rnn(x, hidden)  # <- graph-freed
+        loss = head(output[:, -1]).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    The state is an attribute of the model:
+
+    ```python
+    import torch
+
+
+    class Memory(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = torch.nn.GRUCell(3, 5)
+            self.state = torch.zeros(4, 5)
+
+        def forward(self, x):
+            self.state = self.cell(x, self.state)  # <- graph-freed
+            return self.state.sum(1)
+
+
+    def train(model, optimizer):
+        for step in range(4):
+            loss = (model(torch.randn(4, 3)) - 1).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+    torch.manual_seed(0)
+    memory = Memory()
+    train(memory, torch.optim.Adam(memory.parameters()))
+    ```
+
+    Two losses through the same features:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    body, left, right = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1), torch.nn.Linear(8, 1)
+    parameters = [*body.parameters(), *left.parameters(), *right.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.1)
+    for step in range(3):
+        features = torch.tanh(body(torch.randn(6, 4)))
+        loss_left = left(features).pow(2).mean()
+        loss_right = (right(features) - 1).pow(2).mean()
+        optimizer.zero_grad()
+        loss_left.backward()
+        loss_right.backward()  # <- graph-freed
+        optimizer.step()
+    ```
+
+    A sum that grows over the batches:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for step in range(4):
+        loss = model(torch.randn(6, 4)).pow(2).mean()
+        total = total + loss  # <- graph-freed
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    rnn = torch.nn.RNN(4, 8, batch_first=True)
+    head = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
+    hidden = torch.zeros(1, 6, 8)
+    for step in range(5):
+        x = torch.randn(6, 5, 4)
+        output, hidden = rnn(x, hidden.detach())
+        loss = head(output[:, -1]).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Two backward passes through one graph that was kept on purpose, and a second derivative.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for step in range(4):
+        x = torch.randn(6, 4, requires_grad=True)
+        output = model(x)
+        (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+        optimizer.zero_grad()
+        output.pow(2).mean().backward(retain_graph=True)
+        (slope.pow(2).sum(1) - 1).pow(2).mean().backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    The carrier is looked for among the variables of the frames that were running, and among the attributes of
+    their modules. State kept elsewhere (a global cache in another module) is told as the failing line.
+    """
+
+    name = "graph-freed"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if says(crash, SECOND):
+                yield finding_of(
+                    trace,
+                    crash,
+                    detector=self.name,
+                    message=_message(crash),
+                    evidence=_evidence(crash),
+                    location=crash.places.get("carried"),
+                    fixes=_fixes(crash),
+                )
+
+
+def _message(crash: Crash) -> str:
+    name, way, call = crash.facts.get("carried"), crash.facts.get("way"), expression_of(crash)
+    if way in ("loop", "module"):
+        return (
+            f"`{name}` still holds the graph of the turn before, so `{call}` goes back into it, "
+            "and the backward pass of that turn has freed it"
+        )
+    if way == "before-loop":
+        return (
+            f"`{name}` was computed once, before the loop, so every `{call}` goes back through it, "
+            "and the first one has freed its graph"
+        )
+    first, second, shared = (crash.facts.get(key) for key in ("first", "second", "shared"))
+    if way == "twice" and first == second:
+        return f"`{first}` was sent backward twice in one turn, and the first time frees its graph"
+    if way == "twice":
+        through = f"`{shared}`" if isinstance(shared, str) else "the same values"
+        return f"`{first}` and `{second}` both come from {through}, and the first backward pass has freed that graph"
+    return f"`{call}` goes through a graph that an earlier backward pass has freed"
+
+
+def _evidence(crash: Crash) -> Iterator[Evidence]:
+    if "made" in crash.places:
+        yield Evidence(f"`{crash.facts.get('carried')}` got its value here", location=crash.places["made"])
+    if "first" in crash.places:
+        yield Evidence("the first backward pass is here", location=crash.places["first"])
+
+
+def _fixes(crash: Crash) -> Iterator[Fix]:
+    name, way = crash.facts.get("carried"), crash.facts.get("way")
+    if way == "module":
+        name = crash.facts.get("attribute")
+    if way in ("loop", "module"):
+        yield idea(f"cut the graph where the next turn takes it over: use `{name}.detach()`{at(crash.places.get('carried'))}")
+        yield idea(f"if `{name}` is only to be shown: add up `.item()`, and send this turn's loss backward")
+    elif way == "before-loop":
+        yield idea(f"compute `{name}` inside the loop, or use `{name}.detach()` if it needs no gradient")
+    elif way == "twice" and crash.facts.get("first") != crash.facts.get("second"):
+        first, second = crash.facts.get("first"), crash.facts.get("second")
+        yield idea(f"send them backward together: `({first} + {second}).backward()`")
+        yield idea("keep the graph for the second pass: `retain_graph=True` in the first `backward`")
+    elif way == "twice":
+        yield idea("leave out the second backward pass")
+    else:
+        yield idea("detach what is carried over from an earlier turn, or compute it anew")

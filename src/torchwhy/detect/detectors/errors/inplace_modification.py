@@ -1,0 +1,243 @@
+"""A value that a gradient needs was overwritten before the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import at, crashes, expression_of, finding_of, idea, operand_evidence, says, sizes
+from torchwhy.detect.judging import short
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.events import Crash
+from torchwhy.record.trace import Trace
+
+STALE = r"modified by an inplace operation"
+LEAF = r"(?:a leaf Variable|a view of a leaf Variable) that requires grad is being used in an in-place operation"
+VIEWS = r"is a view and (?:is being|its base or another view of its base has been) modified inplace"
+
+
+class InplaceModification(Detector):
+    """A value that the backward pass needs was changed in place.
+
+    ## What it finds
+
+    Who wrote over the value (`h += 1`, `x[mask] = 0`, `relu_`, an optimizer step between forward and backward),
+    which operation had kept it for its gradient, and in which order. Also weights that are changed in place
+    while gradients are recorded, and in-place changes of views that torch does not allow.
+
+    ## Why it breaks training
+
+    Many gradients are computed from values of the forward pass: the gradient of a product needs the factors,
+    that of `sigmoid` its result. torch keeps a reference, not a copy. If the value is changed afterwards, the
+    gradient would be wrong, so torch counts the changes and refuses.
+
+    ## Broken
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 8)
+    head = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
+    for step in range(3):
+        hidden = torch.sigmoid(model(torch.randn(6, 4)))
+        score = head(hidden)
+        hidden += 1.0  # <- inplace-modification
+        loss = score.pow(2).mean() + hidden.mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    An update between forward and backward:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    first, second = torch.nn.Linear(4, 3), torch.nn.Linear(3, 1)
+    optimizer_first = torch.optim.SGD(first.parameters(), lr=0.1)
+    optimizer_second = torch.optim.SGD(second.parameters(), lr=0.1)
+    for step in range(3):
+        score = second(torch.tanh(first(torch.randn(6, 4))))
+        loss = score.pow(2).mean()
+        optimizer_second.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer_second.step()  # <- inplace-modification
+        optimizer_first.zero_grad()
+        (loss + score.mean()).backward()
+        optimizer_first.step()
+    ```
+
+    Weights updated by hand while gradients are recorded:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    weight = torch.randn(4, 1, requires_grad=True)
+    for step in range(3):
+        loss = (torch.randn(6, 4) @ weight).pow(2).mean()
+        loss.backward()
+        weight -= 0.1 * weight.grad  # <- inplace-modification
+        weight.grad = None
+    ```
+
+    Inside a module, one entry written over:
+
+    ```python
+    import torch
+
+
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.score = torch.nn.Linear(5, 5)
+
+        def forward(self, x):
+            weights = torch.softmax(self.score(x), dim=1)
+            weights[:, 0] = 0.0  # <- inplace-modification
+            return (weights * x).sum(1)
+
+
+    torch.manual_seed(0)
+    model = Masked()
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(3):
+        loss = model(torch.randn(6, 5)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 8)
+    head = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
+    for step in range(3):
+        hidden = torch.sigmoid(model(torch.randn(6, 4)))
+        score = head(hidden)
+        hidden = hidden + 1.0
+        loss = score.pow(2).mean() + hidden.mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    In-place changes of values that no gradient needs, and weights changed under `no_grad`.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(inplace=True), torch.nn.Linear(8, 1))
+    average = torch.zeros(8, 4)
+    for step in range(4):
+        x = torch.randn(6, 4)
+        x += 0.5
+        output = model(x)
+        output -= 1.0
+        loss = output.pow(2).mean()
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter -= 0.05 * parameter.grad
+            average.mul_(0.9).add_(model[0].weight, alpha=0.1)
+    ```
+
+    ## Limits
+
+    Writer and reader are known for the first steps, which are watched operation by operation. Later, the
+    writing line is named only if there is a single in-place change in the running code.
+    """
+
+    name = "inplace-modification"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if says(crash, STALE):
+                yield finding_of(
+                    trace,
+                    crash,
+                    detector=self.name,
+                    message=_message(crash),
+                    evidence=list(_evidence(crash)),
+                    location=crash.places.get("written"),
+                    fixes=_fixes(crash),
+                )
+            elif says(crash, LEAF) or says(crash, VIEWS):
+                yield _on_the_spot(trace, crash, self.name)
+
+
+def _message(crash: Crash) -> str:
+    written, needed = crash.places.get("written"), crash.places.get("needed")
+    if written is None:
+        return f"`{expression_of(crash)}` needs a value that was changed in place after it was computed"
+    if crash.facts.get("phase") == "update":
+        return (
+            f"`{_text(written)}` changes the weights between the forward pass and `{expression_of(crash)}`, "
+            f"which still needs the old ones{_for_what(needed)}"
+        )
+    name = crash.facts.get("variable")
+    what = f"`{name}`" if isinstance(name, str) else "a value"
+    return f"`{_text(written)}` writes over {what}, whose old value the gradient still needs{_for_what(needed)}"
+
+
+def _text(span: SourceSpan) -> str:
+    return short(span.expression or f"line {span.line}")
+
+
+def _for_what(needed: SourceSpan | None) -> str:
+    return f" for `{_text(needed)}`{at(needed)}" if needed is not None else ""
+
+
+def _evidence(crash: Crash) -> Iterator[Evidence]:
+    needed, written = crash.places.get("needed"), crash.places.get("written")
+    node = crash.facts.get("node")
+    if needed is not None:
+        keeper = f" ({node})" if isinstance(node, str) else ""
+        yield Evidence(f"first `{_text(needed)}` keeps the value for its gradient{keeper}", location=needed)
+    if written is not None:
+        yield Evidence(f"then `{_text(written)}` changes it in place", location=written)
+    shape, times = crash.facts.get("shape"), crash.facts.get("times_written")
+    if isinstance(shape, list) and isinstance(times, float):
+        how_often = "once" if times == 1 else f"{times:g} times"
+        yield Evidence(f"the value has shape {sizes(shape)} and was changed {how_often} since it was kept")
+
+
+def _fixes(crash: Crash) -> Iterator[Fix]:
+    if crash.facts.get("phase") == "update":
+        yield idea("run every backward pass before the first optimizer step, or compute the forward pass anew after it")
+        return
+    name = crash.facts.get("variable")
+    written = crash.places.get("written")
+    if isinstance(name, str) and written is not None and written.expression and "+=" in written.expression:
+        left, _, right = written.expression.partition("+=")
+        yield idea(f"make a new tensor: `{left.strip()} = {left.strip()} + {right.strip()}`")
+    elif isinstance(name, str) and name.isidentifier():
+        yield idea(f"change a copy: `{name} = {name}.clone()` before this line")
+    yield idea("use the operation without the underscore or `inplace=True`; for parts of a tensor, `torch.where`")
+
+
+def _on_the_spot(trace: Trace, crash: Crash, detector: str) -> Finding:
+    """Report an in-place change that torch refuses at once."""
+    text = expression_of(crash)
+    if says(crash, LEAF):
+        message = f"`{text}` changes a weight in place while gradients are recorded"
+        fixes = [idea("put the update under `with torch.no_grad():`"), idea("let a `torch.optim` optimizer do it")]
+    else:
+        message = f"`{text}` changes a part of a tensor in place that shares its memory with others"
+        fixes = [idea("make a new tensor instead of changing this one, or `clone()` it first")]
+    return finding_of(
+        trace, crash, detector=detector, message=message, evidence=operand_evidence(crash), fixes=fixes
+    )

@@ -1,0 +1,216 @@
+"""Two tensors are multiplied as matrices, and their inner sizes differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    fixes_of,
+    idea,
+    is_in_loader,
+    is_loss,
+    is_product,
+    is_ragged_last,
+    layer_of,
+    operand_evidence,
+    says,
+    size,
+    walk_evidence,
+)
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.record.trace import Trace
+
+PATTERNS = (
+    r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
+    r"Expected size for first two dimensions of batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]",
+    r"einsum\(\): subscript \w+ has size (\d+) for operand \d+ which does not broadcast with previously seen size (\d+)",
+    r"size mismatch, got input \(\d+\), mat \(\d+x(\d+)\), vec \((\d+)\)",
+    r"inconsistent tensor size, expected tensor \[(\d+)\] and src \[(\d+)\]",
+    r"batch[12] must be a 3D tensor",
+    r"(?:mat1|mat2|self|vec|tensor1|tensor2) must be a (?:matrix|vector)",
+    r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of dimensions \((\d+)\)",
+)
+IN_PRODUCT = r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)"
+FEATURE_LAYERS = ("in_features", "input_size", "normalized_shape", "embed_dim", "in1_features")
+
+
+class MatmulSizeMismatch(Detector):
+    """Two tensors are multiplied as matrices, and their inner sizes differ.
+
+    ## What it finds
+
+    `@`, `matmul`, `mm`, `bmm`, `einsum`, `dot` or `F.linear` in the program's own code that raised because the sizes to
+    be summed over differ. It names both tensors as the program does, with their shapes, and tries each transposed.
+
+    ## Why it breaks training
+
+    A product sums over the last dimension of the left and the second last of the right tensor; if one of them is
+    stored the other way round (weights as out × in, keys as sequence × features), the sizes do not meet.
+
+    ## Broken
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    weight = torch.randn(8, 20, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for step in range(3):
+        x = torch.randn(16, 20)
+        hidden = x @ weight  # <- matmul-size-mismatch
+        loss = hidden.square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Attention written by hand: the keys were not transposed.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query = nn.Linear(16, 12)
+            self.key = nn.Linear(16, 12)
+
+        def forward(self, x):
+            q, k = self.query(x), self.key(x)
+            scores = torch.bmm(q, k)  # <- matmul-size-mismatch
+            return torch.softmax(scores, dim=-1) @ x
+
+
+    attention = Attention()
+    optimizer = torch.optim.Adam(attention.parameters())
+    for step in range(3):
+        loss = attention(torch.randn(4, 7, 16)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    The indices of an `einsum`, inside a custom autograd function.
+
+    ```python
+    import torch
+
+
+    class Mix(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            return torch.einsum("bi,ij->bj", x, w)  # <- matmul-size-mismatch
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, w = ctx.saved_tensors
+            return grad @ w.T, x.T @ grad
+
+
+    w = torch.randn(6, 5, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    Mix.apply(torch.randn(3, 5), w).sum().backward()
+    optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    weight = torch.randn(8, 20, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for step in range(3):
+        x = torch.randn(16, 20)
+        hidden = x @ weight.T
+        loss = hidden.square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A matrix times a vector, and a product of stacks of matrices, of which one is broadcast.
+
+    ```python
+    import torch
+
+    weight = torch.randn(20, 8, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.01)
+    for step in range(3):
+        x = torch.randn(4, 16, 20)
+        loss = (x @ weight).square().mean() + (x[0] @ weight[:, 0]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Inside an `nn.Linear` or another layer it is `linear-size-mismatch`. A transposed operand that fits may still be
+    the wrong thing to compute; the trial tells only that the sizes meet.
+    """
+
+    name = "matmul-size-mismatch"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if is_in_loader(crash) or is_loss(crash) or _is_in_feature_layer(crash):
+                continue
+            found = next((match for pattern in PATTERNS if (match := says(crash, pattern))), None)
+            if found is None and is_product(crash):
+                found = says(crash, IN_PRODUCT)
+            if found is None:
+                continue
+            numbers = [int(number) for number in found.groups() if number]
+            if is_ragged_last(crash, *numbers):
+                continue
+            yield _judge(trace, crash, numbers)
+
+
+def _is_in_feature_layer(crash: Crash) -> bool:
+    layer = layer_of(crash)
+    return layer is not None and any(name in layer.settings for name in FEATURE_LAYERS) and "layer_input" in crash.facts
+
+
+def _judge(trace: Trace, crash: Crash, numbers: list[int]) -> Finding:
+    left, right = (*_factors(crash), None, None)[:2]
+    what = expression_of(crash)
+    message = f"{what} multiplies matrices whose sizes do not meet"
+    if left is not None and right is not None:
+        message = f"{what} multiplies {left.name} ({size(left)}) by {right.name} ({size(right)})"
+        if len(numbers) == 2:
+            message += f": {numbers[0]} and {numbers[1]} should be equal"
+    fixes = fixes_of(crash, "transpose-operand")
+    return finding_of(
+        trace,
+        crash,
+        detector=MatmulSizeMismatch.name,
+        message=message,
+        evidence=[*_odd_one(fixes), *operand_evidence(crash), *walk_evidence(crash)],
+        fixes=fixes or [idea("make the last size of the left tensor equal the second last size of the right one")],
+    )
+
+
+def _factors(crash: Crash) -> list[NamedTensor]:
+    named = [tensor for tensor in crash.operands if tensor.kind != "array"]
+    if len(named) >= 2:
+        return named
+    return [tensor for tensor in crash.inputs if tensor.name in ("self", "mat1", "mat2", "tensor", "input", "other")][-2:]
+
+
+def _odd_one(fixes: list[Fix]) -> list[Evidence]:
+    if len(fixes) != 1:
+        return []
+    return [Evidence(f"of all transpositions only {fixes[0].title} goes through")]

@@ -1,0 +1,199 @@
+"""A tensor that does not fit into memory."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says, sizes
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.record.trace import Trace
+
+ON_CPU = r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes"
+ON_DEVICE = r"out of memory\. Tried to allocate (?P<amount>[\d.]+) (?P<unit>[KMGT]?i?B)"
+ANY = r"(?i)\bout of memory\b|can't allocate memory"
+UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+WIDTHS = {"64": 8, "32": 4, "16": 2, "8": 1, "bool": 1, "128": 16}
+
+
+class OutOfMemory(Detector):
+    """There was not enough memory for a tensor.
+
+    ## What it finds
+
+    The expression that asked for more memory than there is, on the CPU or on an accelerator: how much it asked
+    for, the shape that makes so much, and whether a single tensor is too large or the memory was full already.
+
+    ## Why it breaks training
+
+    An operation must have room for its result. Two causes are frequent: a pairwise or broadcast operation whose
+    result is the product of two large sizes, and a batch or sequence that is too long for the memory.
+
+    ## Broken
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(8, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(2):
+        points = model(torch.randn(4_000_000, 8))
+        distance = torch.cdist(points, points)  # <- out-of-memory
+        loss = distance.mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A column and a row that broadcast to a table:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(6_000_000, 2), torch.randn(6_000_000)
+    for step in range(2):
+        error = model(x) - y  # <- out-of-memory
+        loss = error.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(60_000, 2), torch.randn(60_000)
+    for step in range(2):
+        error = model(x).squeeze(1) - y
+        loss = error.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A large tensor that is only a view of a small one.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(2):
+        wide = torch.ones(1).expand(4_000_000, 4_000_000)
+        loss = model(torch.randn(8, 2)).pow(2).mean() * wide[3, 4]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    A process that the system kills for its use of memory cannot be asked any more; the report then says that
+    it was killed. What filled the memory before the last request is the matter of the family *memory*.
+    """
+
+    name = "out-of-memory"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if says(crash, ANY) or crash.type in ("OutOfMemoryError", "MemoryError"):
+                asked = asked_bytes(crash)
+                shape = shape_of(crash, asked)
+                yield finding_of(
+                    trace,
+                    crash,
+                    detector=self.name,
+                    message=_message(crash, asked, shape),
+                    evidence=[*_evidence(crash, asked, shape), *operand_evidence(crash)],
+                    fixes=list(_fixes(crash, shape)),
+                )
+
+
+def asked_bytes(crash: Crash) -> float | None:
+    """Return how much memory was asked for, None where the message does not say."""
+    found = says(crash, ON_CPU)
+    if found is not None:
+        return float(found["bytes"])
+    found = says(crash, ON_DEVICE)
+    return float(found["amount"]) * UNITS.get(found["unit"], 1) if found is not None else None
+
+
+def shape_of(crash: Crash, asked: float | None) -> list[int] | None:
+    """Return the shape that needs just the bytes that were asked for, guessed from the operands."""
+    tensors = list(crash.operands) + list(crash.inputs)
+    if asked is None:
+        return None
+    for number, one in enumerate(tensors):
+        for other in tensors[number:]:
+            for shape in _results(one, other):
+                if math.isclose(math.prod(shape) * _width(one), asked, rel_tol=0.001):
+                    return shape
+    return None
+
+
+def _results(one: NamedTensor, other: NamedTensor) -> Iterator[list[int]]:
+    """Yield the shapes that usual operations make of two tensors: broadcast, pairwise, product."""
+    longest = max(len(one.shape), len(other.shape))
+    left, right = ([1] * (longest - len(t.shape)) + t.shape for t in (one, other))
+    if all(a == b or 1 in (a, b) for a, b in zip(left, right, strict=True)):
+        yield [max(a, b) for a, b in zip(left, right, strict=True)]
+    if len(one.shape) >= 2 and len(other.shape) >= 2:
+        yield [*one.shape[:-1], other.shape[-2]]
+        yield [*one.shape[:-1], other.shape[-1]]
+
+
+def _width(tensor: NamedTensor) -> int:
+    digits = re.search(r"\d+$|bool", tensor.dtype)
+    return WIDTHS.get(digits[0], 4) if digits is not None else 4
+
+
+def _message(crash: Crash, asked: float | None, shape: list[int] | None) -> str:
+    amount = human(asked) if asked is not None else "more memory than there is"
+    made = f", for a result of {sizes(shape)}" if shape is not None else ""
+    return f"`{expression_of(crash)}` asked for {amount}{made}, and there is not so much memory"
+
+
+def human(count: float) -> str:
+    """Return a number of bytes as people say it: `5.8 TB`."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
+
+
+def _evidence(crash: Crash, asked: float | None, shape: list[int] | None) -> Iterator[Evidence]:
+    if asked is not None:
+        yield Evidence(f"{human(asked)} in one piece were asked for", value=asked, step=crash.step)
+    if shape is not None:
+        largest = max((math.prod(tensor.shape) for tensor in crash.operands), default=0)
+        if largest and math.prod(shape) > 100 * largest:
+            yield Evidence(f"the result has {math.prod(shape) / largest:.3g} times the elements of its largest operand")
+    free = says(crash, r"(?P<free>[\d.]+ \w+) is free")
+    if free is not None:
+        yield Evidence(f"{free['free']} were free on the device")
+
+
+def _fixes(crash: Crash, shape: list[int] | None) -> Iterator[Fix]:
+    lengths = [tensor.shape for tensor in crash.operands]
+    if shape is not None and any(len(a) != len(b) for a in lengths for b in lengths):
+        yield idea("if no table of all pairs is wanted, give both operands the same shape: `.squeeze(1)` or `.view_as`")
+    elif shape is not None:
+        yield idea("compute it in pieces over a part of the rows, and reduce each piece before the next")
+    yield idea("use smaller batches (with gradient accumulation the result is the same), or shorter sequences")

@@ -1,0 +1,236 @@
+"""Samples of unequal size that cannot be stacked into one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says, sizes
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Crash
+from torchwhy.record.trace import Trace
+
+STACK = (
+    r"stack expects each tensor to be equal size, but got \[(?P<first>[\d, ]*)\] at entry (?P<place>\d+) "
+    r"and \[(?P<other>[\d, ]*)\] at entry (?P<other_place>\d+)"
+)
+LISTS = r"each element in list of batch should be of equal size"
+
+
+class RaggedBatch(Detector):
+    """The samples of a batch have different sizes and cannot be stacked.
+
+    ## What it finds
+
+    A DataLoader whose samples differ in size (sentences of different length, images of different height), with
+    the default collation or with an own `collate_fn` that stacks; also in worker processes, where the error
+    arrives as text. Told are the field of the sample, the two sizes and the indices of the dataset.
+
+    ## Why it breaks training
+
+    A batch is one tensor, and a tensor has one length per dimension. The default collation stacks the samples
+    as they are; it neither pads nor cuts.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Sentences(Dataset):
+        def __len__(self):
+            return 12
+
+        def __getitem__(self, index):
+            return {"tokens": torch.arange(4 + index % 3), "label": index % 2}
+
+
+    torch.manual_seed(0)
+    model = torch.nn.Embedding(20, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in DataLoader(Sentences(), batch_size=4):  # <- ragged-batch
+        loss = model(batch["tokens"]).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    In worker processes, with an own collation that stacks:
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Waves(Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            return torch.zeros(2, 100 + index), index
+
+
+    def collate(samples):
+        waves, labels = zip(*samples)
+        return torch.stack(waves), torch.tensor(labels)  # <- ragged-batch
+
+
+    def main():
+        model = torch.nn.Conv1d(2, 3, 5)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for waves, _ in DataLoader(Waves(), batch_size=4, num_workers=1, collate_fn=collate):
+            loss = model(waves).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+    if __name__ == "__main__":
+        main()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Sentences(Dataset):
+        def __len__(self):
+            return 12
+
+        def __getitem__(self, index):
+            return {"tokens": torch.arange(4 + index % 3), "label": index % 2}
+
+
+    def collate(samples):
+        tokens = pad_sequence([sample["tokens"] for sample in samples], batch_first=True)
+        return {"tokens": tokens, "label": torch.tensor([sample["label"] for sample in samples])}
+
+
+    torch.manual_seed(0)
+    model = torch.nn.Embedding(20, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in DataLoader(Sentences(), batch_size=4, shuffle=True, collate_fn=collate):
+        loss = model(batch["tokens"]).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Unequal samples in batches of one, and unequal samples that are kept in a list.
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Sentences(Dataset):
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, index):
+            return torch.arange(4 + index % 3)
+
+
+    torch.manual_seed(0)
+    model = torch.nn.Embedding(20, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    alone = DataLoader(Sentences(), shuffle=True)
+    listed = DataLoader(Sentences(), batch_size=2, shuffle=True, collate_fn=list)
+    for tokens, several in zip(alone, listed):
+        loss = model(tokens).pow(2).mean() + sum(model(one).pow(2).mean() for one in several)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    For worker processes the samples of the failing batch are fetched once more in the main process, after the
+    program is over, to learn the field; a dataset that draws sizes at random may then give other sizes.
+    """
+
+    name = "ragged-batch"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if says(crash, STACK) or says(crash, LISTS):
+                yield finding_of(
+                    trace,
+                    crash,
+                    detector=self.name,
+                    message=_message(crash),
+                    evidence=_evidence(crash),
+                    fixes=_fixes(crash),
+                )
+
+
+def _message(crash: Crash) -> str:
+    field, indices = crash.facts.get("field"), crash.facts.get("indices")
+    stacked = says(crash, STACK)
+    if isinstance(field, str) and crash.facts.get("first_index") is not None:
+        first, other = _size(crash, "first_size"), _size(crash, "other_size")
+        return (
+            f"the samples of a batch cannot be stacked: {_field(field)} is {first} in sample "
+            f"{_number(crash, 'first_index')} of the dataset and {other} in sample {_number(crash, 'other_index')}"
+        )
+    if stacked is None:
+        return "the samples of a batch cannot be stacked: a list in them has different lengths"
+    first, other = _written(stacked["first"]), _written(stacked["other"])
+    if isinstance(indices, list) and int(stacked["other_place"]) < len(indices):
+        return (
+            f"the samples of a batch cannot be stacked: sample {indices[int(stacked['place'])]} of the dataset has "
+            f"size {first}, sample {indices[int(stacked['other_place'])]} has {other}"
+        )
+    return (
+        f"{expression_of(crash)} stacks tensors of different sizes: number {stacked['place']} is {first}, "
+        f"number {stacked['other_place']} is {other}"
+    )
+
+
+def _field(field: str) -> str:
+    return "it" if field == "the sample" else f"its part {field}"
+
+
+def _size(crash: Crash, name: str) -> str:
+    shape = crash.facts.get(name)
+    return sizes(shape) if isinstance(shape, list) else "of another size"
+
+
+def _written(numbers: str) -> str:
+    return sizes([int(number) for number in numbers.split(",") if number.strip()])
+
+
+def _number(crash: Crash, name: str) -> str:
+    value = crash.facts.get(name)
+    return f"{value:g}" if isinstance(value, float) else "?"
+
+
+def _evidence(crash: Crash) -> list[Evidence]:
+    found = []
+    different, indices = crash.facts.get("different"), crash.facts.get("indices")
+    if isinstance(different, float) and isinstance(indices, list):
+        found.append(Evidence(f"{different:g} different sizes in this batch of {len(indices)}", value=different))
+    if "getitem" in crash.places:
+        found.append(Evidence("the samples come from here", location=crash.places["getitem"]))
+    return found
+
+
+def _fixes(crash: Crash) -> list[Fix]:
+    shape = crash.facts.get("first_size")
+    if isinstance(shape, list) and len(shape) >= 3:
+        return [idea("bring every sample to one size (resize, crop or pad) before it is returned")]
+    return [
+        idea(
+            "give the DataLoader a `collate_fn` that pads: "
+            "`torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)`, and mask the padding in the loss"
+        ),
+        idea("cut or pad every sample to one length in the dataset's `__getitem__`"),
+    ]

@@ -1,0 +1,197 @@
+"""Code that counts on a fixed batch size meets the smaller batch at the end of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence
+from torchwhy.detect.last_batch import LastBatch, last_batch, tensor_of_fixed_size
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Crash
+from torchwhy.record.trace import Trace
+
+
+class RaggedLastBatch(Detector):
+    """The last batch is smaller than the others, and the code assumes a fixed batch size.
+
+    ## What it finds
+
+    A size that does not fit in the last batch of a pass over the data, because something was made for the usual
+    batch size: a hidden state, a mask, labels of ones, a `view(BATCH, …)`. All batches before went well, which
+    is why the error seems to come "after some batches".
+
+    ## Why it breaks training
+
+    If the number of samples is no multiple of the batch size, the last batch holds the remainder. Whatever
+    was made for the full size does not fit it.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    BATCH = 8
+    rnn = torch.nn.GRU(4, 6, batch_first=True)
+    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
+    loader = DataLoader(TensorDataset(torch.randn(30, 5, 4)), batch_size=BATCH, shuffle=True)
+    for (x,) in loader:
+        start = torch.zeros(1, BATCH, 6)
+        output, _ = rnn(x, start)  # <- ragged-last-batch
+        loss = output.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A reshape with the size written out:
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = torch.nn.Linear(12, 2)
+
+        def forward(self, x):
+            flat = x.view(16, 12)  # <- ragged-last-batch
+            return self.out(flat)
+
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.Adam(model.parameters())
+    data = TensorDataset(torch.randn(50, 3, 4), torch.randint(0, 2, (50,)))
+    for epoch in range(2):
+        for x, y in DataLoader(data, batch_size=16, shuffle=True):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    ```
+
+    Batches cut by hand, and labels made once for the full size:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    data = torch.randn(26, 3)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 1), torch.nn.Sigmoid())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch_size = 8
+    real = torch.ones(batch_size, 1)
+    for first in range(0, len(data), batch_size):
+        prediction = model(data[first : first + batch_size])
+        loss = torch.nn.functional.binary_cross_entropy(prediction, real)  # <- ragged-last-batch
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    BATCH = 8
+    rnn = torch.nn.GRU(4, 6, batch_first=True)
+    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
+    loader = DataLoader(TensorDataset(torch.randn(30, 5, 4)), batch_size=BATCH, shuffle=True)
+    for (x,) in loader:
+        start = torch.zeros(1, x.shape[0], 6)
+        output, _ = rnn(x, start)
+        loss = output.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    BATCH = 8
+    rnn = torch.nn.GRU(4, 6, batch_first=True)
+    optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
+    loader = DataLoader(TensorDataset(torch.randn(30, 5, 4)), batch_size=BATCH, drop_last=True, shuffle=True)
+    for (x,) in loader:
+        output, _ = rnn(x, torch.zeros(1, BATCH, 6))
+        loss = output.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A smaller last batch that nothing minds.
+
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    data = TensorDataset(torch.randn(30, 4), torch.randint(0, 2, (30,)))
+    for epoch in range(2):
+        for x, y in DataLoader(data, batch_size=8, shuffle=True):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Limits
+
+    Known are the sizes of batches from a DataLoader, or cut by hand from a tensor that is still a variable where
+    the error is raised. Code that goes wrong silently in the last batch (broadcasting) raises nothing.
+    """
+
+    name = "ragged-last-batch"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            batch = last_batch(crash)
+            if batch is not None:
+                yield finding_of(
+                    trace,
+                    crash,
+                    detector=self.name,
+                    message=_message(crash, batch),
+                    evidence=_evidence(crash, batch),
+                    fixes=_fixes(batch),
+                )
+
+
+def _message(crash: Crash, batch: LastBatch) -> str:
+    return (
+        f"`{expression_of(crash)}` works for batches of {batch.usual}, but the last batch has only {batch.rest}: "
+        f"{batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
+    )
+
+
+def _evidence(crash: Crash, batch: LastBatch) -> list[Evidence]:
+    found = [Evidence(f"{batch.samples} samples = {batch.samples // batch.usual} × {batch.usual} + {batch.rest}")]
+    fixed = tensor_of_fixed_size(crash, batch)
+    if fixed is not None:
+        what = f"{fixed.name} is made for {batch.usual}"
+        found.append(Evidence(what, location=fixed.made_by))
+    return [*found, *operand_evidence(crash)]
+
+
+def _fixes(batch: LastBatch) -> list[Fix]:
+    by_batch = idea(f"take the size from the batch, `x.shape[0]`, where {batch.usual} is assumed")
+    if batch.from_loader:
+        return [idea("give the DataLoader `drop_last=True`, so that every batch is full"), by_batch]
+    return [by_batch, idea("stop the loop before the incomplete batch")]

@@ -1,0 +1,1 @@
+"""A process that swells: graphs and tensors that are kept."""

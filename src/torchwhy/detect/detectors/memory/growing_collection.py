@@ -1,0 +1,313 @@
+"""Tensors that are put somewhere and never taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.growth import (
+    MEGABYTE,
+    Growth,
+    collect_facts,
+    growths,
+    in_words,
+    is_window,
+    memory_facts,
+    per_thousand,
+    place_name,
+)
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import Held, Holdings
+from torchwhy.record.trace import Trace
+
+LEAST_BYTES_PER_STEP = (
+    1000  # a megabyte in a thousand steps; detached losses, 4 bytes each, stay far below
+)
+NOTED_BYTES = (
+    64 * MEGABYTE
+)  # from here on a collection that is used after all is still worth a note
+LEAST_TENSORS = 8  # a few large tensors are no collection that somebody forgot
+MADE_AT_ONCE = (
+    100  # tensors in a collection that no statement grows: made by one call or comprehension
+)
+
+
+class GrowingCollection(Detector):
+    """A collection gets more tensors with every step, and nobody takes them out or looks at them.
+
+    ## What it finds
+
+    A list, dictionary, cache, unbounded deque, attribute or variable of a hook that holds more tensors at every
+    look and whose content the program never uses; and tensors that the program tried to free with `gc.collect()`
+    or `empty_cache()` while one of its own collections still refers to all of them.
+
+    ## Why it breaks training
+
+    Python frees a tensor when nothing refers to it any more, at once and without being asked. `gc.collect()` only
+    finds things that refer to each other in a circle, and `empty_cache()` returns memory that is free already;
+    neither can free what a list still holds. `del tensor` removes one name, not the entry in the list.
+
+    ## Broken
+
+    ```python
+    import gc
+
+    import torch
+
+    tensors = []
+    for i in range(1000):
+        tensor = torch.ones(100, 100)
+        tensors.append(tensor)  # <- growing-collection
+        del tensor
+    gc.collect()
+    print("tensors created:", len(tensors))
+    ```
+
+    A hook that keeps every output of a layer.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def watch(layer):
+        outputs = []
+
+        def keep(module, inputs, output):
+            outputs.append(output.detach())  # <- growing-collection
+
+        layer.register_forward_hook(keep)
+
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(8, 64), nn.Tanh(), nn.Linear(64, 1))
+    watch(net[1])
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    for step in range(40):
+        x = torch.randn(32, 8)
+        loss = (net(x) - x.mean(dim=1, keepdim=True)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A history in an attribute that nobody reads.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Trainer:
+        def __init__(self):
+            self.net = nn.Linear(256, 1)
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.001)
+            self.history = {}
+
+        def step(self, number, x):
+            loss = (self.net(x) - x.mean(dim=1, keepdim=True)).pow(2).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.history[number] = x  # <- growing-collection
+            self.optimizer.step()
+
+
+    torch.manual_seed(0)
+    trainer = Trainer()
+    for number in range(40):
+        trainer.step(number, torch.randn(16, 256))
+    ```
+
+    ## Repaired
+
+    ```python
+    import gc
+
+    import torch
+
+    tensors = []
+    for i in range(1000):
+        tensor = torch.ones(100, 100)
+        tensors.append(tensor)
+        del tensor
+    print("tensors created:", len(tensors))
+    tensors.clear()
+    gc.collect()
+    ```
+
+    ## Lookalike
+
+    A replay memory that is drawn from, a bounded one, a data set in a list, features that are used in the end.
+
+    ```python
+    import gc
+    import random
+    from collections import deque
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    samples = [torch.randn(16, 64) for _ in range(40)]
+    net = nn.Linear(64, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    replay, recent, features, limited = [], deque(maxlen=10), [], []
+    for step in range(40):
+        replay.append(samples[step])
+        recent.append(torch.randn(16, 64))
+        limited.append(torch.randn(16, 64))
+        if len(limited) > 6:
+            limited.pop(0)
+        x = random.choice(replay)
+        loss = (net(x) - x.mean(dim=1, keepdim=True)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        features.append(net(x).detach().expand(16, 64).contiguous())
+        gc.collect()
+    print(torch.cat(features).shape, torch.stack(list(recent)).shape)
+    ```
+
+    ## Limits
+
+    Whether a content is used is read off the source of the program; what it does by `getattr`, `globals()` or in
+    a library is taken for unused. A cache that is looked things up in is only noted, and only when it is large.
+    """
+
+    name = "growing-collection"
+    needs = frozenset({"holdings"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        told = set()
+        for growth in growths(trace, _bare_tensors):
+            if is_leak(growth):
+                told.add((growth.held.name, growth.held.function))
+                yield about_growth(growth, trace, self.name)
+        for look, held in still_held(trace):
+            if (held.name, held.function) not in told:
+                yield about_collect(look, held, trace=trace, detector=self.name)
+
+
+def _bare_tensors(held: Held) -> int:
+    return 0 if held.kind == "tensor" else held.tensors - held.with_graph
+
+
+def is_leak(growth: Growth) -> bool:
+    """Tell whether the growth goes on, costs something, and the program neither bounds nor uses it."""
+    held = growth.held
+    if growth.unit != "step" or not growth.continues or held.grown_at is None:
+        return False
+    if is_window(held) or held.emptied_at is not None:
+        return False
+    if growth.bytes_per_tick < LEAST_BYTES_PER_STEP:
+        return False
+    return held.read_at is None or held.bytes >= NOTED_BYTES
+
+
+def about_growth(growth: Growth, trace: Trace, detector: str) -> Finding:
+    """Return the finding about something that grows with every step."""
+    held = growth.held
+    unused = (
+        "nothing in the program uses or removes them"
+        if held.read_at is None
+        else "none is ever removed"
+    )
+    series = ", ".join(f"{value} after step {tick}" for tick, value in growth.points)
+    facts = [
+        Evidence(
+            f"tensors in `{held.name}`: {series}",
+            value=float(growth.last),
+            step=growth.step,
+            series=tuple(float(value) for _, value in growth.points),
+        ),
+        Evidence(
+            f"{per_thousand(growth)}; {held.bytes / MEGABYTE:.3g} MB now",
+            value=growth.bytes_per_tick,
+        ),
+        *memory_facts(growth),
+        _what_frees(held),
+        *collect_facts(trace, held),
+    ]
+    return Finding(
+        detector=detector,
+        severity="warning" if held.read_at is None else "note",
+        message=f"{place_name(held)} keeps {growth.last} tensors after {growth.ticks} steps, "
+        f"{in_words(growth)}, {per_thousand(growth)}; {unused}",
+        step=growth.step,
+        rank=trace.rank,
+        location=held.grown_at,
+        evidence=tuple(facts),
+        fixes=(_advice(held),),
+    )
+
+
+def still_held(trace: Trace) -> Iterator[tuple[Holdings, Held]]:
+    """Yield what the program referred to when it last tried to free memory, and does not use afterwards."""
+    looks = [look for look in trace.of(Holdings) if look.moment == "collect"]
+    known = set()
+    for look in reversed(looks):
+        for held in look.held:
+            key = held.name, held.function
+            if key not in known and _is_forgotten(held):
+                known.add(key)
+                yield look, held
+
+
+def _is_forgotten(held: Held) -> bool:
+    if held.grown_at is None or held.read_later or is_window(held) or held.kind == "tensor":
+        return False
+    if held.bytes < MEGABYTE or held.tensors < LEAST_TENSORS:
+        return False
+    return is_grown(held) or held.tensors >= MADE_AT_ONCE
+
+
+def is_grown(held: Held) -> bool:
+    """Tell `tensors.append(x)` and `cache[key] = x` from `tensors = make()`."""
+    expression = held.grown_at.expression or "" if held.grown_at is not None else ""
+    leaf = held.name.rsplit(".", 1)[-1]
+    return not expression.startswith((f"{leaf} =", f"{held.name} =", f"{leaf}: "))
+
+
+def about_collect(look: Holdings, held: Held, *, trace: Trace, detector: str) -> Finding:
+    """Return the finding about tensors that were to be freed and cannot be."""
+    call = (
+        look.call.expression if look.call is not None and look.call.expression else "gc.collect()"
+    )
+    facts = (
+        Evidence(
+            f"after `{call}` `{held.name}` still held {held.tensors} tensors, {held.bytes / MEGABYTE:.3g} MB",
+            value=float(held.tensors),
+            location=look.call,
+        ),
+        Evidence(
+            f"the process had {look.resident_bytes / MEGABYTE:.4g} MB in use then",
+            value=float(look.resident_bytes),
+        ),
+        _what_frees(held),
+    )
+    return Finding(
+        detector=detector,
+        severity="warning",
+        message=f"`{call}` cannot free the {held.tensors} tensors ({held.bytes / MEGABYTE:.3g} MB) that "
+        f"{place_name(held)} still refers to",
+        step=look.step,
+        rank=trace.rank,
+        location=held.grown_at,
+        evidence=facts,
+        fixes=(_advice(held),),
+    )
+
+
+def _what_frees(held: Held) -> Evidence:
+    return Evidence(
+        f"the {held.kind} `{held.name}` refers to them: taking them out frees them at once; gc.collect(), "
+        "empty_cache() and `del` of another name free nothing that is still referred to"
+    )
+
+
+def _advice(held: Held) -> Fix:
+    bounded = (
+        " or bound it, `collections.deque(maxlen=…)`" if held.kind in ("list", "deque") else ""
+    )
+    title = f"let go of what is no longer needed, `{held.name}.clear()`{bounded}"
+    return Fix(title, safety="show-only")

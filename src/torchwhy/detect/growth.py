@@ -1,0 +1,192 @@
+"""What grows, and whether it grows with every step: read off the rare looks at what the program holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from torchwhy.finding import Evidence
+from torchwhy.record.learning import Held, Holdings
+from torchwhy.record.trace import Trace
+
+LOOKS = 4  # at doubling steps: something that grows over four of them has grown eightfold
+BATCH_LOOKS = 3  # no weights change and nothing is learned between batches of an evaluation, so three are enough
+LEAST_GROWTH = 8  # tensors or operations; what grows by less is nobody's trouble
+ROUNDING = 1.5  # something added every few steps is up to one behind or ahead of the straight line
+SHARE = 0.02  # counts of very long collections are reckoned from a part, to about this share
+FALL = 0.9  # a count below this share of its peak was emptied in between
+MEGABYTE = 1_000_000
+# `x.pop(0)`, `x.remove(y)`, `x = x[-100:]`, and the target of `del x[0]`
+TAKES_OUT = re.compile(
+    r"\.(pop|popleft|popitem|discard|remove)\(|= .*\[[^\]]*:[^\]]*\]$|^[\w.]+\[[^\]]*\]$"
+)
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A variable that grew in proportion to the steps (or batches), and what became of it."""
+
+    held: Held
+    points: tuple[Point, ...]
+    per_tick: float
+    continues: bool
+    bytes_per_tick: float
+    resident_per_tick: float
+    unit: str = "step"
+    step: int = 0
+
+    @property
+    def last(self) -> int:
+        """Return the highest count."""
+        return self.points[-1][1]
+
+    @property
+    def ticks(self) -> int:
+        """Return the step or batch of the last look at the growth."""
+        return self.points[-1][0]
+
+
+def growths(trace: Trace, size: Callable[[Held], int]) -> Iterator[Growth]:
+    """Yield the variables whose `size` grows with the steps, or with the batches between two steps."""
+    looks = [look for look in trace.of(Holdings) if look.moment in ("step", "exit")]
+    yield from _growths(looks, size, clock=lambda look: look.step, least=LOOKS, unit="step")
+    stretches: dict[tuple[int, int], list[Holdings]] = {}
+    for look in trace.of(Holdings):
+        if look.moment == "batch":
+            stretches.setdefault((look.step, look.backwards), []).append(look)
+    for stretch in stretches.values():
+        yield from _growths(
+            stretch, size, clock=lambda look: look.batches, least=BATCH_LOOKS, unit="batch"
+        )
+
+
+def _growths(
+    looks: list[Holdings],
+    size: Callable[[Held], int],
+    *,
+    clock: Callable[[Holdings], int],
+    least: int,
+    unit: str,
+) -> Iterator[Growth]:
+    for key in _variables(looks):
+        series = list(_series(looks, key, clock))
+        points = [(tick, 0 if held is None else size(held)) for tick, held, _ in series]
+        first, last = longest_line(points)
+        if last - first + 1 < least or points[last][1] - points[first][1] < LEAST_GROWTH:
+            continue
+        (tick_a, held_a, look_a), (tick_b, held_b, look_b) = series[first], series[last]
+        assert held_b is not None, "a count above nothing has a holder"
+        ticks = tick_b - tick_a
+        yield Growth(
+            held=held_b,
+            points=tuple(points[first : last + 1]),
+            per_tick=(points[last][1] - points[first][1]) / ticks,
+            continues=last == len(points) - 1,
+            bytes_per_tick=(held_b.bytes - (held_a.bytes if held_a else 0)) / ticks,
+            resident_per_tick=(look_b.resident_bytes - look_a.resident_bytes) / ticks,
+            unit=unit,
+            step=look_a.step,
+        )
+
+
+def _variables(looks: list[Holdings]) -> list[tuple[str, str | None]]:
+    return list(dict.fromkeys((held.name, held.function) for look in looks for held in look.held))
+
+
+def _series(
+    looks: list[Holdings], key: tuple[str, str | None], clock: Callable[[Holdings], int]
+) -> Iterator[tuple[int, Held | None, Holdings]]:
+    """Yield one count per look; at the end of the program the variables of functions are gone, and say nothing."""
+    known = -1
+    for look in looks:
+        held = next((one for one in look.held if (one.name, one.function) == key), None)
+        if clock(look) > known and not (held is None and look.moment == "exit"):
+            known = clock(look)
+            yield known, held, look
+
+
+def longest_line(points: list[Point]) -> tuple[int, int]:
+    """Return the first and last index of the longest stretch that rises in a straight line, the last such one."""
+    best = (0, 0)
+    for first in range(len(points)):
+        last = first
+        while last + 1 < len(points) and _is_line(points[first : last + 2]):
+            last += 1
+        if last - first >= best[1] - best[0] and last > first:
+            best = (first, last)
+    return best
+
+
+def _is_line(points: list[Point]) -> bool:
+    (start, low), (end, high) = points[0], points[-1]
+    slope = (high - low) / (end - start)
+    allowed = max(ROUNDING, SHARE * (high - low))
+    rises = all(after[1] >= before[1] for before, after in pairwise(points))
+    return (
+        slope > 0
+        and rises
+        and all(abs(low + slope * (tick - start) - value) <= allowed for tick, value in points)
+    )
+
+
+def is_window(held: Held) -> bool:
+    """Tell whether the program itself keeps the collection small: a bounded deque, or old entries taken out."""
+    expression = held.emptied_at.expression or "" if held.emptied_at is not None else ""
+    return held.kind.startswith("deque(") or TAKES_OUT.search(expression) is not None
+
+
+def per_thousand(growth: Growth) -> str:
+    """Return how much memory a thousand steps take, as far as it can be measured."""
+    share = max(growth.bytes_per_tick, growth.resident_per_tick) * 1000 / MEGABYTE
+    return f"{share:.3g} MB per 1000 {growth.unit}{'es' if growth.unit == 'batch' else 's'}"
+
+
+def in_words(growth: Growth) -> str:
+    """Return `one more each step`, or how many."""
+    rate = growth.per_tick
+    if abs(rate - 1) < 0.05:
+        return f"one more each {growth.unit}"
+    if rate > 1:
+        return f"{rate:.3g} more each {growth.unit}"
+    return f"one more every {1 / rate:.3g} {growth.unit}{'es' if growth.unit == 'batch' else 's'}"
+
+
+def memory_facts(growth: Growth) -> Iterator[Evidence]:
+    """Yield what the process as a whole shows, where that is more than noise."""
+    grown = growth.resident_per_tick * (growth.ticks - growth.points[0][0])
+    if grown >= MEGABYTE:
+        yield Evidence(
+            f"meanwhile the memory of the process grew by {grown / MEGABYTE:.3g} MB, "
+            f"{growth.resident_per_tick * 1000 / MEGABYTE:.3g} MB per 1000 {growth.unit}s",
+            value=growth.resident_per_tick,
+        )
+
+
+def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
+    """Yield that the program called gc.collect() or the like, which does not help."""
+    looks = [
+        look for look in trace.of(Holdings) if look.moment == "collect" and look.call is not None
+    ]
+    if not looks:
+        return
+    last = looks[-1]
+    left = next((o for o in last.held if (o.name, o.function) == (held.name, held.function)), held)
+    times = f"{last.calls} times" if last.calls > 1 else "once"
+    yield Evidence(
+        f"`{last.call.expression if last.call else 'gc.collect()'}` ran {times} and freed none of them: "
+        f"`{held.name}` still refers to {left.tensors}",
+        value=float(left.tensors),
+        step=last.step,
+        location=last.call,
+    )
+
+
+def place_name(held: Held) -> str:
+    """Return the variable, with the function or class it lives in where that is not the script itself."""
+    if held.function is None:
+        return f"`{held.name}`"
+    return f"`{held.name}` {'of' if '.' in held.name else 'in'} {held.function}"

@@ -1,0 +1,94 @@
+"""Is this the last, smaller batch of a pass over the data, and does the error come from that?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from torchwhy.record.events import Crash, NamedTensor
+
+SIZE = re.compile(r"\[(?P<first>\d+)[\d, ]*\]$")  # of `batch[0] float32[8, 5, 4]`
+
+
+@dataclass(frozen=True)
+class LastBatch:
+    """The usual number of samples in a batch, what was left for the last one, and how many there are in all."""
+
+    usual: int
+    rest: int
+    samples: int
+    from_loader: bool
+
+
+def last_batch(crash: Crash) -> LastBatch | None:
+    """Return the sizes if an error came with the last batch and is about the two of them, else None."""
+    batch = _of_loader(crash) or _cut_by_hand(crash)
+    if batch is None or not _is_about(crash, batch):
+        return None
+    return batch
+
+
+def _of_loader(crash: Crash) -> LastBatch | None:
+    """Compare the batch in hand with the loader's batch size and the length of its dataset."""
+    loader = crash.loader
+    if loader is None or not loader.last_batch or "indices" in crash.facts:
+        return None
+    rest = _first_size(loader.last_batch[0])
+    usual = loader.batch_size or (_first_size(loader.usual_batch[0]) if loader.usual_batch else None)
+    if usual is None or rest is None or not 0 < rest < usual:
+        return None
+    if loader.dataset_length is not None and loader.dataset_length % usual != rest:
+        return None
+    samples = loader.dataset_length or usual * (loader.batches_drawn - 1) + rest
+    return LastBatch(usual, rest, samples, from_loader=True)
+
+
+def _cut_by_hand(crash: Crash) -> LastBatch | None:
+    """Look for a variable that holds all samples, of which the batches leave what the failing tensors have."""
+    if crash.step < 1 or not crash.frames:
+        return None
+    rests = {tensor.shape[0] for tensor in (*crash.operands, *crash.inputs) if tensor.shape}
+    sizes = {int(value) for frame in crash.frames for value in frame.numbers.values() if _is_count(value)}
+    for frame in crash.frames:
+        for tensor in frame.tensors:
+            for usual in sorted(sizes, reverse=True):
+                samples = tensor.shape[0] if tensor.shape else 0
+                if usual > 1 and samples > usual and samples % usual in rests - {0} and usual in rests:
+                    return LastBatch(usual, samples % usual, samples, from_loader=False)
+    return None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, float) and value == int(value) and 1 < value < 1e6
+
+
+def _first_size(text: str) -> int | None:
+    found = SIZE.search(text)
+    return int(found["first"]) if found is not None else None
+
+
+def _is_about(crash: Crash, batch: LastBatch) -> bool:
+    """Tell whether both sizes are in what failed: in the message, in its tensors, or written in the line."""
+    text = crash.message + " " + ((crash.location.expression or "") if crash.location else "")
+    numbers = {int(number) for number in re.findall(r"\d+", text)[:64] if len(number) < 12}
+    numbers |= {size for tensor in (*crash.operands, *crash.inputs) for size in tensor.shape}
+    has_rest = any(number and number % batch.rest == 0 and number % batch.usual != 0 for number in numbers)
+    has_usual = batch.usual in numbers or any(
+        number and number % batch.usual == 0 and number % batch.rest != 0 for number in numbers
+    )
+    return has_usual and has_rest and _is_size_error(crash)
+
+
+def _is_size_error(crash: Crash) -> bool:
+    words = ("size", "shape", "match", "dimension", "expand", "invalid for input", "broadcast", "batch")
+    return crash.type in ("RuntimeError", "ValueError", "AssertionError", "IndexError") and any(
+        word in crash.message.lower() for word in words
+    )
+
+
+def tensor_of_fixed_size(crash: Crash, batch: LastBatch) -> NamedTensor | None:
+    """Return the tensor in the failing expression that was made for the usual size."""
+    for tensor in crash.operands:
+        if batch.usual in tensor.shape and batch.rest not in tensor.shape:
+            return tensor
+    return None

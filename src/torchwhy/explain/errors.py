@@ -1,0 +1,44 @@
+"""The story of an exception: told once, by the detector that says most; under a bad value, if that brought it about."""
+
+from __future__ import annotations
+
+from torchwhy.detect.registry import all_detectors
+from torchwhy.finding import Finding
+from torchwhy.record.trace import Trace
+
+# An exception that fits several causes is told by the one with the highest number; the others have 0.
+TELLING = {"ragged-last-batch": 2, "ragged-batch": 1, "unexplained-error": -1}
+
+
+def is_error(finding: Finding) -> bool:
+    """Tell whether a finding is about an exception."""
+    detector = all_detectors().get(finding.detector)
+    return detector is not None and ".errors." in detector.__module__
+
+
+def keep_one_per_crash(findings: list[Finding]) -> list[Finding]:
+    """Drop what is said of an exception by a detector that says less about it than another one."""
+    best: dict[object, int] = {}
+    for finding in findings:
+        if is_error(finding):
+            crash = _crash_of(finding)
+            best[crash] = max(best.get(crash, -1), _telling(finding))
+    return [
+        finding for finding in findings if not is_error(finding) or _telling(finding) == best[_crash_of(finding)]
+    ]
+
+
+def _telling(finding: Finding) -> int:
+    return TELLING.get(finding.detector, 0)
+
+
+def _crash_of(finding: Finding) -> object:
+    """Return what two findings of one exception share: the step, and the exception's own words at the end."""
+    return finding.rank, finding.step, finding.evidence[-1].claim if finding.evidence else ""
+
+
+def died_of_a_value(finding: Finding, trace: Trace) -> bool:
+    """Tell whether an exception came after a bad value had raised the alarm."""
+    if not is_error(finding) or finding.step is None:
+        return False
+    return any(alarm.step <= finding.step for alarm in trace.alarms)

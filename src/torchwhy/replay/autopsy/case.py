@@ -1,0 +1,107 @@
+"""The open case: live frames, tensors and modules around an exception, found once and shared by all who look."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from torchwhy.observe.frames import span_of
+from torchwhy.replay.autopsy.again import seen_again
+from torchwhy.replay.autopsy.calls import Call, failed_call
+from torchwhy.replay.autopsy.construction import Builder
+from torchwhy.replay.autopsy.layers import running_modules
+from torchwhy.replay.autopsy.operands import Found, inputs_of, operands_of
+from torchwhy.replay.autopsy.reshaping import loss_arguments
+from torchwhy.replay.autopsy.sources import expression_at
+from torchwhy.replay.autopsy.spots import Spot, below, blamed
+from torchwhy.replay.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+
+@dataclass(eq=False)
+class Case:
+    """What the steps of an autopsy share: the live frames, tensors and modules around the exception."""
+
+    stage: Stage
+    error: BaseException
+    spots: list[Spot]
+    caught: bool = False
+    spot: Spot | None = None
+    callees: list[Spot] = field(default_factory=list)
+    operands: list[Found] = field(default_factory=list)
+    inputs: list[Found] = field(default_factory=list)
+    op: str | None = None
+    modules: list[nn.Module] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    builder: Builder | None = None
+
+    call: Call | None = None
+    is_loss: bool = False
+
+    def path_of(self, module: nn.Module) -> str:
+        """Return what the program calls a module."""
+        return self.stage.session.names.path_of(module)
+
+    def is_in_file(self, node: ast.expr) -> bool:
+        """Tell whether a piece of syntax has its true place in the user's file, so that it may be edited there."""
+        if self.spot is None:
+            return False
+        whole = self.spot.node
+        code = self.spot.frame.f_code
+        return (
+            isinstance(whole, (ast.expr, ast.stmt))
+            and whole is expression_at(code.co_filename, span_of(self.spot.site))
+            and any(part is node for part in ast.walk(whole))
+        )
+
+    @property
+    def is_worth_trying(self) -> bool:
+        """Tell whether the exception is of a kind that another shape or dtype may cure."""
+        return isinstance(self.error, (RuntimeError, ValueError, IndexError, AssertionError, TypeError)) and bool(
+            self.callees or self.operands
+        )
+
+    @property
+    def layer(self) -> nn.Module | None:
+        """Return the innermost running module."""
+        return self.modules[-1] if self.modules else None
+
+
+def opened(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Case:
+    """Return the case: the user's frame, its operands, the torch function below it, the running modules."""
+    case = Case(stage, error, spots, caught)
+    case.spot = blamed(spots)
+    if case.spot is None:
+        return case
+    case.callees = below(spots, case.spot)
+    stage.session.names.learn(spots[-1].frame)
+    case.operands = operands_of(case.spot, case.callees)
+    case.op, case.inputs = inputs_of(case.callees)
+    case.modules = running_modules(spots)
+    files = [one.frame.f_code.co_filename for one in reversed(spots) if one.layer == "user"]
+    case.builder = Builder(stage.session.names, files)
+    _see_operations(case)
+    case.call = failed_call(case.spot, case.callees)
+    case.is_loss = loss_arguments(case) is not None
+    return case
+
+
+def _see_operations(case: Case) -> None:
+    """Take the operations of the first step as seen; of a later step, see the model call once more."""
+    microscope = case.stage.microscope
+    if microscope.is_on:
+        case.operations = microscope.operations()
+        begins = [began for began, _ in microscope.forwards]
+        if begins:
+            case.operations = [one for one in case.operations if one.order > begins[-1]]
+    elif not case.caught:
+        again = seen_again(case.stage, case.error, case.spots)
+        if again is not None:
+            spots, case.operations = again
+            user = blamed(spots)
+            case.op, case.inputs = inputs_of(below(spots, user)) if user is not None else (case.op, case.inputs)

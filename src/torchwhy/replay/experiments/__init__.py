@@ -1,0 +1,1 @@
+"""Questions put to the live program between steps; state is as before afterwards, the answer is an event."""

@@ -1,0 +1,190 @@
+"""How curved is the loss here, and so up to which rate is this optimizer stable?
+
+Asked just before the program's own backward pass, when the graph of the loss is there: a dozen products with its
+Hessian give the largest eigenvalue. No code of the program runs: a graph with functions, hooks or recomputation
+of its own is left alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.probes import reads
+from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.record.learning import Experiment
+from torchwhy.record.numbers import encode
+from torchwhy.replay.experiments.bounds import bound_of, preconditioner
+from torchwhy.replay.experiments.lanczos import largest_eigenvalue
+
+if TYPE_CHECKING:
+    from torchwhy.observe.optimizers import Watched
+    from torchwhy.observe.session import Session
+
+QUESTION = "which learning rate is stable here?"
+MOST_PRODUCTS = 12  # Lanczos vectors: enough for the largest eigenvalue to a per cent on networks that were tried
+MOST_ELEMENTS = 2_000_000  # parameters; twelve vectors of them are kept
+MOST_NODES = 5_000  # of the loss's graph
+SECONDS = 2.0  # for all measurements of a run together, or
+SHARE = 0.1  # of the run so far, whichever is larger
+
+
+@dataclass(frozen=True)
+class Side:
+    """The parameters that the loss depends on, and the square root of what their gradients are scaled by."""
+
+    parameters: list[torch.Tensor]
+    scale: torch.Tensor
+    rate: float
+    bound: float
+
+
+class Curvature:
+    """Measures when asked; knows whether the program has hooks that our differentiation would set off."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.is_running = False
+        self.is_barred = False
+        self._spent = 0.0
+
+    def install(self) -> None:
+        """Notice the program's own hooks on tensors and saved tensors: they would see us differentiate."""
+
+        def bar(_: Any) -> None:
+            self.is_barred = True
+
+        hooks = self._session.hooks
+        for name in ("register_hook", "retain_grad"):
+            hooks.replace(torch.Tensor, name, NotedOnAccess(getattr(torch.Tensor, name), bar), group=reads.GROUP)
+        saved = torch.autograd.graph.saved_tensors_hooks
+        hooks.replace(saved, "__enter__", NotedOnAccess(saved.__enter__, bar), group=reads.GROUP)
+
+    @torch_compat.unseen
+    def measure(self, loss: torch.Tensor, watched: Watched, reason: str) -> None:
+        """Measure the curvature of `loss` and write the rate that would be stable."""
+        began = time.perf_counter()
+        elapsed = began - self._session.began
+        ends = began + max(SECONDS, SHARE * elapsed) - self._spent
+        if self.is_barred or began >= ends or torch_compat.world_size() > 1 or not _is_plain(loss):
+            return
+        side = _side_of(loss, watched)
+        if side is None:
+            return
+        self.is_running = True
+        try:
+            answer = _curvature(loss, side, ends)
+        except RuntimeError as refusal:  # no second derivative, no memory: an answer, not a fault of ours
+            answer = {"refused": str(refusal).partition("\n")[0][:200]}
+        finally:
+            self.is_running = False
+        spent = time.perf_counter() - began
+        self._spent += spent
+        self._session.own_seconds += spent
+        shared = {"optimizer": watched.index, "reason": reason}
+        self._session.write(
+            Experiment(
+                step=self._session.sentinel.step,
+                question=QUESTION,
+                answer={**answer, **shared},
+                seconds=round(spent, 4),
+            )
+        )
+
+
+def _is_plain(loss: torch.Tensor) -> bool:
+    """Tell whether a graph consists of torch's own functions only, and of not too many."""
+    if loss.grad_fn is None or torch.is_anomaly_enabled() or loss.dtype not in (torch.float32, torch.float64):
+        return False
+    seen = {loss.grad_fn}
+    waiting = [loss.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, torch.autograd.function.BackwardCFunction) or len(seen) > MOST_NODES:
+            return False
+        for above, _ in node.next_functions:
+            if above is not None and above not in seen:
+                seen.add(above)
+                waiting.append(above)
+    return True
+
+
+def _side_of(loss: torch.Tensor, watched: Watched) -> Side | None:
+    """Return what to differentiate by, None where the optimizer or its parameters are not of a kind we know."""
+    optimizer = watched.optimizer
+    kind = type(optimizer).__name__
+    groups = optimizer.param_groups
+    bound = bound_of(kind, groups[0])
+    rate = float(groups[0].get("lr", 0.0))
+    chosen: list[torch.Tensor] = []
+    scales: list[torch.Tensor] = []
+    for group in groups:
+        for parameter in group["params"]:
+            if not parameter.requires_grad or not parameter.is_floating_point():
+                continue
+            if parameter.dtype != loss.dtype or parameter.device != loss.device:
+                return None
+            share = float(group.get("lr", rate)) / rate if rate else 1.0
+            divisor = preconditioner(kind, group, optimizer.state.get(parameter, {}), parameter.detach())
+            chosen.append(parameter)
+            scales.append((share / divisor).sqrt().detach().reshape(-1))
+    elements = sum(parameter.numel() for parameter in chosen)
+    if bound is None or not 0 < elements <= MOST_ELEMENTS:
+        return None
+    return Side(chosen, torch.cat(scales), rate, bound)
+
+
+def _curvature(loss: torch.Tensor, side: Side, ends: float) -> dict[str, Any]:
+    slope = _gradient(loss, side, create_graph=True)
+    if slope is None:
+        return {"refused": "the loss does not depend on the weights of this optimizer"}
+    scaled = side.scale * slope.detach()
+
+    def product(vector: torch.Tensor) -> torch.Tensor:
+        if time.perf_counter() > ends:
+            raise StopIteration
+        image = _gradient(torch.dot(slope, side.scale * vector), side, create_graph=False)
+        return side.scale * image if image is not None else torch.zeros_like(vector)
+
+    start = torch.randn(scaled.numel(), generator=torch.Generator().manual_seed(0)).to(scaled)
+    top, products = _largest(product, start)
+    value = float(loss.detach().item())
+    stable = side.bound / top if top > 0 else math.inf
+    descent = float(scaled.pow(2).sum().item())
+    return {
+        "curvature": encode(top),
+        "products": float(products),
+        "rate": side.rate,
+        "bound": side.bound,
+        "stable rate": encode(stable),
+        "ratio": encode(side.rate / stable if stable else math.inf),
+        "loss": encode(value),
+        "gradient": encode(math.sqrt(descent)),
+        "possible": encode(descent / (2 * top * abs(value)) if top > 0 and value else math.nan),
+    }
+
+
+def _largest(product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor) -> tuple[float, int]:
+    with torch.no_grad():
+        return largest_eigenvalue(torch.enable_grad()(product), start, most_products=MOST_PRODUCTS)
+
+
+def _gradient(value: torch.Tensor, side: Side, *, create_graph: bool) -> torch.Tensor | None:
+    """Return the derivative as one vector, None if there is none at all."""
+    parts = torch.autograd.grad(
+        value, side.parameters, create_graph=create_graph, retain_graph=True, allow_unused=True
+    ) if value.requires_grad else [None] * len(side.parameters)
+    if all(part is None for part in parts):
+        return None
+    return torch.cat(
+        [
+            (torch.zeros_like(parameter) if part is None else part).reshape(-1)
+            for part, parameter in zip(parts, side.parameters, strict=True)
+        ]
+    )

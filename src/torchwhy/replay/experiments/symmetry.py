@@ -1,0 +1,52 @@
+"""Weights whose rows were equal at the start: did training make them differ?"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+import torch
+
+from torchwhy.record.learning import Experiment
+from torchwhy.replay.census import rows_equal
+
+if TYPE_CHECKING:
+    from torchwhy.observe.optimizers import Watched
+    from torchwhy.observe.session import Session
+
+QUESTION = "do equal rows of a weight become different?"
+ASKED_AFTER = (10, 50)  # updates: a zero-initialised output layer or branch differs after one or two
+
+
+class Symmetry:
+    """Remembers which weights began with equal rows and looks at those again after some updates."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._equal: dict[int, list[tuple[str, weakref.ref[torch.Tensor]]]] = {}
+
+    def check(self, watched: Watched) -> None:
+        """Called after each step; does something at the first one and at two later ones only."""
+        if watched.steps == 0:
+            # The first update is done. Rows that it made differ are no matter of interest.
+            self._equal[watched.index] = [
+                (name, weakref.ref(parameter))
+                for name, parameter in zip(watched.names(), watched.parameters(), strict=True)
+                if parameter.requires_grad and parameter.grad is not None and rows_equal(parameter)
+            ]
+        elif watched.steps in ASKED_AFTER and self._equal.get(watched.index):
+            self._tell(watched)
+
+    def _tell(self, watched: Watched) -> None:
+        equal = [
+            name
+            for name, reference in self._equal[watched.index]
+            if (parameter := reference()) is not None and rows_equal(parameter)
+        ]
+        self._session.write(
+            Experiment(
+                step=self._session.sentinel.step,
+                question=QUESTION,
+                answer={"optimizer": watched.index, "still equal": "\n".join(equal), "updates": watched.steps},
+            )
+        )

@@ -1,0 +1,29 @@
+"""Breaks the microscope from inside at one operation, where torchwhy is there at all."""
+
+import sys
+
+import torch
+from torch import nn
+import witness
+
+inside = sys.modules.get("torchwhy.replay.microscope")
+if inside is not None:
+    look = inside.Microscope._look
+
+    def broken(self, *args):
+        if self.seen == 40:
+            raise RuntimeError("a fault inside the look")
+        look(self, *args)
+
+    inside.Microscope._look = broken
+witness.seed()
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+optimizer = torch.optim.Adam(model.parameters())
+for step in range(4):
+    loss = model(torch.randn(5, 4)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    witness.swear("loss", loss)
+witness.swear("model", model)
+witness.testify()

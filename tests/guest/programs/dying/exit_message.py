@@ -1,0 +1,4 @@
+import torch
+
+torch.ones(2) * 2
+raise SystemExit("the data is not there")

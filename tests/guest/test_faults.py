@@ -1,0 +1,70 @@
+"""A probe of ours that breaks is switched off and noted once; the program does not notice, and never for a full disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import torchwhy
+from tests.guest.pairs import Pairs, differences
+from torchwhy.record.events import ProbeFailed, RunEnded, Step
+
+SOURCE = Path(torchwhy.__file__).parent
+IN_DYING_PROGRAMS = {"autopsy", "exception probe"}
+
+
+def named_probes() -> list[str]:
+    """Return the name of every probe in the source: a new one is tested without a change here."""
+    texts = [path.read_text() for part in ("observe", "replay") for path in (SOURCE / part).rglob("*.py")]
+    return sorted({name for text in texts for name in re.findall(r'protect\(\s*"([^"]+)"', text)})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_started(request: pytest.FixtureRequest, pairs: Pairs) -> None:
+    """Start what the selected tests will ask for, so that two run at any time."""
+    for item in request.session.items:
+        if item.fspath == request.fspath and hasattr(item, "callspec"):
+            pairs.start(victim(item.callspec.params["probe"]), watched=True, fault=item.callspec.params["probe"])
+
+
+def victim(probe: str) -> str:
+    return "dying/first_forward" if probe in IN_DYING_PROGRAMS else "everything"
+
+
+@pytest.mark.parametrize("probe", named_probes())
+def test_broken_probe_is_noted_once_and_changes_nothing(probe: str, pairs: Pairs) -> None:
+    bare = pairs.run(victim(probe), watched=False)
+
+    watched = pairs.run(victim(probe), watched=True, fault=probe)
+
+    assert differences(bare, watched, swears=probe not in IN_DYING_PROGRAMS) == []
+    failed = [event.probe for event in watched.events if isinstance(event, ProbeFailed)]
+    # An experiment is made on suspicion only, and nothing is suspicious here.
+    assert failed == [probe] or (probe.endswith("experiment") and failed == [])
+
+
+def test_fault_inside_the_look_switches_the_microscope_off(pairs: Pairs) -> None:
+    bare, watched = (pairs.run("blind_microscope", watched=watched) for watched in (False, True))
+
+    assert differences(bare, watched) == []
+    (failure,) = [event for event in watched.events if isinstance(event, ProbeFailed)]
+    assert failure.probe == "microscope"
+    assert "a fault inside the look" in failure.reason
+    assert len([event for event in watched.events if isinstance(event, Step)]) == 4
+
+
+def test_full_disk_does_not_disturb_training(pairs: Pairs) -> None:
+    bare, watched = (pairs.run("full_disk", watched=watched) for watched in (False, True))
+
+    assert differences(bare, watched) == []
+    assert [event.step for event in watched.events if isinstance(event, Step)] == [0, 1, 2]
+    assert not any(isinstance(event, RunEnded) for event in watched.events)
+
+
+def test_vanished_run_directory_does_not_disturb_training(pairs: Pairs) -> None:
+    bare, watched = (pairs.run("no_run_directory", watched=watched) for watched in (False, True))
+
+    assert differences(bare, watched) == []
+    assert watched.events == []
