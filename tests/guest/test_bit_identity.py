@@ -8,7 +8,7 @@ from tests.guest.pairs import PROGRAMS, Pairs, differences
 from torchwhy.record.events import Alarm, ProbeFailed
 
 SABOTAGED = {"blind_microscope", "full_disk", "no_run_directory"}  # these are for test_faults.py
-HEALTHY = sorted({path.stem for path in PROGRAMS.glob("*.py")} - SABOTAGED - {"witness"})
+HEALTHY = sorted({path.stem for path in PROGRAMS.glob("*.py")} - SABOTAGED - {"witness", "watched_inside"})
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -52,13 +52,18 @@ class Outcome:
     run_directory: Path
 
     @property
-    def root(self) -> tuple[str, int | None] | None:
-        """Return detector and line of the root cause, None for a healthy run."""
+    def cause(self) -> Finding | None:
+        """Return the root cause; what a program marks and is only noted is no root cause, but must be there."""
         cause = self.report.root_cause
         if cause is None and self.program.expected is not None:
-            # What is only noted is no root cause, but the note must be there.
             name = self.program.expected[0]
-            cause = next((one for one in self.report.findings if one.detector == name), None)
+            return next((one for one in self.report.findings if one.detector == name), None)
+        return cause
+
+    @property
+    def root(self) -> tuple[str, int | None] | None:
+        """Return detector and line of the root cause, None for a healthy run."""
+        cause = self.cause
         return (
             None
             if cause is None
@@ -74,7 +79,7 @@ class Outcome:
         broke = any("failed and was" in note for note in self.report.notes)
         if broke or self.ended.timed_out or self.root != self.program.expected:
             return False
-        cause = self.report.root_cause
+        cause = self.cause
         if cause is None or cause.location is None:
             return self.program.expected is None and self.ended.exit_code == 0
         return cause.location.file == self.program.guilty_file

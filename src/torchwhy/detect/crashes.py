@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torchwhy.detect.judging import short
-from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.finding import Trial as FixTrial
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, Trial
 from torchwhy.record.trace import Trace
@@ -44,10 +44,12 @@ def finding_of(
     facts = list(evidence)
     if crash.location is not None and where is not None and where.line != crash.location.line:
         facts.append(Evidence(f"it raised at {crash.location}: {expression_of(crash)}"))
+    if crash.caught:
+        facts.insert(0, caught_evidence(trace, crash))
     facts.append(Evidence(f"{crash.type}: {first_line(crash.message)}", step=crash.step))
     return Finding(
         detector=detector,
-        severity="warning" if crash.caught else "error",
+        severity=severity_of(trace, crash),
         message=message,
         step=crash.step,
         rank=trace.rank,
@@ -56,6 +58,23 @@ def finding_of(
         fixes=tuple(fixes),
         certainty="verified" if any(fix.trial.verdict == "cured" for fix in fixes) else "observed",
     )
+
+
+def severity_of(trace: Trace, crash: Crash) -> Severity:
+    """Return how bad it is: an exception that the program caught is an error if training did not happen for it."""
+    if not crash.caught:
+        return "error"
+    return "error" if crash.times > len(trace.steps) else "warning"
+
+
+def caught_evidence(trace: Trace, crash: Crash) -> Evidence:
+    """Say that the program went on, and what became of training."""
+    times = "once" if crash.times == 1 else f"{crash.times} times"
+    if not trace.steps:
+        result = "and no optimizer step was ever made"
+    else:
+        result = "and the batch was lost each time" if crash.times > 1 else "and the batch was lost"
+    return Evidence(f"the program caught the exception and went on, {times} as far as seen, {result}", value=float(crash.times))
 
 
 def first_line(message: str) -> str:
@@ -191,6 +210,14 @@ def is_loss(crash: Crash) -> bool:
     if layer is not None and layer.kind.endswith("Loss"):
         return True
     return any(tensor.argument == "target" for tensor in crash.operands) or "_loss" in (crash.op or "")
+
+
+def is_without_batch(crash: Crash) -> bool:
+    """Tell whether a loss was given the scores of a single sample: a vector against one label."""
+    output, target = input_named(crash, "input", "self"), input_named(crash, "target")
+    if output is None or target is None or not is_loss(crash):
+        return False
+    return len(output.shape) == 1 and math.prod(target.shape) == 1 != output.shape[0] and crash.type == "ValueError"
 
 
 def is_product(crash: Crash) -> bool:

@@ -34,7 +34,9 @@ def _of_loader(crash: Crash) -> LastBatch | None:
     if loader is None or not loader.last_batch or "indices" in crash.facts:
         return None
     rest = _first_size(loader.last_batch[0])
-    usual = loader.batch_size or (_first_size(loader.usual_batch[0]) if loader.usual_batch else None)
+    usual = loader.batch_size or (
+        _first_size(loader.usual_batch[0]) if loader.usual_batch else None
+    )
     if usual is None or rest is None or not 0 < rest < usual:
         return None
     if loader.dataset_length is not None and loader.dataset_length % usual != rest:
@@ -48,12 +50,19 @@ def _cut_by_hand(crash: Crash) -> LastBatch | None:
     if crash.step < 1 or not crash.frames:
         return None
     rests = {tensor.shape[0] for tensor in (*crash.operands, *crash.inputs) if tensor.shape}
-    sizes = {int(value) for frame in crash.frames for value in frame.numbers.values() if _is_count(value)}
+    sizes = {
+        int(value) for frame in crash.frames for value in frame.numbers.values() if _is_count(value)
+    }
     for frame in crash.frames:
         for tensor in frame.tensors:
             for usual in sorted(sizes, reverse=True):
                 samples = tensor.shape[0] if tensor.shape else 0
-                if usual > 1 and samples > usual and samples % usual in rests - {0} and usual in rests:
+                if (
+                    usual > 1
+                    and samples > usual
+                    and samples % usual in rests - {0}
+                    and usual in rests
+                ):
                     return LastBatch(usual, samples % usual, samples, from_loader=False)
     return None
 
@@ -72,7 +81,10 @@ def _is_about(crash: Crash, batch: LastBatch) -> bool:
     text = crash.message + " " + ((crash.location.expression or "") if crash.location else "")
     numbers = {int(number) for number in re.findall(r"\d+", text)[:64] if len(number) < 12}
     numbers |= {size for tensor in (*crash.operands, *crash.inputs) for size in tensor.shape}
-    has_rest = any(number and number % batch.rest == 0 and number % batch.usual != 0 for number in numbers)
+    has_rest = batch.rest in numbers or any(
+        batch.rest > 1 and number and number % batch.rest == 0 and number % batch.usual != 0
+        for number in numbers
+    )
     has_usual = batch.usual in numbers or any(
         number and number % batch.usual == 0 and number % batch.rest != 0 for number in numbers
     )
@@ -80,7 +92,16 @@ def _is_about(crash: Crash, batch: LastBatch) -> bool:
 
 
 def _is_size_error(crash: Crash) -> bool:
-    words = ("size", "shape", "match", "dimension", "expand", "invalid for input", "broadcast", "batch")
+    words = (
+        "size",
+        "shape",
+        "match",
+        "dimension",
+        "expand",
+        "invalid for input",
+        "broadcast",
+        "batch",
+    )
     return crash.type in ("RuntimeError", "ValueError", "AssertionError", "IndexError") and any(
         word in crash.message.lower() for word in words
     )

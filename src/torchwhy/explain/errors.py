@@ -7,7 +7,12 @@ from torchwhy.finding import Finding
 from torchwhy.record.trace import Trace
 
 # An exception that fits several causes is told by the one with the highest number; the others have 0.
-TELLING = {"ragged-last-batch": 2, "ragged-batch": 1, "unexplained-error": -1}
+TELLING = {
+    "batchnorm-of-one": 3,
+    "ragged-last-batch": 2,
+    "ragged-batch": 1,
+    "unexplained-error": -1,
+}
 
 
 def is_error(finding: Finding) -> bool:
@@ -24,7 +29,9 @@ def keep_one_per_crash(findings: list[Finding]) -> list[Finding]:
             crash = _crash_of(finding)
             best[crash] = max(best.get(crash, -1), _telling(finding))
     return [
-        finding for finding in findings if not is_error(finding) or _telling(finding) == best[_crash_of(finding)]
+        finding
+        for finding in findings
+        if not is_error(finding) or _telling(finding) == best[_crash_of(finding)]
     ]
 
 

@@ -1,7 +1,7 @@
 """Findings → one story: the root cause first, its consequences under it, nothing told twice.
 
-Decides from the births that the findings name, and from nothing else: which value came from which, which
-backward formula belongs to which expression, what happened first.
+Decides from the births that the findings name: which value came from which, which backward formula belongs to
+which expression, what happened first; and for troubles without births from the table in consequences.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from torchwhy.detect.registry import all_detectors
 from torchwhy.explain.ancestry import Ancestry
+from torchwhy.explain.consequences import causes_by_name
 from torchwhy.explain.errors import died_of_a_value, keep_one_per_crash
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
@@ -136,6 +137,7 @@ def _candidates(number: int, findings: list[Finding], ancestry: Ancestry) -> Ite
     if not finding.births:
         if is_about_exception(finding):
             yield from (other for other in others if ancestry.was_refused(findings[other]))
+        yield from causes_by_name(finding, findings)
         return
     births = [
         other for other in others if findings[other].births and not is_dynamics(findings[other])
@@ -153,6 +155,7 @@ def _candidates(number: int, findings: list[Finding], ancestry: Ancestry) -> Ite
             for other in others
             if is_dynamics(findings[other]) and ancestry.not_before(finding, findings[other])
         )
+    yield from causes_by_name(finding, findings)
 
 
 def _by_descent(

@@ -99,6 +99,7 @@ class WatchedOptimizers:
                 location=_maker(optimizer, frame),
             )
         )
+        self._session.handler.optimizer_made()
         return watched
 
     def of(self, optimizer: Any, frame: FrameType | None) -> Watched:

@@ -27,6 +27,8 @@ from torchwhy.record.numbers import Real, encode, is_finite
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
+BAD_SCALED_LOSSES = 8  # in a row: the scale has then fallen 256-fold, and it was not the scale
+
 
 @dataclass
 class Check:
@@ -49,6 +51,7 @@ class Check:
 class Handler(Protocol):
     """What the boot wires in: the microscope and the rewind."""
 
+    def optimizer_made(self) -> None: ...
     def before_backward(self, losses: list[torch.Tensor]) -> None: ...
     def before_step(self, check: Check) -> None: ...
     def after_step(self, check: Check | None) -> None: ...
@@ -77,6 +80,7 @@ class Sentinel:
         self._losses: list[torch.Tensor] = []
         self.open_check: Check | None = None
         self._scale = 0.0
+        self._bad_scaled_losses = 0
         self._shapes: list[str] | None = None
         self._began = time.perf_counter()
 
@@ -185,11 +189,16 @@ class Sentinel:
 
     @torch_compat.unseen
     def _judge_scaled(self, roots: list[torch.Tensor]) -> None:
-        """Judge a loss under a GradScaler at once: it skips the step of a bad one, and nobody would ask later.
+        """Judge losses under a GradScaler, which skips the step of a bad one, so that nobody would ask later.
 
-        A skipped step alone is normal, as gradients depend on the scale; the loss does not.
+        A skipped step is normal and survived; losses that stay bad while the scale falls are not.
         """
         if self.frozen or all(gradients.is_finite(root) for root in roots):
+            self._bad_scaled_losses = 0
+            return
+        self._bad_scaled_losses += 1
+        if self._bad_scaled_losses < BAD_SCALED_LOSSES:
+            self._losses.clear()
             return
         check = Check(self.step, None, self._take_losses(), bad_loss=True)
         self._record(check, [])

@@ -97,7 +97,8 @@ class Session:
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
-        if multiprocessing.parent_process() is not None:
+        is_starting = getattr(multiprocessing.current_process(), "_inheriting", False)
+        if is_starting or multiprocessing.parent_process() is not None:
             self._leave_in_loader_workers()
         os.register_at_fork(after_in_child=self._leave_forked_child)
         atexit.register(self.end)

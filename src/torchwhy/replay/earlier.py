@@ -30,10 +30,10 @@ class EarlierRun:
         """Tell whether the step about to begin is the failing one or the one before it."""
         return next_step >= self.step
 
-    def is_repeated(self) -> bool:
-        """Tell whether the losses up to now are those of the run, so that its failing step is this one's, too."""
+    def is_repeated(self) -> bool | None:
+        """Tell whether the losses up to now are those of the run; None while there is nothing to compare."""
         shared, equal = self._compared()
-        return equal == shared
+        return equal == shared if shared else None
 
     def faithfulness(self) -> str:
         """Say how well the rerun's losses agree with those of the run."""

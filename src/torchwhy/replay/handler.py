@@ -17,6 +17,7 @@ from torchwhy.replay.rewind import Rewind
 from torchwhy.replay.second_look import SecondLook
 from torchwhy.replay.signals import Signals
 from torchwhy.replay.stage import Stage
+from torchwhy.replay.swallowed import Swallowed
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -35,6 +36,8 @@ class Replay:
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
         self._write_census = protect("census probe", write_census)
         self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
+        self.swallowed = Swallowed(self.stage)
+        self._count_swallowed = protect("exception watch", self.swallowed.after_step)
         self.signals = Signals(self.stage)
         self._signal_backward = protect("signals", self.signals.before_backward)
         self._signal_step = protect("signals", self.signals.after_step)
@@ -44,6 +47,11 @@ class Replay:
         self.stage.begin()
         if self.second_look is None:
             self.signals.curvature.install()
+
+    def optimizer_made(self) -> None:
+        """Training is about to begin: from now on exceptions that the program swallows are of interest."""
+        if self.second_look is None:
+            self.swallowed.begin()
 
     def before_backward(self, losses: list[torch.Tensor]) -> None:
         """Note which births the losses descend from."""
@@ -78,6 +86,7 @@ class Replay:
         if check is not None and (self.stage.microscope.is_on or check.has_closure):
             self._look_at_written(check)
         self._close_first_step()
+        self._count_swallowed()
         self.stage.snapshot.take()
         if check is not None and check.watched is not None:
             check.watched.batches_at_last_step = self.session.batches.serial
@@ -111,6 +120,7 @@ class Replay:
         return lambda: self._look_at_exception(error, spots)
 
     def _look_at_exception(self, error: BaseException, spots: list[Spot]) -> None:
+        self.swallowed.program_died(error)
         bad = refused.refused_values(error, spots)
         if self.second_look is not None:
             if bad:
@@ -123,6 +133,7 @@ class Replay:
 
     def at_exit(self) -> None:
         """Look at what the program leaves behind."""
+        self.swallowed.end()
         state = self.rewind.state
         self.rewind.leave()
         if state == "watching" and not self.rewind.alarmed:
@@ -131,6 +142,7 @@ class Replay:
 
     def leave(self) -> None:
         """Take everything off; also called in a forked child."""
+        self.swallowed.leave()
         self.stage.microscope.leave()
         self.rewind.leave()
 

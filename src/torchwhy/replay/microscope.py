@@ -193,6 +193,8 @@ class Microscope(TorchDispatchMode):
             return self._healed(given, operation, output)
         bad_inputs = [t for t in given if _can_look(t) and not gradients.is_finite(t)]
         if not bad_inputs:
+            if operation.info.base == "set_" and operation.phase == "data":
+                return frozenset()  # a worker's batch arrives: whose value it is, is known when it is used
             if operation.info.base == "set_":
                 return frozenset({self.book.from_source(output, operation, None)})
             if not operation.info.is_creating and _makes_nan_of_infinite_scalar(call, output):

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
 
 
-def post_mortem(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Crash:
+def post_mortem(
+    stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False
+) -> Crash:
     """Return the `Crash` of an exception; one that a loader's worker sent is told as it was in the worker."""
     crash = examine(stage, error, spots, caught=caught)
     text = str(error)[:]  # a slice: the message of a worker's KeyError is of a class of its own

@@ -43,7 +43,10 @@ class SecondLook:
         A program that draws other numbers each time it is started fails at another step, from the same cause.
         """
         if self._steps_around is None:
-            self._steps_around = 0 if self._earlier.is_repeated() else STEPS_AROUND
+            repeated = self._earlier.is_repeated()
+            if repeated is None:
+                return 0
+            self._steps_around = 0 if repeated else STEPS_AROUND
         return self._steps_around
 
     def loss_was_read(self, loss: torch.Tensor) -> None:

@@ -98,6 +98,16 @@ class BatchKeeper:
         hooks.replace(iterators, "_num_yielded", NotedOnChange("_num_yielded", counted))
         hooks.replace(iterators, "_sampler_iter", NotedOnChange("_sampler_iter", sampled))
 
+    @property
+    def length(self) -> int | None:
+        """Return how many batches a pass over the data in hand has; asks the dataset, so not for every step."""
+        origin = self.origin
+        dataset = origin.dataset() if origin is not None and origin.dataset is not None else None
+        if origin is None or dataset is None or not origin.batch_size or not hasattr(dataset, "__len__"):
+            return None
+        full, rest = divmod(len(dataset), origin.batch_size)
+        return full + bool(rest and not origin.drop_last)
+
     def since(self, serial: int) -> list[Batch]:
         """Return the batches drawn for training after number `serial`; empty when some were already forgotten."""
         found = [batch for batch in self.recent if batch.serial > serial and batch.trains]

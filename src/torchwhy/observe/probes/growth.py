@@ -7,8 +7,8 @@ import linecache
 from dataclasses import dataclass, replace
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.probes.flows import FUNCTIONS
 from torchwhy.observe.probes.statements import (
-    FUNCTIONS,
     Source,
     Uses,
     Variable,

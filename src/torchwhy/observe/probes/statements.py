@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import shown_path, source_between
+from torchwhy.observe.probes.flows import CUTTING, FUNCTIONS, reaches_backward
 
 GROWING = {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault"}
 SHRINKING = {"pop", "popleft", "popitem", "clear", "remove", "discard"}
-CUTTING = {"detach", "detach_", "item", "tolist", "data"}
-BACKWARD = {"backward", "manual_backward", "grad"}
 # What asks only how large a thing is uses nothing of its content.
 SIZES = {"len", "getsizeof", "id", "type"}
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LONGEST_FILE = 20_000  # lines; reading a longer one would take longer than a look may
 
 
@@ -120,11 +118,13 @@ def uses_of(variable: Variable) -> Uses:
         source = parsed(file)
         if source is None:
             continue
-        tainted = _Taint(variable.leaf)
+        functions = set()
         for node in _mentions(source, variable):
             _sort(node, source, variable=variable, uses=uses)
-            tainted.note(node, source)
-        uses.feeds_backward = uses.feeds_backward or tainted.reaches_backward(source)
+            functions.add(source.function_of(node))
+        uses.feeds_backward |= any(
+            reaches_backward(source.tree, function, variable.leaf) for function in functions
+        )
     return uses
 
 
@@ -303,77 +303,6 @@ def _belongs_to_growth(node: ast.expr, source: Source, variable: Variable) -> bo
         if isinstance(outer, ast.stmt):
             return False
     return False
-
-
-class _Taint:
-    """Follows a variable through assignments in its function, to see whether it ends in a backward pass."""
-
-    def __init__(self, leaf: str) -> None:
-        self.leaf = leaf
-        self.functions: list[ast.AST] = []
-
-    def note(self, node: ast.AST, source: Source) -> None:
-        function = source.function_of(node)
-        if function not in self.functions:
-            self.functions.append(function)
-
-    def reaches_backward(self, source: Source) -> bool:
-        """Tell whether it is differentiated there, or returned and differentiated by whoever called."""
-        for function in self.functions:
-            if _differentiates(function, self.leaf):
-                return True
-            name = getattr(function, "name", None)
-            if (
-                name is not None
-                and _returns(function, self.leaf)
-                and _differentiates(source.tree, name)
-            ):
-                return True
-        return False
-
-
-def _names_from(region: ast.AST, leaf: str) -> set[str]:
-    """Return the names that get their value from `leaf`: loss = stack(losses); mean = loss / n."""
-    names = {leaf}
-    for _ in range(3):  # few links, in any order of the text
-        for node in ast.walk(region):
-            if isinstance(node, ast.Assign) and _uses_any(node.value, names):
-                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return names
-
-
-def _differentiates(region: ast.AST, leaf: str) -> bool:
-    names = _names_from(region, leaf)
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in BACKWARD
-        and any(_uses_any(part, names) for part in (node.func.value, *node.args))
-        for node in ast.walk(region)
-    )
-
-
-def _returns(function: ast.AST, leaf: str) -> bool:
-    names = _names_from(function, leaf)
-    return any(
-        isinstance(node, ast.Return)
-        and node.value is not None
-        and _uses_any(node.value, names)
-        and not any(
-            isinstance(part, ast.Attribute) and part.attr in CUTTING
-            for part in ast.walk(node.value)
-        )
-        for node in ast.walk(function)
-    )
-
-
-def _uses_any(node: ast.AST, names: Iterable[str]) -> bool:
-    wanted = set(names)
-    return any(
-        (isinstance(part, ast.Name) and part.id in wanted)
-        or (isinstance(part, ast.Attribute) and part.attr in wanted)
-        for part in ast.walk(node)
-    )
 
 
 def span_at(file: str, node: ast.AST, source: Source) -> SourceSpan:

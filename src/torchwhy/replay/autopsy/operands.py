@@ -36,13 +36,25 @@ def operands_of(spot: Spot, callees: list[Spot]) -> list[Found]:
     node = spot.node
     if node is None:
         return []
-    passed = _passed_to(callees[0]) if callees and isinstance(node, ast.Call) else {}
+    called = callees[0] if callees and callees[0].frame.f_code.co_name != DISPATCH else None
+    passed = _passed_to(called) if called is not None and isinstance(node, ast.Call) else {}
     lookup = Lookup(spot.frame)
     found: list[Found] = []
     for position, part in _parts(node):
         value, argument = passed.get(position, (None, None))
         found += _tensors_of(part, lookup, value=value, argument=argument)
+    if called is None:
+        return _as_dispatched(node, callees) or _each_once(found)
     return _each_once(found)
+
+
+def _as_dispatched(node: ast.AST, callees: list[Spot]) -> list[Found]:
+    """Return the operands of `a + f(b)` from the operation itself, which got as many tensors as the source has parts."""
+    _, given = inputs_of(callees)
+    parts = [part for _, part in _parts(node) if not isinstance(part, ast.Constant)]
+    if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:
+        return [Found(ast.unparse(part), one.value, one.argument, part) for part, one in zip(parts, given, strict=True)]
+    return []
 
 
 def _parts(node: ast.AST) -> Iterator[tuple[int | str | None, ast.AST]]:

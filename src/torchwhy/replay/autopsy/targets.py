@@ -30,6 +30,8 @@ def change_target(case: Case) -> Iterator[Trial]:
         )
     if given.dim() == target.dim() + 1 and given.shape[1] == 1:
         yield attempt(case, call, given, kind="squeeze-input", text=".squeeze(1)", change=lambda t: t.squeeze(1))
+    if given.dim() == 1 and target.numel() == 1:
+        yield attempt(case, call, given, kind="batch-of-one", text=".unsqueeze(0)", change=lambda t: t.unsqueeze(0))
     if not given.is_floating_point() and target.is_floating_point():
         yield _swapped(case, call, given, target)
 

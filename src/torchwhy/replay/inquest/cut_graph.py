@@ -90,7 +90,9 @@ def look(spots: list[Spot]) -> Clues:
     if call is None:
         return clues
     clues.facts["loss"] = receiver(call)
-    cut = Search().in_frames(users, ast.parse(receiver(call), mode="eval").body) or _switched_off(users)
+    cut = Search().in_frames(users, ast.parse(receiver(call), mode="eval").body) or _switched_off(
+        users
+    )
     if cut is not None:
         clues.facts.update(why=cut.why, kind=cut.kind)
         clues.places["cut"] = cut.where
@@ -124,7 +126,7 @@ class Search:
             cut = self.of(loss, place, line=line)
             if cut is not None or depth + 1 >= len(users):
                 return cut
-            passed = _argument(users[depth], users[depth + 1], loss)
+            passed = _argument(spot, users[depth + 1], loss)
             if passed is None:
                 return None
             loss = passed
@@ -153,12 +155,20 @@ class Search:
             return None
         if isinstance(node, ast.Attribute) and node.attr == "data":
             return _cut(node, place, "`.data` is the value without its graph", "data")
-        if value is not None and not isinstance(value, (torch.Tensor, float, int)) and type(value).__name__ != "ndarray":
+        if (
+            value is not None
+            and not isinstance(value, (torch.Tensor, float, int))
+            and type(value).__name__ != "ndarray"
+        ):
             return None
         made = source.last_assignment(place.scope, name, line)
         if made is None or made[1] is None:
             if isinstance(node, ast.Attribute):
-                return self.of(node.value, place, line=line) if isinstance(node.value, ast.Attribute) else None
+                return (
+                    self.of(node.value, place, line=line)
+                    if isinstance(node.value, ast.Attribute)
+                    else None
+                )
             return None
         statement, expression = made
         found = self.of(expression, place, line=statement.lineno)
@@ -177,8 +187,14 @@ class Search:
         last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if isinstance(function, ast.Attribute) and last in METHODS:
             return _cut(node, place, METHODS[last], last)
-        if last in MAKERS and node.args and (not isinstance(function, ast.Attribute) or _is_torch(function)):
-            if isinstance(node.args[0], (ast.Constant, ast.List, ast.Tuple)) and not _mentions(node.args[0]):
+        if (
+            last in MAKERS
+            and node.args
+            and (not isinstance(function, ast.Attribute) or _is_torch(function))
+        ):
+            if isinstance(node.args[0], (ast.Constant, ast.List, ast.Tuple)) and not _mentions(
+                node.args[0]
+            ):
                 return None
             return _cut(node, place, f"`{source.text_of(function)}(…)` {MAKERS[last]}", last)
         return self._in_callee(node, place, line=line)
@@ -195,7 +211,9 @@ class Search:
                 return decorated
             for node in source.inside(scope):
                 if isinstance(node, ast.Return) and node.value is not None:
-                    found = self.of(node.value, inner, line=node.lineno) or _under_switch(node, inner)
+                    found = self.of(node.value, inner, line=node.lineno) or _under_switch(
+                        node, inner
+                    )
                     if found is not None:
                         return found
         return None
@@ -216,7 +234,9 @@ def _is_torch(function: ast.Attribute) -> bool:
 def _under_switch(statement: ast.AST, place: Place) -> Cut | None:
     """Return the `with torch.no_grad():` around a statement."""
     for node in source.inside(place.scope):
-        if isinstance(node, (ast.With, ast.AsyncWith)) and source.covers(node, getattr(statement, "lineno", 0)):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and source.covers(
+            node, getattr(statement, "lineno", 0)
+        ):
             for item in node.items:
                 if _switches_off(item.context_expr):
                     words = source.text_of(item.context_expr)
@@ -234,7 +254,9 @@ def _switches_off(node: ast.AST) -> bool:
 def _decorated(scope: ast.AST, place: Place) -> Cut | None:
     for decorator in getattr(scope, "decorator_list", ()):
         if _switches_off(decorator):
-            return _cut(decorator, place, f"`@{source.text_of(decorator)}` keeps no graph", "no_grad")
+            return _cut(
+                decorator, place, f"`@{source.text_of(decorator)}` keeps no graph", "no_grad"
+            )
     return None
 
 
@@ -273,7 +295,9 @@ def _switched_off(users: list[Spot]) -> Cut | None:
     """Look for what stops gradients everywhere: recording switched off, or weights that were frozen."""
     found = _statement(users, lambda text: text.endswith("set_grad_enabled(False)"))
     if found is not None:
-        return Cut(found, "recording of graphs was switched off here, and not on again", "switched-off")
+        return Cut(
+            found, "recording of graphs was switched off here, and not on again", "switched-off"
+        )
     modules = [
         value
         for spot in users

@@ -114,8 +114,12 @@ def _note_unequal(samples: list[Any], indices: list[int], clues: Clues) -> None:
         if len({tuple(shape) for shape in known}) < 2:
             continue
         first = known[0]
-        other = next(number for number, shape in enumerate(shapes) if shape is not None and shape != first)
-        clues.facts.update(field=path or "the sample", first_size=first, other_size=list(shapes[other] or []))
+        other = next(
+            number for number, shape in enumerate(shapes) if shape is not None and shape != first
+        )
+        clues.facts.update(
+            field=path or "the sample", first_size=first, other_size=list(shapes[other] or [])
+        )
         clues.facts["different"] = float(len({tuple(shape) for shape in known}))
         if other < len(indices):
             clues.facts.update(first_index=float(indices[0]), other_index=float(indices[other]))

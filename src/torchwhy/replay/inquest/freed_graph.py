@@ -66,7 +66,9 @@ def _carried(loop: source.Loop, spot: Spot) -> Iterator[tuple[str, ast.expr, str
         seen.add(name)
         if not is_read or not has_graph(_value(lookup, name)):
             continue
-        stored = any(reference == name for _, reference, read in _in_running_order(loop.body) if not read)
+        stored = any(
+            reference == name for _, reference, read in _in_running_order(loop.body) if not read
+        )
         kept = isinstance(_value(lookup, name), (list, tuple, dict))
         yield name, node, "loop" if stored or kept else "before-loop"
 
@@ -148,7 +150,11 @@ def _first_read(kind: type, name: str) -> Any:
     code = getattr(getattr(kind, "forward", None), "__code__", None)
     scope = source.scope_of(code) if code is not None else None
     reads = source.uses(scope, name) if scope is not None else []
-    return source.span(reads[0], code.co_filename, code.co_name) if reads and code is not None else None
+    return (
+        source.span(reads[0], code.co_filename, code.co_name)
+        if reads and code is not None
+        else None
+    )
 
 
 def _twice(spot: Spot, clues: Clues) -> None:
@@ -161,7 +167,11 @@ def _twice(spot: Spot, clues: Clues) -> None:
     loops = source.loops_around(scope, line)
     calls = [node for node in source.inside(loops[0] if loops else scope) if _is_backward(node)]
     here = [node for node in calls if source.covers(node, line)]
-    before = [node for node in calls if node.lineno < line or (node.lineno == line and node not in here[-1:])]
+    before = [
+        node
+        for node in calls
+        if node.lineno < line or (node.lineno == line and node not in here[-1:])
+    ]
     if not before or not here:
         return
     lookup = Lookup(spot.frame)
@@ -172,7 +182,9 @@ def _twice(spot: Spot, clues: Clues) -> None:
     shared = [
         name
         for name, value in spot.variables.items()
-        if isinstance(value, torch.Tensor) and value.grad_fn in nodes and name not in (first, second)
+        if isinstance(value, torch.Tensor)
+        and value.grad_fn in nodes
+        and name not in (first, second)
     ]
     if shared:
         clues.facts["shared"] = shared[-1]
@@ -181,7 +193,10 @@ def _twice(spot: Spot, clues: Clues) -> None:
 def _is_backward(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
-    return node.func.attr == "backward" or source.text_of(node.func) in ("torch.autograd.grad", "autograd.grad")
+    return node.func.attr == "backward" or source.text_of(node.func) in (
+        "torch.autograd.grad",
+        "autograd.grad",
+    )
 
 
 def receiver(call: ast.AST) -> str:
@@ -190,7 +205,11 @@ def receiver(call: ast.AST) -> str:
     if call.args:
         return source.text_of(call.args[0])
     holder = call.func.value
-    if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute) and holder.func.attr == "scale":
+    if (
+        isinstance(holder, ast.Call)
+        and isinstance(holder.func, ast.Attribute)
+        and holder.func.attr == "scale"
+    ):
         return source.text_of(holder.args[0]) if holder.args else source.text_of(holder)
     return source.text_of(holder)
 
@@ -199,7 +218,9 @@ def roots_of(spots: list[Spot]) -> list[torch.Tensor]:
     """Return the tensors that a backward pass started from, as torch's own frame has them."""
     for spot in reversed(spots):
         if spot.layer == "torch" and spot.frame.f_code.co_name in ("backward", "grad"):
-            given = spot.variables.get("tensors", spot.variables.get("outputs", spot.variables.get("self")))
+            given = spot.variables.get(
+                "tensors", spot.variables.get("outputs", spot.variables.get("self"))
+            )
             found = list(given) if isinstance(given, (list, tuple)) else [given]
             if found and all(isinstance(one, torch.Tensor) for one in found):
                 return found

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from torchwhy.replay.autopsy.spots import Spot
-from torchwhy.replay.inquest import cut_graph, fetching, freed_graph, reversed_array, written_in_place
+from torchwhy.replay.inquest import (
+    cut_graph,
+    fetching,
+    freed_graph,
+    reversed_array,
+    written_in_place,
+)
 from torchwhy.replay.inquest.clues import Clues
 
 if TYPE_CHECKING:
@@ -19,7 +25,9 @@ IN_PLACE = "modified by an inplace operation"
 NEGATIVE = "stride in the given numpy array is negative"
 
 
-def inquire(stage: Stage, message: str, spots: list[Spot], *, caught: bool, from_worker: bool) -> Clues:
+def inquire(
+    stage: Stage, message: str, spots: list[Spot], *, caught: bool, from_worker: bool
+) -> Clues:
     """Return what can be found out about an exception beyond its traceback."""
     if FREED in message:
         return freed_graph.look(spots)

@@ -27,7 +27,9 @@ def look(spots: list[Spot], clues: Clues) -> Clues:
         scope = source.scope_of(function.__code__)
         for node in source.inside(scope) if scope is not None else ():
             if is_turning(node):
-                clues.places["turned"] = source.span(node, function.__code__.co_filename, function.__code__.co_name)
+                clues.places["turned"] = source.span(
+                    node, function.__code__.co_filename, function.__code__.co_name
+                )
     return clues
 
 
@@ -35,11 +37,16 @@ def is_turning(node: ast.AST) -> bool:
     """Tell whether an expression is `a[::-1]` or `np.flip(a)`."""
     if isinstance(node, ast.Call):
         function = node.func
-        return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) in TURNING
+        return (
+            function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        ) in TURNING
     if not isinstance(node, ast.Subscript):
         return False
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return any(isinstance(part, ast.Slice) and part.step is not None and _is_negative(part.step) for part in parts)
+    return any(
+        isinstance(part, ast.Slice) and part.step is not None and _is_negative(part.step)
+        for part in parts
+    )
 
 
 def _is_negative(node: ast.AST) -> bool:
@@ -48,7 +55,9 @@ def _is_negative(node: ast.AST) -> bool:
 
 def _behind(spot: Spot, scope: ast.AST) -> ast.AST | None:
     """Follow the names in the failing expression back to where one of them was turned round."""
-    waiting: list[tuple[ast.AST, int]] = [(spot.node, line_of(spot))] if spot.node is not None else []
+    waiting: list[tuple[ast.AST, int]] = (
+        [(spot.node, line_of(spot))] if spot.node is not None else []
+    )
     seen: set[str] = set()
     first = True
     while waiting:
@@ -78,5 +87,7 @@ def _dataset_methods(spots: list[Spot]) -> list[FunctionType]:
     for spot in spots:
         dataset = getattr(spot.variables.get("self"), "_dataset", None)
         if dataset is not None:
-            return [value for value in vars(type(dataset)).values() if isinstance(value, FunctionType)]
+            return [
+                value for value in vars(type(dataset)).values() if isinstance(value, FunctionType)
+            ]
     return []

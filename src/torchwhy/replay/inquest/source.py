@@ -100,8 +100,14 @@ def _unpacked(target: ast.expr, value: ast.expr | None) -> list[tuple[ast.expr, 
     if not isinstance(target, (ast.Tuple, ast.List)):
         return [(target, value)]
     matched = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
-    values = value.elts if matched and isinstance(value, (ast.Tuple, ast.List)) else [value] * len(target.elts)
-    return [pair for one, part in zip(target.elts, values, strict=True) for pair in _unpacked(one, part)]
+    values = (
+        value.elts
+        if matched and isinstance(value, (ast.Tuple, ast.List))
+        else [value] * len(target.elts)
+    )
+    return [
+        pair for one, part in zip(target.elts, values, strict=True) for pair in _unpacked(one, part)
+    ]
 
 
 def assignments(scope: ast.AST, name: str) -> list[tuple[ast.AST, ast.expr | None]]:
@@ -152,7 +158,9 @@ def span(node: ast.AST, filename: str, function: str | None = None) -> SourceSpa
     if isinstance(node, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, *NEW_SCOPES)):
         text = lines[line - 1].strip() if 0 < line <= len(lines) else None
         column = characters(line, node.col_offset)
-        return SourceSpan(shown_path(filename), line, line, column, function=function, expression=text)
+        return SourceSpan(
+            shown_path(filename), line, line, column, function=function, expression=text
+        )
     return SourceSpan(
         file=shown_path(filename),
         line=line,

@@ -38,7 +38,9 @@ def read(text: str) -> WorkerError | None:
         last = number
         if layer_of(frame["file"]) == "user":
             location = _span(frame, lines[number + 1 : number + 3])
-    return WorkerError(header["type"].rpartition(".")[2], _message(lines[last + 1 :]), location, text)
+    return WorkerError(
+        header["type"].rpartition(".")[2], _message(lines[last + 1 :]), location, text
+    )
 
 
 def _message(after_last_frame: list[str]) -> str:

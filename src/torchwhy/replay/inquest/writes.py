@@ -32,7 +32,9 @@ class WriteLog:
         self.by_sequence: dict[int, Record] = {}
         self.writes: list[Record] = []
 
-    def ran(self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]) -> None:
+    def ran(
+        self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]
+    ) -> None:
         """Take note of an operation that recorded a gradient node, or changed memory in place."""
         if len(self.by_sequence) + len(self.writes) >= MOST_RECORDS or operation.node is not None:
             return
@@ -55,4 +57,11 @@ class WriteLog:
 
 def _record(operation: Operation, tensors: list[torch.Tensor]) -> Record:
     keys = frozenset(key for tensor in tensors if (key := storage_key(tensor)) is not None)
-    return Record(operation.order, operation.info.base, operation.phase, operation.place(), operation.module, keys)
+    return Record(
+        operation.order,
+        operation.info.base,
+        operation.phase,
+        operation.place(),
+        operation.module,
+        keys,
+    )

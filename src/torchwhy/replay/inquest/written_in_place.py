@@ -108,9 +108,17 @@ def _running_code(users: list[Spot]) -> list[tuple[str, str, ast.AST]]:
     for spot in users:
         for value in [*spot.variables.values(), *spot.frame.f_globals.values()]:
             if isinstance(value, nn.Module):
-                parts = {type(part) for part in value.modules() if not type(part).__module__.startswith("torch.")}
-                codes += [kind.forward.__code__ for kind in parts if hasattr(kind.forward, "__code__")]
-    scopes = [(code.co_filename, code.co_name, source.scope_of(code)) for code in dict.fromkeys(codes)]
+                parts = {
+                    type(part)
+                    for part in value.modules()
+                    if not type(part).__module__.startswith("torch.")
+                }
+                codes += [
+                    kind.forward.__code__ for kind in parts if hasattr(kind.forward, "__code__")
+                ]
+    scopes = [
+        (code.co_filename, code.co_name, source.scope_of(code)) for code in dict.fromkeys(codes)
+    ]
     return [(filename, name, scope) for filename, name, scope in scopes if scope is not None]
 
 
@@ -119,13 +127,21 @@ def _writes_in_place(node: ast.AST, message: str, users: list[Spot]) -> bool:
     if isinstance(node, ast.AugAssign):
         return _may_be_tensor(node.target, users, message)
     if isinstance(node, ast.Assign):
-        return any(isinstance(target, ast.Subscript) and _may_be_tensor(target.value, users, message) for target in node.targets)
+        return any(
+            isinstance(target, ast.Subscript) and _may_be_tensor(target.value, users, message)
+            for target in node.targets
+        )
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
-    if any(keyword.arg == "inplace" and source.text_of(keyword.value) == "True" for keyword in node.keywords):
+    if any(
+        keyword.arg == "inplace" and source.text_of(keyword.value) == "True"
+        for keyword in node.keywords
+    ):
         return True
     name = node.func.attr
-    return name.endswith("_") and not name.endswith("__") and name not in ("requires_grad_", "detach_")
+    return (
+        name.endswith("_") and not name.endswith("__") and name not in ("requires_grad_", "detach_")
+    )
 
 
 def _may_be_tensor(node: ast.AST, users: list[Spot], message: str) -> bool:

@@ -151,10 +151,17 @@ def _message(crash: Crash, shape: list[int]) -> str:
 
 
 def _remainder(loader: LoaderFacts | None) -> int | None:
-    if loader is None or loader.dataset_length is None or not loader.batch_size or loader.batch_size == 1:
+    if (
+        loader is None
+        or loader.dataset_length is None
+        or not loader.batch_size
+        or loader.batch_size == 1
+    ):
         return None
     in_hand = loader.last_batch[0] if loader.last_batch else ""
-    return loader.dataset_length % loader.batch_size if "[1," in in_hand or "[1]" in in_hand else None
+    return (
+        loader.dataset_length % loader.batch_size if "[1," in in_hand or "[1]" in in_hand else None
+    )
 
 
 def _evidence(crash: Crash, shape: list[int]) -> Iterator[Evidence]:
@@ -167,7 +174,13 @@ def _fixes(crash: Crash) -> Iterator[Fix]:
     if _remainder(crash.loader) == 1:
         yield idea("give the DataLoader `drop_last=True`")
     elif crash.loader is not None and crash.loader.batch_size == 1:
-        yield idea("train with a batch size of 2 or more, or normalise with `nn.GroupNorm` or `nn.LayerNorm`")
+        yield idea(
+            "train with a batch size of 2 or more, or normalise with `nn.GroupNorm` or `nn.LayerNorm`"
+        )
     else:
-        yield idea("call `model.eval()` before single samples are shown to the model, and `model.train()` after")
-        yield idea("if this is training: use batches of 2 or more, or `nn.LayerNorm` or `nn.GroupNorm` instead")
+        yield idea(
+            "call `model.eval()` before single samples are shown to the model, and `model.train()` after"
+        )
+        yield idea(
+            "if this is training: use batches of 2 or more, or `nn.LayerNorm` or `nn.GroupNorm` instead"
+        )

@@ -198,7 +198,9 @@ def _message(crash: Crash) -> str:
 
 def _evidence(crash: Crash) -> Iterator[Evidence]:
     if "made" in crash.places:
-        yield Evidence(f"`{crash.facts.get('carried')}` got its value here", location=crash.places["made"])
+        yield Evidence(
+            f"`{crash.facts.get('carried')}` got its value here", location=crash.places["made"]
+        )
     if "first" in crash.places:
         yield Evidence("the first backward pass is here", location=crash.places["first"])
 
@@ -208,14 +210,22 @@ def _fixes(crash: Crash) -> Iterator[Fix]:
     if way == "module":
         name = crash.facts.get("attribute")
     if way in ("loop", "module"):
-        yield idea(f"cut the graph where the next turn takes it over: use `{name}.detach()`{at(crash.places.get('carried'))}")
-        yield idea(f"if `{name}` is only to be shown: add up `.item()`, and send this turn's loss backward")
+        yield idea(
+            f"cut the graph where the next turn takes it over: use `{name}.detach()`{at(crash.places.get('carried'))}"
+        )
+        yield idea(
+            f"if `{name}` is only to be shown: add up `.item()`, and send this turn's loss backward"
+        )
     elif way == "before-loop":
-        yield idea(f"compute `{name}` inside the loop, or use `{name}.detach()` if it needs no gradient")
+        yield idea(
+            f"compute `{name}` inside the loop, or use `{name}.detach()` if it needs no gradient"
+        )
     elif way == "twice" and crash.facts.get("first") != crash.facts.get("second"):
         first, second = crash.facts.get("first"), crash.facts.get("second")
         yield idea(f"send them backward together: `({first} + {second}).backward()`")
-        yield idea("keep the graph for the second pass: `retain_graph=True` in the first `backward`")
+        yield idea(
+            "keep the graph for the second pass: `retain_graph=True` in the first `backward`"
+        )
     elif way == "twice":
         yield idea("leave out the second backward pass")
     else:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import at, crashes, expression_of, finding_of, idea, operand_evidence, says, sizes
+from torchwhy.detect.crashes import (
+    at,
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    operand_evidence,
+    says,
+    sizes,
+)
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Crash
@@ -206,27 +215,40 @@ def _evidence(crash: Crash) -> Iterator[Evidence]:
     node = crash.facts.get("node")
     if needed is not None:
         keeper = f" ({node})" if isinstance(node, str) else ""
-        yield Evidence(f"first `{_text(needed)}` keeps the value for its gradient{keeper}", location=needed)
+        yield Evidence(
+            f"first `{_text(needed)}` keeps the value for its gradient{keeper}", location=needed
+        )
     if written is not None:
         yield Evidence(f"then `{_text(written)}` changes it in place", location=written)
     shape, times = crash.facts.get("shape"), crash.facts.get("times_written")
     if isinstance(shape, list) and isinstance(times, float):
         how_often = "once" if times == 1 else f"{times:g} times"
-        yield Evidence(f"the value has shape {sizes(shape)} and was changed {how_often} since it was kept")
+        yield Evidence(
+            f"the value has shape {sizes(shape)} and was changed {how_often} since it was kept"
+        )
 
 
 def _fixes(crash: Crash) -> Iterator[Fix]:
     if crash.facts.get("phase") == "update":
-        yield idea("run every backward pass before the first optimizer step, or compute the forward pass anew after it")
+        yield idea(
+            "run every backward pass before the first optimizer step, or compute the forward pass anew after it"
+        )
         return
     name = crash.facts.get("variable")
     written = crash.places.get("written")
-    if isinstance(name, str) and written is not None and written.expression and "+=" in written.expression:
+    if (
+        isinstance(name, str)
+        and written is not None
+        and written.expression
+        and "+=" in written.expression
+    ):
         left, _, right = written.expression.partition("+=")
         yield idea(f"make a new tensor: `{left.strip()} = {left.strip()} + {right.strip()}`")
     elif isinstance(name, str) and name.isidentifier():
         yield idea(f"change a copy: `{name} = {name}.clone()` before this line")
-    yield idea("use the operation without the underscore or `inplace=True`; for parts of a tensor, `torch.where`")
+    yield idea(
+        "use the operation without the underscore or `inplace=True`; for parts of a tensor, `torch.where`"
+    )
 
 
 def _on_the_spot(trace: Trace, crash: Crash, detector: str) -> Finding:
@@ -234,10 +256,18 @@ def _on_the_spot(trace: Trace, crash: Crash, detector: str) -> Finding:
     text = expression_of(crash)
     if says(crash, LEAF):
         message = f"`{text}` changes a weight in place while gradients are recorded"
-        fixes = [idea("put the update under `with torch.no_grad():`"), idea("let a `torch.optim` optimizer do it")]
+        fixes = [
+            idea("put the update under `with torch.no_grad():`"),
+            idea("let a `torch.optim` optimizer do it"),
+        ]
     else:
         message = f"`{text}` changes a part of a tensor in place that shares its memory with others"
         fixes = [idea("make a new tensor instead of changing this one, or `clone()` it first")]
     return finding_of(
-        trace, crash, detector=detector, message=message, evidence=operand_evidence(crash), fixes=fixes
+        trace,
+        crash,
+        detector=detector,
+        message=message,
+        evidence=operand_evidence(crash),
+        fixes=fixes,
     )

@@ -146,7 +146,12 @@ def _message(crash: Crash, *, in_dataset: bool) -> str:
             f"the dataset returns an array that `{short(turned.expression or '')}` has turned round without copying "
             "it, and a tensor cannot be read backwards"
         )
-    if turned is not None and turned.expression and crash.location is not None and turned.line != crash.location.line:
+    if (
+        turned is not None
+        and turned.expression
+        and crash.location is not None
+        and turned.line != crash.location.line
+    ):
         return (
             f"`{expression_of(crash)}` gets an array that `{short(turned.expression)}` has turned round without "
             "copying it, and a tensor cannot be read backwards"

@@ -202,13 +202,23 @@ def _message(crash: Crash) -> str:
 def _evidence(crash: Crash) -> Iterator[Evidence]:
     for frame in crash.frames[-1:]:
         flows = [tensor.name for tensor in frame.tensors if tensor.graph is not None]
-        ends = [tensor.name for tensor in frame.tensors if tensor.graph is None and tensor.dtype.startswith("float")]
+        ends = [
+            tensor.name
+            for tensor in frame.tensors
+            if tensor.graph is None and tensor.dtype.startswith("float")
+        ]
         if flows:
-            yield Evidence(f"with a graph: {', '.join(flows[:6])}; without: {', '.join(ends[:6]) or 'none'}")
+            yield Evidence(
+                f"with a graph: {', '.join(flows[:6])}; without: {', '.join(ends[:6]) or 'none'}"
+            )
 
 
 def _advice(crash: Crash) -> Fix:
     kind = crash.facts.get("kind")
     if isinstance(kind, str):
-        return idea(ADVICE.get(kind, "compute the loss with tensors from the model's output to the end"))
-    return idea("make the loss depend on the model's output, and keep it a tensor from there to `backward()`")
+        return idea(
+            ADVICE.get(kind, "compute the loss with tensors from the model's output to the end")
+        )
+    return idea(
+        "make the loss depend on the model's output, and keep it a tensor from there to `backward()`"
+    )

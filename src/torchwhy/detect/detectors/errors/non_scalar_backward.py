@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says, size
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    operand_evidence,
+    says,
+    size,
+)
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
@@ -115,20 +123,28 @@ class NonScalarBackward(Detector):
                     message=_message(crash, loss),
                     evidence=[*_made(loss), *operand_evidence(crash)],
                     fixes=[
-                        idea(f"reduce it to one number: `{loss.name if loss else 'loss'}.mean().backward()`"),
-                        idea("if the criterion was made with `reduction=\"none\"`, leave that out"),
+                        idea(
+                            f"reduce it to one number: `{loss.name if loss else 'loss'}.mean().backward()`"
+                        ),
+                        idea('if the criterion was made with `reduction="none"`, leave that out'),
                     ],
                 )
 
 
 def _loss(crash: Crash) -> NamedTensor | None:
-    many = [tensor for tensor in (*crash.operands, *crash.inputs) if tensor.shape and tensor.graph is not None]
+    many = [
+        tensor
+        for tensor in (*crash.operands, *crash.inputs)
+        if tensor.shape and tensor.graph is not None
+    ]
     return many[0] if many else None
 
 
 def _message(crash: Crash, loss: NamedTensor | None) -> str:
     if loss is None:
-        return f"`{expression_of(crash)}` is a backward pass from a tensor with more than one element"
+        return (
+            f"`{expression_of(crash)}` is a backward pass from a tensor with more than one element"
+        )
     count = 1
     for length in loss.shape:
         count *= length

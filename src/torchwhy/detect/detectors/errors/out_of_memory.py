@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says, sizes
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    operand_evidence,
+    says,
+    sizes,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
@@ -15,7 +23,17 @@ from torchwhy.record.trace import Trace
 ON_CPU = r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes"
 ON_DEVICE = r"out of memory\. Tried to allocate (?P<amount>[\d.]+) (?P<unit>[KMGT]?i?B)"
 ANY = r"(?i)\bout of memory\b|can't allocate memory"
-UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+UNITS = {
+    "B": 1,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+}
 WIDTHS = {"64": 8, "32": 4, "16": 2, "8": 1, "bool": 1, "128": 16}
 
 
@@ -184,7 +202,9 @@ def _evidence(crash: Crash, asked: float | None, shape: list[int] | None) -> Ite
     if shape is not None:
         largest = max((math.prod(tensor.shape) for tensor in crash.operands), default=0)
         if largest and math.prod(shape) > 100 * largest:
-            yield Evidence(f"the result has {math.prod(shape) / largest:.3g} times the elements of its largest operand")
+            yield Evidence(
+                f"the result has {math.prod(shape) / largest:.3g} times the elements of its largest operand"
+            )
     free = says(crash, r"(?P<free>[\d.]+ \w+) is free")
     if free is not None:
         yield Evidence(f"{free['free']} were free on the device")
@@ -193,7 +213,13 @@ def _evidence(crash: Crash, asked: float | None, shape: list[int] | None) -> Ite
 def _fixes(crash: Crash, shape: list[int] | None) -> Iterator[Fix]:
     lengths = [tensor.shape for tensor in crash.operands]
     if shape is not None and any(len(a) != len(b) for a in lengths for b in lengths):
-        yield idea("if no table of all pairs is wanted, give both operands the same shape: `.squeeze(1)` or `.view_as`")
+        yield idea(
+            "if no table of all pairs is wanted, give both operands the same shape: `.squeeze(1)` or `.view_as`"
+        )
     elif shape is not None:
-        yield idea("compute it in pieces over a part of the rows, and reduce each piece before the next")
-    yield idea("use smaller batches (with gradient accumulation the result is the same), or shorter sequences")
+        yield idea(
+            "compute it in pieces over a part of the rows, and reduce each piece before the next"
+        )
+    yield idea(
+        "use smaller batches (with gradient accumulation the result is the same), or shorter sequences"
+    )

@@ -217,7 +217,11 @@ def _evidence(crash: Crash) -> list[Evidence]:
     found = []
     different, indices = crash.facts.get("different"), crash.facts.get("indices")
     if isinstance(different, float) and isinstance(indices, list):
-        found.append(Evidence(f"{different:g} different sizes in this batch of {len(indices)}", value=different))
+        found.append(
+            Evidence(
+                f"{different:g} different sizes in this batch of {len(indices)}", value=different
+            )
+        )
     if "getitem" in crash.places:
         found.append(Evidence("the samples come from here", location=crash.places["getitem"]))
     return found

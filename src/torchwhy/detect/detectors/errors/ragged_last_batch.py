@@ -182,7 +182,11 @@ def _message(crash: Crash, batch: LastBatch) -> str:
 
 
 def _evidence(crash: Crash, batch: LastBatch) -> list[Evidence]:
-    found = [Evidence(f"{batch.samples} samples = {batch.samples // batch.usual} × {batch.usual} + {batch.rest}")]
+    found = [
+        Evidence(
+            f"{batch.samples} samples = {batch.samples // batch.usual} × {batch.usual} + {batch.rest}"
+        )
+    ]
     fixed = tensor_of_fixed_size(crash, batch)
     if fixed is not None:
         what = f"{fixed.name} is made for {batch.usual}"

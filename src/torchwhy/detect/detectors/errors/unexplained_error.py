@@ -211,7 +211,9 @@ def _message(crash: Crash) -> str:
     layer = layer_of(crash)
     where = f" in `{layer.path}`" if layer is not None else ""
     worker = " in a worker process of the DataLoader" if crash.worker is not None else ""
-    return f"`{expression_of(crash)}`{where} raised {crash.type}{worker}: {first_line(crash.message)}"
+    return (
+        f"`{expression_of(crash)}`{where} raised {crash.type}{worker}: {first_line(crash.message)}"
+    )
 
 
 def _sample(crash: Crash) -> Iterator[Evidence]:
@@ -219,7 +221,9 @@ def _sample(crash: Crash) -> Iterator[Evidence]:
     if isinstance(index, float):
         yield Evidence(f"it came with sample {index:g} of the dataset", value=index)
     elif isinstance(indices, list) and indices:
-        yield Evidence(f"it came while a batch of these samples was made: {', '.join(map(str, indices[:12]))}")
+        yield Evidence(
+            f"it came while a batch of these samples was made: {', '.join(map(str, indices[:12]))}"
+        )
 
 
 def _tensors(crash: Crash) -> list[Evidence]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says, sizes
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    operand_evidence,
+    says,
+    sizes,
+)
 from torchwhy.finding import Finding
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
@@ -121,7 +129,9 @@ class UnsupportedInit(Detector):
                     message=_message(crash),
                     evidence=operand_evidence(crash),
                     fixes=[
-                        idea("initialise only parameters with two or more dimensions: `if parameter.dim() > 1:`"),
+                        idea(
+                            "initialise only parameters with two or more dimensions: `if parameter.dim() > 1:`"
+                        ),
                         idea("set biases to zero: `torch.nn.init.zeros_(layer.bias)`"),
                     ],
                 )
@@ -141,4 +151,6 @@ def _message(crash: Crash) -> str:
         shape = crash.operands[0].shape if crash.operands else None
     if shape is None:
         return f"{rule} cannot initialise this tensor: it needs rows and columns to count"
-    return f"{rule} cannot initialise {what} of shape {sizes(shape)}: it needs at least two dimensions"
+    return (
+        f"{rule} cannot initialise {what} of shape {sizes(shape)}: it needs at least two dimensions"
+    )

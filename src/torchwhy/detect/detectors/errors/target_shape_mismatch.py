@@ -1,0 +1,255 @@
+"""A loss compares an output with a target of another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    fixes_of,
+    idea,
+    input_named,
+    is_in_loader,
+    is_loss,
+    is_ragged_last,
+    is_without_batch,
+    operand_evidence,
+    says,
+    size,
+    sizes,
+    walk_evidence,
+)
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Crash, NamedTensor, WalkStep
+from torchwhy.record.trace import Trace
+
+PATTERNS = (
+    r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)",
+    r"multi-target not supported",
+    r"Expected target size \[",
+    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
+    r"target size \(torch\.Size.*different (?:to|from) the input size",
+    r"Target size \(torch\.Size.*must be the same as input size",
+    r"[Ee]xpected target (?:size|batch|to)",
+    r"size mismatch \(got input: \[.*\], target: \[",
+    r"input and target (?:batch|shapes|size).*(?:do not match|must|don't match)",
+    r"only batches of spatial targets supported",
+    r"[Ee]xpected (?:input|target).*(?:to have the same|of the same) (?:size|shape)",
+    r"inconsistent (?:target|input) size",
+    r"dim (?:mismatch|of input and target)",
+)
+CURES = (
+    "squeeze-target",
+    "class-numbers",
+    "class-dimension",
+    "unsqueeze-target",
+    "squeeze-input",
+    "flatten-target",
+    "swap-arguments",
+    "reshape-target",
+)
+
+
+class TargetShapeMismatch(Detector):
+    """A loss compares an output with a target of another shape.
+
+    ## What it finds
+
+    `cross_entropy`, `nll_loss`, `mse_loss`, `binary_cross_entropy` and their like, as functions, as modules or inside a
+    helper, that raised because output and target do not fit: a target of n × 1 or one-hot where class numbers are
+    wanted, classes in the last dimension where they belong in the second, a batch that a reshape has torn apart,
+    arguments in the wrong order. The changes that may cure it are tried on the real tensors.
+
+    ## Why it breaks training
+
+    A loss pairs each row of the output with a row of the target. If it raises, training stops; if the shapes fit
+    by broadcasting, it goes on with a meaningless number.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        x, y = torch.randn(8, 10), torch.randint(0, 3, (8, 1))
+        loss = nn.functional.cross_entropy(model(x), y)  # <- target-shape-mismatch
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A sequence model: the classes are in the last dimension, `cross_entropy` wants them in the second.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def compute_loss(criterion, output, tokens):
+        return criterion(output, tokens)  # <- target-shape-mismatch
+
+
+    model = nn.Sequential(nn.Embedding(50, 16), nn.Linear(16, 50))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(3):
+        tokens = torch.randint(0, 50, (4, 12))
+        loss = compute_loss(criterion, model(tokens), tokens)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A regression with probabilities, whose output has a dimension more than the labels.
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(10, 1), nn.Sigmoid())
+    criterion = nn.BCELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        output = model(torch.randn(8, 10))
+        labels = torch.randint(0, 2, (8,)).float()
+        loss = criterion(output, labels)  # <- target-shape-mismatch
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    A `view` with a fixed width tears the samples apart; the loss is only where it comes to light.
+
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 8, 3, padding=1)
+            self.fc = nn.Linear(98, 10)
+
+        def forward(self, x):
+            x = F.max_pool2d(F.relu(self.conv(x)), 2)
+            x = x.view(-1, 98)  # <- target-shape-mismatch
+            return self.fc(x)
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(3):
+        loss = F.cross_entropy(net(torch.randn(4, 1, 28, 28)), torch.randint(0, 10, (4,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        x, y = torch.randn(8, 10), torch.randint(0, 3, (8, 1))
+        loss = nn.functional.cross_entropy(model(x), y.squeeze(1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Targets of another shape that are allowed: class numbers for each pixel, and one probability per class.
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Conv2d(1, 5, 1)
+    head = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
+    for step in range(3):
+        pixels = nn.functional.cross_entropy(model(torch.randn(2, 1, 8, 8)), torch.randint(0, 5, (2, 8, 8)))
+        shares = nn.functional.cross_entropy(head(torch.randn(8, 10)), torch.softmax(torch.randn(8, 3), 1))
+        optimizer.zero_grad()
+        (pixels + shares).backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Shapes that fit by broadcasting, n × 1 against n, raise nothing: `broadcast-in-loss` finds them. A target of another
+    dtype is `label-dtype`, a smaller last batch `ragged-last-batch`.
+    """
+
+    name = "target-shape-mismatch"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            found = next((match for pattern in PATTERNS if (match := says(crash, pattern))), None)
+            if found is None or not is_loss(crash) or is_in_loader(crash) or is_without_batch(crash):
+                continue
+            if is_ragged_last(crash, *(int(number) for number in found.groups() if number)):
+                continue
+            yield _judge(trace, crash)
+
+
+def _judge(trace: Trace, crash: Crash) -> Finding:
+    output, target = input_named(crash, "input", "self"), input_named(crash, "target")
+    torn = _torn_apart(crash, target)
+    message = f"{expression_of(crash)} compares {_words(output, 'an output')} with {_words(target, 'a target')}"
+    evidence = []
+    if torn is not None:
+        before, after = torn
+        message = (
+            f"{after.what} turns {before.shape[0]} samples into {after.shape[0]} rows "
+            f"({sizes(before.shape)} → {sizes(after.shape)}), so the loss finds {after.shape[0]} outputs for "
+            f"{before.shape[0]} targets"
+        )
+        evidence.append(Evidence(f"{before.what} still had one row per sample: {sizes(before.shape)}"))
+    return finding_of(
+        trace,
+        crash,
+        detector=TargetShapeMismatch.name,
+        message=message,
+        evidence=[*evidence, *operand_evidence(crash), *walk_evidence(crash)],
+        location=torn[1].location if torn is not None else None,
+        fixes=[idea("keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`")] if torn else _cures(crash),
+    )
+
+
+def _cures(crash: Crash) -> list[Fix]:
+    return fixes_of(crash, *CURES)[:3] or [idea("give the loss one target for each row of the output")]
+
+
+def _words(tensor: NamedTensor | None, otherwise: str) -> str:
+    return f"{tensor.name} ({size(tensor)})" if tensor is not None else otherwise
+
+
+def _torn_apart(crash: Crash, target: NamedTensor | None) -> tuple[WalkStep, WalkStep] | None:
+    """Return the stations around the reshape that changed the number of rows; None if there is none."""
+    stations = [station for station in crash.walk if station.shape]
+    if target is None or not target.shape or not says(crash, PATTERNS[0]):
+        return None
+    rows = target.shape[0]
+    for before, after in zip(stations, stations[1:], strict=False):
+        if before.shape[0] == rows != after.shape[0] and _is_reshape(after.what):
+            return before, after
+    return None
+
+
+def _is_reshape(what: str) -> bool:
+    return any(word in what for word in ("view", "reshape", "flatten", "permute", "transpose"))

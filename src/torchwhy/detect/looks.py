@@ -1,0 +1,119 @@
+"""What the microscope and the experiments saw of a network's units and output: at the first step and at later ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torchwhy.detect.training import Training
+from torchwhy.record.learning import Activation, Experiment, ModelOutput, ParameterCensus, ParameterSeen
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+IDENTICAL = 1e-6  # relative difference of two rows that rounding in float32 explains
+RECTIFIERS = frozenset({"relu", "threshold", "clamp_min", "hardtanh", "clamp"})
+SQUASHERS = frozenset({"sigmoid", "tanh"})
+CURVATURE = "which learning rate is stable here?"
+SYMMETRY = "do equal rows of a weight become different?"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One answer of the curvature experiment: `ratio` is the rate over the highest stable one."""
+
+    step: int
+    curvature: float
+    rate: float
+    stable_rate: float
+    ratio: float
+    bound: float
+    possible: float
+
+
+def curvatures(trace: Trace, training: Training) -> list[Measured]:
+    """Return the answers of the curvature experiment for one optimizer, oldest first."""
+    found = []
+    for experiment in trace.of(Experiment):
+        answer = experiment.answer
+        if experiment.question != CURVATURE or "curvature" not in answer:
+            continue
+        if answer.get("optimizer") == training.made.index:
+            found.append(
+                Measured(
+                    step=experiment.step,
+                    curvature=_number(answer["curvature"]),
+                    rate=_number(answer["rate"]),
+                    stable_rate=_number(answer["stable rate"]),
+                    ratio=_number(answer["ratio"]),
+                    bound=_number(answer["bound"]),
+                    possible=_number(answer["possible"]),
+                )
+            )
+    return [measured for measured in found if math.isfinite(measured.curvature)]
+
+
+def _number(value: object) -> float:
+    return decode(value) if isinstance(value, (int, float, str)) else math.nan
+
+
+def last_look(trace: Trace) -> int | None:
+    """Return the last step whose activations or output were seen, None if only the first was."""
+    steps = {event.step for event in trace.of(Activation)} | {event.step for event in trace.of(ModelOutput)}
+    return max((step for step in steps if step > 0), default=None)
+
+
+def activations(trace: Trace, step: int, ops: frozenset[str]) -> list[Activation]:
+    """Return the activations of one kind that were seen at one step, in order."""
+    return [a for a in trace.of(Activation) if a.step == step and a.op in ops]
+
+
+def training_outputs(trace: Trace, step: int) -> list[ModelOutput]:
+    """Return what the models gave at one step where gradients were taken."""
+    return [o for o in trace.of(ModelOutput) if o.step == step and o.grad]
+
+
+def constant_output(trace: Trace, step: int) -> ModelOutput | None:
+    """Return the last output at a step if all its rows are the same though the rows of the input are not."""
+    outputs = training_outputs(trace, step)
+    if not outputs:
+        return None
+    output = outputs[-1]
+    varied = output.rows > 1 and decode(output.input_spread) > IDENTICAL
+    return output if varied and decode(output.spread) <= IDENTICAL else None
+
+
+def dead_layers(trace: Trace, step: int) -> list[Activation]:
+    """Return the rectifiers of which no unit fired on any of several samples."""
+    return [
+        a
+        for a in activations(trace, step, RECTIFIERS)
+        if a.units and a.dead == a.units and a.shape and a.shape[0] > 1
+    ]
+
+
+def first_census(trace: Trace, training: Training) -> dict[str, ParameterSeen]:
+    """Return the parameters at an optimizer's first step, by name."""
+    for census in trace.of(ParameterCensus):
+        if census.optimizer == training.made.index:
+            return {parameter.name: parameter for parameter in census.parameters}
+    return {}
+
+
+def weight_names(training: Training) -> list[str]:
+    """Return the weights with two or more dimensions in the order of the optimizer, which is that of the layers."""
+    described = training.described
+    if described is None:
+        return []
+    return [
+        name for name, shape in zip(described.parameters, described.shapes, strict=True) if len(shape) > 1
+    ]
+
+
+def still_symmetric(trace: Trace, training: Training) -> list[str]:
+    """Return the weights whose rows were equal at the start and are after many updates."""
+    answers = [
+        e.answer
+        for e in trace.of(Experiment)
+        if e.question == SYMMETRY and e.answer.get("optimizer") == training.made.index
+    ]
+    return str(answers[-1].get("still equal", "")).split() if answers else []

@@ -1,0 +1,227 @@
+"""Exceptions of torch that the program catches and goes on: which, where, how often, and what they cost.
+
+Only those count that come out of an operation, a model's forward or a backward pass, and that are handled in the
+user's own code in a way that loses the step: `continue`, or a `try` with the whole step in it. A fallback
+(`view`, else `reshape`) costs nothing, and is told only if training never gets to a step.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from torchwhy.record.crashes import Crash
+from torchwhy.replay.autopsy.lookup import Lookup, Unknown
+from torchwhy.replay.autopsy.spots import spots_of
+from torchwhy.replay.handled import watcher_for
+from torchwhy.replay.inquest import source
+from torchwhy.replay.post_mortem import post_mortem
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+# What a broken step raises. Lookups and probes (KeyError, AttributeError, NotImplementedError …) steer programs.
+KINDS = (RuntimeError, ValueError, IndexError, TypeError)
+NOT_KINDS = (NotImplementedError, RecursionError, UnicodeError)
+# Parts of torch that a step runs through; an error out of another (loading, compiling, devices) is no lost step.
+PARTS = (
+    "nn",
+    "_tensor.py",
+    "functional.py",
+    "autograd",
+    "optim",
+    "distributions",
+    "_ops.py",
+    "utils/checkpoint.py",
+)
+NO_STEP = ("load_state_dict", "load", "_lazy_init", "to", "cuda", "__getattr__")
+STEP_WORDS = ("backward", "step")
+MOST_SECONDS = 5.0  # of a first step watched by a trace function, which slows Python code down
+MOST_TIMES = 200  # occurrences after which a trace function has seen enough
+MARK = "_torchwhy_place"  # on an exception: where it was taken up, in case it is raised again
+STEADY = 3  # steps of one batch each after which a batch without a step is remarkable
+
+
+@dataclass
+class Seen:
+    """One place that swallows: the first exception there in full, the later ones counted."""
+
+    crash: Crash
+    costs_step: bool
+    times: int = 1
+
+
+class Swallowed:
+    """Watches the first step (the whole run where that is free), and later the batch that seems to be lost."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._watcher = watcher_for(stage.session.guests.protect("exception watch", self._arrived))
+        self._seen: dict[tuple[str, int, str], Seen] = {}
+        self._ignored: set[tuple[int, int, type]] = set()
+        self._ends = 0.0
+        self._last_serial = 0
+        self._steady = 0
+        self._look_at = -1
+
+    def begin(self) -> None:
+        """Start watching: when the first optimizer is made, so that preparing data costs nothing."""
+        if self._ends == 0.0:
+            self._ends = time.monotonic() + MOST_SECONDS
+            self._watcher.begin()
+
+    def after_step(self) -> None:
+        """Stop watching after a step; watch one batch again if the one in its place was lost an epoch ago."""
+        if not self._watcher.stays_on:
+            self._watcher.end()
+            self._follow_batches()
+
+    def program_died(self, error: BaseException) -> None:
+        """What was raised again, or led to the program's end, was not swallowed."""
+        self._watcher.end()
+        self._forget(error)
+
+    def end(self) -> None:
+        """Write what was swallowed."""
+        self._watcher.end()
+        steps = self._stage.session.sentinel.step
+        for seen in self._seen.values():
+            if seen.costs_step or not steps:
+                self._stage.session.write(msgspec.structs.replace(seen.crash, times=seen.times))
+        self._seen.clear()
+
+    def leave(self) -> None:
+        """Take the watcher off and forget everything; in a forked child it belongs to the parent."""
+        self._watcher.end()
+        self._seen.clear()
+
+    def _follow_batches(self) -> None:
+        """Notice a batch without a step in a loop that made one step of each, and wait for the next epoch."""
+        batches = self._stage.session.batches
+        drawn, self._last_serial = batches.serial - self._last_serial, batches.serial
+        if drawn == 1:
+            self._steady += 1
+        elif drawn == 2 and self._steady >= STEADY and batches.length:
+            self._look_at = batches.serial - 1 + batches.length
+        if self._look_at == batches.serial + 1:
+            self._look_at = -1
+            self._watcher.begin()
+
+    def _arrived(self, error: BaseException, trace: TracebackType) -> None:
+        """An exception has come to a frame of the user's."""
+        if not isinstance(error, KINDS) or isinstance(error, NOT_KINDS):
+            return
+        frame, line = trace.tb_frame, trace.tb_lineno
+        key = (id(frame.f_code), line, type(error))
+        if key in self._ignored:
+            return
+        handler = handler_of(frame, line, error)
+        if handler is None or not comes_out_of_a_step(trace):
+            self._forget(error)
+            if handler is None or len(self._ignored) > MOST_TIMES:
+                return
+            self._ignored.add(key)
+            return
+        self._take_up(error, trace, costs_step=costs_step(*handler))
+
+    def _take_up(self, error: BaseException, trace: TracebackType, *, costs_step: bool) -> None:
+        self._forget(error)
+        place = (trace.tb_frame.f_code.co_filename, trace.tb_lineno, type(error).__name__)
+        known = self._seen.get(place)
+        if known is None:
+            crash = post_mortem(self._stage, error, spots_of(trace), caught=True)
+            if crash.raised_by != "torch":
+                return
+            known = self._seen[place] = Seen(crash, costs_step, times=0)
+        known.times += 1
+        vars(error)[MARK] = place
+        enough = known.times >= MOST_TIMES or time.monotonic() > self._ends
+        if enough and not self._watcher.stays_on:
+            self._watcher.end()
+
+    def _forget(self, error: BaseException) -> None:
+        """Take back an exception that travels on after all: it, or what it was turned into."""
+        for one in (error, error.__cause__, error.__context__):
+            place = vars(one).pop(MARK, None) if one is not None else None
+            if place in self._seen:
+                self._seen[place].times -= 1
+                if not self._seen[place].times:
+                    del self._seen[place]
+
+
+def handler_of(
+    frame: FrameType, line: int, error: BaseException
+) -> tuple[ast.Try, ast.ExceptHandler] | None:
+    """Return the `try` around a line and the `except` clause that will take the exception, if there is one."""
+    scope = source.scope_of(frame.f_code)
+    if scope is None:
+        return None
+    around = [
+        node
+        for node in source.inside(scope)
+        if isinstance(node, ast.Try)
+        and node.handlers
+        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
+    ]
+    for node in reversed(around):
+        for handler in node.handlers:
+            if _takes(handler, frame, error):
+                return node, handler
+    return None
+
+
+def _takes(handler: ast.ExceptHandler, frame: FrameType, error: BaseException) -> bool:
+    if handler.type is None:
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    for kind in kinds:
+        try:
+            value = Lookup(frame).value(kind)
+        except (Unknown, AttributeError, KeyError):
+            continue
+        if isinstance(value, type) and isinstance(error, value):
+            return True
+    return False
+
+
+def comes_out_of_a_step(trace: TracebackType) -> bool:
+    """Tell whether the exception was raised by an operation, a module or a backward pass."""
+    last = spots_of(trace)
+    if last[-1].layer == "user":
+        return not last[-1].is_at_raise
+    names = {spot.frame.f_code.co_name for spot in last if spot.layer == "torch"}
+    if names & set(NO_STEP):
+        return False
+    files = [
+        spot.frame.f_code.co_filename.replace("\\", "/") for spot in last if spot.layer == "torch"
+    ]
+    return any(f"/torch/{part}" in file for file in files for part in PARTS) or any(
+        "/torchwhy/" in file for file in files
+    )
+
+
+def costs_step(node: ast.Try, handler: ast.ExceptHandler) -> bool:
+    """Tell whether the exception ends the turn of the loop before its update, as the source has it."""
+    if any(isinstance(part, ast.Raise) for part in ast.walk(handler)):
+        return False
+    if any(
+        isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part)
+        for part in ast.walk(handler)
+    ):
+        return True
+    calls = [part for body in node.body for part in ast.walk(body) if isinstance(part, ast.Call)]
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr in STEP_WORDS for call in calls
+    )
+
+
+def _returns_nothing(node: ast.AST) -> bool:
+    """Tell `return` and `return None` from a fallback's `return x.reshape(-1)`."""
+    return isinstance(node, ast.Return) and (
+        node.value is None or isinstance(node.value, ast.Constant)
+    )
