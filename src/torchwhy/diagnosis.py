@@ -12,6 +12,7 @@ from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed
+from torchwhy.record.numbers import is_finite
 from torchwhy.record.run import Run, read_run, read_traces
 from torchwhy.record.trace import Trace
 from torchwhy.report.model import Report, build, read_report
@@ -89,15 +90,25 @@ def _bare_alarm(trace: Trace) -> Finding:
     )
 
 
-def _first_alarm(trace: Trace) -> tuple[float, int]:
-    """Order ranks by the step in which they failed: the others only received what the first one sent."""
-    return min((alarm.step for alarm in trace.alarms), default=math.inf), trace.rank
+def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
+    """Order ranks by the step in which they failed: the others only received what the first one sent.
+
+    In the same step the culprit is a rank whose own loss was bad: gradients are shared, losses are not.
+    """
+    step = min((alarm.step for alarm in trace.alarms), default=math.inf)
+    lost = any(alarm.what == "loss" or not all(map(is_finite, alarm.losses)) for alarm in trace.alarms)
+    return step, not lost, trace.rank
 
 
 def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[Finding]:
-    """Leave out what another rank has reported already: the same cause on the same line."""
+    """Leave out what another rank has reported already: the same cause on the same line, or its arrival here."""
     said = {(finding.detector, finding.location) for finding in known}
-    return (one for one in findings if (one.detector, one.location) not in said)
+    explained = any(finding.severity == "error" for finding in known)
+    return (
+        one
+        for one in findings
+        if (one.detector, one.location) not in said and not (explained and one.detector == LAST_RESORT)
+    )
 
 
 def _steps_of(trace: Trace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,25 +51,54 @@ class Pairs:
         self._folder = folder
         self._zygote = Zygote()
         self._pool = ThreadPoolExecutor(AT_A_TIME)
-        self._runs: dict[tuple[str, bool, str], Future[Left]] = {}
+        self._runs: dict[tuple[str, bool, str, tuple[str, ...]], Future[Left]] = {}
 
-    def start(self, name: str, *, watched: bool, fault: str = "") -> Future[Left]:
+    def start(
+        self, name: str, *, watched: bool, fault: str = "", arguments: tuple[str, ...] = ()
+    ) -> Future[Left]:
         """Start a run that will be asked for later; the same one is started once."""
-        key = (name, watched, fault)
+        key = (name, watched, fault, arguments)
         if key not in self._runs:
             self._runs[key] = self._pool.submit(self._run, *key)
         return self._runs[key]
 
-    def run(self, name: str, *, watched: bool, fault: str = "") -> Left:
+    def run(self, name: str, *, watched: bool, fault: str = "", arguments: tuple[str, ...] = ()) -> Left:
         """Return what this run left."""
-        return self.start(name, watched=watched, fault=fault).result()
+        return self.start(name, watched=watched, fault=fault, arguments=arguments).result()
+
+    def run_rank(
+        self, name: str, arguments: tuple[str, ...], place: dict[str, str], rerun_step: int | None
+    ) -> Left:
+        """Run one rank of a distributed program; all of them share a run directory."""
+        run_directory = self._folder / f"{name}-{'-'.join(arguments)}" / "run"
+        if rerun_step is not None:
+            run_directory /= "rerun"
+        folder = run_directory.parent / f"output-{place['RANK']}"
+        for each in (folder, run_directory):
+            each.mkdir(parents=True, exist_ok=True)
+        script = PROGRAMS / f"{name}.py"
+        if place["RANK"] == "0":
+            write_run(run_directory, Run(command=(script.name,), directory=str(PROGRAMS), rerun_step=rerun_step))
+        while not (run_directory / "run.json").exists():
+            time.sleep(0.01)
+        ended = self._zygote.run(
+            script,
+            directory=PROGRAMS,
+            output=folder,
+            run_directory=run_directory,
+            arguments=arguments,
+            environment=place,
+        )
+        (folder / "run").exists() or (folder / "run").symlink_to(run_directory)
+        return Left(ended, folder)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
         self._zygote.close()
 
-    def _run(self, name: str, watched: bool, fault: str) -> Left:  # noqa: FBT001 - a key
-        folder = self._folder / f"{name.replace('/', '-')}-{'watched' if watched else 'bare'}-{fault.replace(' ', '-')}"
+    def _run(self, name: str, watched: bool, fault: str, arguments: tuple[str, ...]) -> Left:  # noqa: FBT001 - a key
+        words = (name.replace("/", "-"), "watched" if watched else "bare", fault.replace(" ", "-"), *arguments)
+        folder = self._folder / "-".join(words)
         run_directory = folder / "run"
         run_directory.mkdir(parents=True)
         script = PROGRAMS / f"{name}.py"
@@ -79,6 +109,7 @@ class Pairs:
             directory=folder,
             output=folder,
             run_directory=run_directory if watched else None,
+            arguments=arguments,
             environment=environment,
         )
         return Left(ended, folder)

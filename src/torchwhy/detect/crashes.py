@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torchwhy.detect.judging import short
-from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
+from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan
 from torchwhy.finding import Trial as FixTrial
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, Trial
 from torchwhy.record.trace import Trace
@@ -38,6 +38,7 @@ def finding_of(
     evidence: Sequence[Evidence] = (),
     location: SourceSpan | None = None,
     fixes: Sequence[Fix] = (),
+    sample: Sample | None = None,
 ) -> Finding:
     """Return the finding for a crash with everything that is the same for all of them filled in."""
     where = location or crash.location
@@ -56,6 +57,7 @@ def finding_of(
         location=where,
         evidence=tuple(facts),
         fixes=tuple(fixes),
+        sample=sample,
         certainty="verified" if any(fix.trial.verdict == "cured" for fix in fixes) else "observed",
     )
 
@@ -214,10 +216,40 @@ def is_loss(crash: Crash) -> bool:
 
 def is_without_batch(crash: Crash) -> bool:
     """Tell whether a loss was given the scores of a single sample: a vector against one label."""
+    if says(crash, r"size mismatch \(got input: \[\d+\], target: \[1\]\)"):
+        return True
     output, target = input_named(crash, "input", "self"), input_named(crash, "target")
     if output is None or target is None or not is_loss(crash):
         return False
     return len(output.shape) == 1 and math.prod(target.shape) == 1 != output.shape[0] and crash.type == "ValueError"
+
+
+def loss_expression(crash: Crash) -> SourceSpan | None:
+    """Return the expression that computed the loss, where it was `loss.backward()` that raised; else None."""
+    text = crash.location.expression if crash.location is not None else None
+    if text is None or ".backward(" not in text or not crash.operands:
+        return None
+    return crash.operands[0].made_by
+
+
+def is_about_labels(crash: Crash) -> bool:
+    """Tell whether a number type is refused because it is that of a loss's labels."""
+    if says(crash, r"expected target dtype|target with class probabilities|one_hot is only applicable"):
+        return True
+    if not (is_loss(crash) or loss_expression(crash) is not None):
+        return False
+    if says(crash, r"Found dtype Double but expected"):
+        return False
+    target = input_named(crash, "target")
+    if target is not None and target.dtype.startswith("float") and says(crash, r"expected scalar type Float"):
+        return False
+    return bool(
+        says(
+            crash,
+            r"Found dtype \w+ but expected|expected scalar type \w+ but found|can't be cast to the desired output type|"
+            r"not implemented for '",
+        )
+    )
 
 
 def is_product(crash: Crash) -> bool:

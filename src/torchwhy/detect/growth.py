@@ -16,7 +16,8 @@ BATCH_LOOKS = 3  # no weights change and nothing is learned between batches of a
 LEAST_GROWTH = 8  # tensors or operations; what grows by less is nobody's trouble
 ROUNDING = 1.5  # something added every few steps is up to one behind or ahead of the straight line
 SHARE = 0.02  # counts of very long collections are reckoned from a part, to about this share
-FALL = 0.9  # a count below this share of its peak was emptied in between
+LEAST_RESIDENT = 4_000_000  # the memory of a process moves by this much for reasons of its own
+STEADY = 0.5  # of what a straight line would have added since the look before the last
 MEGABYTE = 1_000_000
 # `x.pop(0)`, `x.remove(y)`, `x = x[-100:]`, and the target of `del x[0]`
 TAKES_OUT = re.compile(
@@ -35,9 +36,9 @@ class Growth:
     per_tick: float
     continues: bool
     bytes_per_tick: float
-    resident_per_tick: float
+    residents: tuple[int, ...]
     unit: str = "step"
-    step: int = 0
+    step: int | None = 0
 
     @property
     def last(self) -> int:
@@ -48,6 +49,19 @@ class Growth:
     def ticks(self) -> int:
         """Return the step or batch of the last look at the growth."""
         return self.points[-1][0]
+
+    @property
+    def resident_per_tick(self) -> float:
+        """Return by how much the process grew each step, 0 where that was not in proportion to the steps.
+
+        Libraries take memory in the first steps and keep it, so the last doubling must have its share.
+        """
+        grown = self.residents[-1] - self.residents[0]
+        span = self.ticks - self.points[0][0]
+        last_share = (self.ticks - self.points[-2][0]) / span
+        late = self.residents[-1] - self.residents[-2]
+        is_steady = grown >= LEAST_RESIDENT and late >= STEADY * last_share * grown
+        return grown / span if is_steady else 0.0
 
 
 def growths(trace: Trace, size: Callable[[Held], int]) -> Iterator[Growth]:
@@ -78,7 +92,7 @@ def _growths(
         first, last = longest_line(points)
         if last - first + 1 < least or points[last][1] - points[first][1] < LEAST_GROWTH:
             continue
-        (tick_a, held_a, look_a), (tick_b, held_b, look_b) = series[first], series[last]
+        (tick_a, held_a, look_a), (tick_b, held_b, _) = series[first], series[last]
         assert held_b is not None, "a count above nothing has a holder"
         ticks = tick_b - tick_a
         yield Growth(
@@ -87,9 +101,9 @@ def _growths(
             per_tick=(points[last][1] - points[first][1]) / ticks,
             continues=last == len(points) - 1,
             bytes_per_tick=(held_b.bytes - (held_a.bytes if held_a else 0)) / ticks,
-            resident_per_tick=(look_b.resident_bytes - look_a.resident_bytes) / ticks,
+            residents=tuple(look.resident_bytes for _, _, look in series[first : last + 1]),
             unit=unit,
-            step=look_a.step,
+            step=look_a.step if look_a.backwards else None,
         )
 
 
@@ -158,7 +172,7 @@ def in_words(growth: Growth) -> str:
 def memory_facts(growth: Growth) -> Iterator[Evidence]:
     """Yield what the process as a whole shows, where that is more than noise."""
     grown = growth.resident_per_tick * (growth.ticks - growth.points[0][0])
-    if grown >= MEGABYTE:
+    if grown:
         yield Evidence(
             f"meanwhile the memory of the process grew by {grown / MEGABYTE:.3g} MB, "
             f"{growth.resident_per_tick * 1000 / MEGABYTE:.3g} MB per 1000 {growth.unit}s",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import fmean, median, pstdev
+from statistics import fmean, median
 
 from torchwhy.detect.history import element_counts, total_size
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weights
@@ -14,6 +14,7 @@ from torchwhy.record.trace import Trace
 
 ENOUGH_STEPS = 40  # a shorter run is too short to say that it does not learn; scripts of 5 to 30 steps are trials
 FALL = 0.02  # a mean loss that is lower by less than this share has not fallen
+HALF = 0.5  # a loss that has halved has fallen, however noisy it is
 ERRORS = 3.0  # standard errors by which two means must differ; at 3, one healthy comparison in 700 is off
 GREW = 10.0  # a loss that stays this many times above its first value is worse than not training
 ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "SparseAdam"})
@@ -157,13 +158,21 @@ def _is_alone(own: list[Step], steps: dict[int, list[Step]]) -> bool:
 
 
 def is_lower(values: list[float], *, than: list[float]) -> bool:
-    """Tell whether the mean of some losses is lower than that of earlier ones by more than chance and a little."""
+    """Tell whether the middle of some losses is lower than that of earlier ones by more than chance and a little.
+
+    Medians, because a spike of one step says nothing about what was learnt in the others.
+    """
     if not values or not than:
         return False
-    fall = fmean(than) - fmean(values)
+    fall = median(than) - median(values)
+    if fall > HALF * abs(median(than)):
+        return True
     error = math.hypot(_error(values), _error(than))
-    return fall > max(FALL * abs(fmean(than)), ERRORS * error)
+    return fall > max(FALL * abs(median(than)), ERRORS * error)
 
 
 def _error(values: list[float]) -> float:
-    return pstdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    """Return the standard error of a median, from the median distance to it."""
+    middle = median(values)
+    spread = 1.4826 * median(abs(value - middle) for value in values)
+    return 1.2533 * spread / math.sqrt(len(values))

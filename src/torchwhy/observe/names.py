@@ -105,14 +105,19 @@ def _joined(variable: str, local: str, *, prefix: bool) -> str:
 def _modules_in(frame: FrameType) -> Iterator[tuple[str, nn.Module]]:
     with_names = borrowed_locals(frame)
     for name, value in with_names.items():
-        if isinstance(value, nn.Module) and not _is_torch_own(value, name):
+        if _is_module(value) and not _is_torch_own(value, name):
             yield name, value
-        elif name == "self" and not isinstance(value, (nn.Module, torch.Tensor)):
+        elif name == "self" and not issubclass(type(value), (nn.Module, torch.Tensor)):
             yield from _modules_held_by(value)
     if frame.f_code.co_name != "<module>":
         for name, value in list(frame.f_globals.items()):
-            if isinstance(value, nn.Module):
+            if _is_module(value):
                 yield name, value
+
+
+def _is_module(value: Any) -> bool:
+    """Tell whether something is a module, by its type: `isinstance` would ask a proxy for its `__class__`."""
+    return issubclass(type(value), nn.Module)
 
 
 def _is_torch_own(module: nn.Module, name: str) -> bool:
@@ -123,7 +128,7 @@ def _modules_held_by(holder: Any) -> Iterator[tuple[str, nn.Module]]:
     attributes = getattr(holder, "__dict__", None)
     if isinstance(attributes, dict):
         for name, value in list(attributes.items()):
-            if isinstance(value, nn.Module):
+            if _is_module(value):
                 yield name, value
 
 

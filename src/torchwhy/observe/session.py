@@ -188,6 +188,9 @@ class Session:
 
     def _excepthook(self, show: Any) -> Any:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            if torch_compat.is_launchers_own(error):
+                show(kind, error, trace)
+                return
             # The handler takes hold of the frames first, and looks into them when the user has seen the traceback.
             look = self.guests.protect("autopsy", self.handler.program_died)(error)
             self.guests.protect("exception probe", note_uncaught)(self, error)

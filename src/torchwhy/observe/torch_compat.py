@@ -229,3 +229,8 @@ def has_foreign_hooks(module: Any, own_package: str) -> bool:
     tables = [getattr(_module, f"_global_{kind}", {}) for kind in kinds]
     hooks = [hook for table in tables for hook in table.values()]
     return any(not str(getattr(hook, "__module__", "")).startswith(own_package) for hook in hooks)
+
+
+def is_launchers_own(error: BaseException) -> bool:
+    """Tell whether this is only torchrun's way to say that a process it started has failed."""
+    return type(error).__module__.startswith("torch.distributed.elastic.")

@@ -37,6 +37,8 @@ class ActivityWriter:
         """Measure one activation; called for forward operations only."""
         if operation.info.base not in ACTIVATIONS or output.dim() < 2 or not output.is_floating_point():
             return
+        if output.is_meta:
+            return
         if operation.step != self._step:
             self._step, self._count = operation.step, 0
         self._count += 1
@@ -67,7 +69,7 @@ class ActivityWriter:
         """Measure how much the rows of a model's output differ, and those of its input."""
         given = _first_float(inputs)
         gave = _first_float(output)
-        if gave is None or gave.dim() == 0:
+        if gave is None or gave.dim() == 0 or gave.is_meta:
             return
         self._stage.session.write(
             ModelOutput(

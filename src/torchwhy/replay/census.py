@@ -88,14 +88,14 @@ def _place_of_writer(stage: Stage, parameter: torch.Tensor) -> SourceSpan | None
 def rows_equal(parameter: torch.Tensor) -> bool:
     """Tell whether a weight has several rows which are, bit for bit, one and the same."""
     values = parameter.detach()
-    if values.dim() < 2 or values.shape[0] < 2 or values.is_sparse or not values.numel():
+    if values.dim() < 2 or values.shape[0] < 2 or values.is_sparse or values.is_meta or not values.numel():
         return False
     return bool((values[:1] == values).all().item())
 
 
 def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
     gradient = parameter.grad
-    if gradient is None:
+    if gradient is None or gradient.is_meta:
         return "none"
     values = gradient._values() if gradient.is_sparse else gradient
     return "nonzero" if bool((values != 0).any().item()) else "zero"

@@ -8,6 +8,7 @@ program has one of its own (a debugger, coverage).
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 from torchwhy.observe.frames import layer_of
 
 Arrived = Callable[[BaseException, TracebackType], object]
+MOST_SECONDS = 5.0  # under a trace function, which makes pure Python code about four times slower
 TOOL_IDS = (4, 3, 5)  # ids that no well-known tool has: 0 debugger, 1 coverage, 2 profiler
 
 
@@ -40,12 +42,14 @@ class Tracer:
     def __init__(self, arrived: Arrived) -> None:
         self._arrived = arrived
         self._is_on = False
+        self._ends = 0.0
 
     def begin(self) -> None:
         """Watch this thread, the frames that are running already included."""
         if self._is_on or sys.gettrace() is not None:
             return
         self._is_on = True
+        self._ends = time.monotonic() + MOST_SECONDS
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if layer_of(frame.f_code.co_filename) == "user":
@@ -69,6 +73,8 @@ class Tracer:
             frame = frame.f_back
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002 - Python's signature
+        if time.monotonic() > self._ends:
+            self.end()
         if not self._is_on or layer_of(frame.f_code.co_filename) != "user":
             return None
         frame.f_trace_lines = False

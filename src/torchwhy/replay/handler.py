@@ -109,6 +109,7 @@ class Replay:
     def program_compiles(self) -> None:
         """An active mode would make compiled code run eagerly and give other bits: step aside."""
         self.stage.compiles = True
+        self.swallowed.program_compiles()
         if self.rewind.state == "watching":
             self.stage.step_back("the program compiles its model")
 

@@ -20,7 +20,7 @@ COMPLAINT = re.compile(
 
 
 def refused_values(error: BaseException, spots: list[Spot]) -> list[torch.Tensor]:
-    """Return the bad tensors in the user's innermost frame and those it called; none unless the exception means them."""
+    """Return the bad tensors in the user's innermost frame and those below; none unless the exception means them."""
     user = blamed(spots)
     if user is None or not COMPLAINT.search(str(error)):
         return []

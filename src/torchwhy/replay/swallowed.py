@@ -8,7 +8,6 @@ user's own code in a way that loses the step: `continue`, or a `try` with the wh
 from __future__ import annotations
 
 import ast
-import time
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -41,7 +40,6 @@ PARTS = (
 )
 NO_STEP = ("load_state_dict", "load", "_lazy_init", "to", "cuda", "__getattr__")
 STEP_WORDS = ("backward", "step")
-MOST_SECONDS = 5.0  # of a first step watched by a trace function, which slows Python code down
 MOST_TIMES = 200  # occurrences after which a trace function has seen enough
 MARK = "_torchwhy_place"  # on an exception: where it was taken up, in case it is raised again
 STEADY = 3  # steps of one batch each after which a batch without a step is remarkable
@@ -64,15 +62,15 @@ class Swallowed:
         self._watcher = watcher_for(stage.session.guests.protect("exception watch", self._arrived))
         self._seen: dict[tuple[str, int, str], Seen] = {}
         self._ignored: set[tuple[int, int, type]] = set()
-        self._ends = 0.0
+        self._has_begun = False
         self._last_serial = 0
         self._steady = 0
         self._look_at = -1
 
     def begin(self) -> None:
         """Start watching: when the first optimizer is made, so that preparing data costs nothing."""
-        if self._ends == 0.0:
-            self._ends = time.monotonic() + MOST_SECONDS
+        if not self._has_begun:
+            self._has_begun = True
             self._watcher.begin()
 
     def after_step(self) -> None:
@@ -80,6 +78,12 @@ class Swallowed:
         if not self._watcher.stays_on:
             self._watcher.end()
             self._follow_batches()
+
+    def program_compiles(self) -> None:
+        """Compilers look at frames, too: a trace function must not change what they see."""
+        if not self._watcher.stays_on:
+            self._watcher.end()
+            self._has_begun = True
 
     def program_died(self, error: BaseException) -> None:
         """What was raised again, or led to the program's end, was not swallowed."""
@@ -140,8 +144,7 @@ class Swallowed:
             known = self._seen[place] = Seen(crash, costs_step, times=0)
         known.times += 1
         vars(error)[MARK] = place
-        enough = known.times >= MOST_TIMES or time.monotonic() > self._ends
-        if enough and not self._watcher.stays_on:
+        if known.times >= MOST_TIMES and not self._watcher.stays_on:
             self._watcher.end()
 
     def _forget(self, error: BaseException) -> None:

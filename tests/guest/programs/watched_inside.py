@@ -19,7 +19,7 @@ def everything():
                 found[f"{name}.{key}"] = value
             if isinstance(value, type) and value.__module__.startswith("torch"):
                 for attribute, thing in list(vars(value).items()):
-                    if not attribute.startswith("__abstract"):
+                    if not attribute.startswith("__abstract") and not isinstance(thing, int):
                         found[f"{value.__module__}.{value.__qualname__}.{attribute}"] = thing
     found["modes"] = torch._C._len_torch_dispatch_stack()
     module = sys.modules["torch.nn.modules.module"]

@@ -28,6 +28,7 @@ from torchwhy.replay.autopsy.reshaping import (
     cast_tensors,
     change_layer_input,
     layer_call,
+    move_tensors,
     operand_of,
     transpose_operands,
     unsqueeze_operands,
@@ -47,6 +48,7 @@ ATTEMPTS = (
     resize_layer,
     change_layer_input,
     cast_tensors,
+    move_tensors,
     transpose_operands,
     unsqueeze_operands,
     change_target,
@@ -100,7 +102,7 @@ def _crash(case: Case) -> Crash:
         location=location,
         frames=_frames(case.spots),
         operands=[_named(case, found) for found in case.operands],
-        inputs=[_named(case, found) for found in case.inputs],
+        inputs=[_named(case, _by_the_users_name(case, found)) for found in case.inputs],
         layers=layers,
         walk=_walk(case),
         loader=loader_facts(session, case.spots),
@@ -142,6 +144,16 @@ def _frames(spots: list[Spot]) -> list[FrameSeen]:
 def _named(case: Case, found: Found) -> NamedTensor:
     origin, place = maker_of(case, found)
     return named(found.name, found.value, argument=found.argument, origin=origin, made_by=place)
+
+
+def _by_the_users_name(case: Case, found: Found) -> Found:
+    """Return a tensor that torch knows by its own name under the name that a variable of the program gives it."""
+    for spot in reversed(case.spots):
+        if spot.layer == "user":
+            for name, value in list(spot.variables.items()):
+                if value is found.value and not name.startswith("_"):
+                    return Found(name, found.value, found.argument)
+    return found
 
 
 def _facts(case: Case) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -78,9 +79,7 @@ def last_assignment(spot: Spot, name: str) -> Written | None:
 
 def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | None] | None:
     """Return the tensor or array of the dataset that gave a batch its dtype: its name there, and where it was made."""
-    for batch in reversed(case.stage.session.batches.recent):
-        iterator = batch.iterator()
-        dataset = getattr(iterator, "_dataset", None)
+    for dataset in _datasets(case):
         for _ in range(DEEPEST):
             found = _field_like(dataset, tensor)
             if found is not None:
@@ -88,6 +87,17 @@ def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | 
                 return name, _place_of_field(case, dataset, name, value)
             dataset = getattr(dataset, "__dict__", {}).get("dataset")
     return None
+
+
+def _datasets(case: Case) -> Iterator[Any]:
+    """Yield the datasets that the last batches may have come from."""
+    for batch in reversed(case.stage.session.batches.recent):
+        iterator = batch.iterator()
+        if iterator is not None:
+            yield getattr(iterator, "_dataset", None)
+    origin = case.stage.session.batches.origin
+    if origin is not None and origin.dataset is not None:
+        yield origin.dataset()
 
 
 def _field_like(dataset: Any, tensor: torch.Tensor) -> tuple[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ METHODS: dict[str, Change] = {
     "bfloat16": lambda t: t.bfloat16(),
     "long": lambda t: t.long(),
 }
-LOSS_ARGUMENTS = ("target", "labels")
+TOO_FEW_DIMENSIONS = re.compile(r"expected \dD|Expected \dD|to be 2D or 3D|Dimension out of range|batch mode")
 
 
 def layer_call(case: Case) -> tuple[nn.Module, Call, torch.Tensor] | None:
@@ -56,6 +57,19 @@ def change_layer_input(case: Case) -> Iterator[Trial]:
     layer, call, given = found
     for kind, text, change in _reshapes(layer, given):
         yield attempt(case, call, given, kind=kind, text=text, change=change)
+    outer = outer_call(case, given)
+    if outer is not None and TOO_FEW_DIMENSIONS.search(str(case.error)):
+        yield attempt(
+            case, outer[0], outer[1], kind="add-batch", text=".unsqueeze(0)", change=lambda t: t.unsqueeze(0)
+        )
+
+
+def outer_call(case: Case, given: torch.Tensor) -> tuple[Call, torch.Tensor] | None:
+    """Return the call that the user wrote and the tensor in it, where the failing layer got another one from within."""
+    tensors = [found.value for found in case.operands if isinstance(found.value, torch.Tensor)]
+    if case.call is None or not tensors or operand_of(case, given) is not None:
+        return None
+    return case.call, tensors[0]
 
 
 def _reshapes(layer: nn.Module, given: torch.Tensor) -> Iterator[tuple[str, str, Change]]:
@@ -120,6 +134,9 @@ def cast_tensors(case: Case) -> Iterator[Trial]:
         weight = next(layer.parameters(), None)
         wanted = torch.int64 if isinstance(layer, (nn.Embedding, nn.EmbeddingBag)) else weight.dtype if weight is not None else None
         if wanted is not None and given.dtype != wanted and wanted in DTYPES:
+            outer = outer_call(case, given)
+            if outer is not None and outer[1].dtype == given.dtype:
+                call, given = outer
             yield cast(case, call, given, wanted, kind="cast-input")
         return
     call = case.call
@@ -130,6 +147,32 @@ def cast_tensors(case: Case) -> Iterator[Trial]:
         for wanted in dict.fromkeys(other.dtype for other in tensors if other.dtype != value.dtype):
             if wanted in DTYPES and wanted.is_floating_point >= value.dtype.is_floating_point:
                 yield cast(case, call, value, wanted, kind="cast-input")
+
+
+def move_tensors(case: Case) -> Iterator[Trial]:
+    """Try each tensor of the failing call on the device of the others."""
+    if "device" not in str(case.error):
+        return
+    found = layer_call(case)
+    if found is not None:
+        layer, call, given = found
+        weight = next(layer.parameters(), None)
+        if weight is not None and weight.device != given.device:
+            yield _moved(case, call, given, weight.device)
+        return
+    tensors = [one.value for one in case.operands if isinstance(one.value, torch.Tensor) and one.value.dim()]
+    target = next((value.device for value in tensors if value.device.type != "cpu"), None)
+    if case.call is None or target is None:
+        return
+    for value in tensors:
+        if value.device != target:
+            yield _moved(case, case.call, value, target)
+
+
+def _moved(case: Case, call: Call, value: torch.Tensor, device: torch.device) -> Trial:
+    return attempt(
+        case, call, value, kind="move-tensor", text=f".to({str(device)!r})", change=lambda t: t.to(device)
+    )
 
 
 def cast(case: Case, call: Call, value: torch.Tensor, dtype: torch.dtype, *, kind: str) -> Trial:

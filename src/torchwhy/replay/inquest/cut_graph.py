@@ -1,4 +1,4 @@
-"""A loss has no graph: where was it cut? Read off the source, backwards from the loss, with the live values as guide."""
+"""A loss has no graph: where was it cut? Read off the source, back from the loss, with the live values as guide."""
 
 from __future__ import annotations
 
@@ -100,10 +100,12 @@ def look(spots: list[Spot]) -> Clues:
 
 
 def backward_call(spot: Spot) -> ast.Call | None:
+    """Return the call of `backward` or `grad` that a frame was executing."""
     scope = source.scope_of(spot.frame.f_code)
     for node in source.inside(scope) if scope is not None else ():
-        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if named and node.func.attr in ("backward", "grad") and source.covers(node, line_of(spot)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr in ("backward", "grad") and source.covers(node, line_of(spot)):
             return node
     return None
 
@@ -162,7 +164,8 @@ class Search:
         ):
             return None
         made = source.last_assignment(place.scope, name, line)
-        if made is None or made[1] is None:
+        statement, expression = made if made is not None else (node, None)
+        if expression is None:
             if isinstance(node, ast.Attribute):
                 return (
                     self.of(node.value, place, line=line)
@@ -170,12 +173,11 @@ class Search:
                     else None
                 )
             return None
-        statement, expression = made
-        found = self.of(expression, place, line=statement.lineno)
+        found = self.of(expression, place, line=source.line_at(statement))
         if found is None and isinstance(statement, ast.AugAssign):
-            earlier = source.last_assignment(place.scope, name, statement.lineno)
+            earlier = source.last_assignment(place.scope, name, source.line_at(statement))
             if earlier is not None and earlier[1] is not None and earlier[0] is not statement:
-                found = self.of(earlier[1], place, line=earlier[0].lineno)
+                found = self.of(earlier[1], place, line=source.line_at(earlier[0]))
         return found or _under_switch(statement, place)
 
     def _of_itself(self, node: ast.AST, place: Place, *, line: int) -> Cut | None:
@@ -270,7 +272,7 @@ def _functions_of(call: ast.Call, place: Place) -> Iterator[FunctionType]:
     elif isinstance(value, MethodType):
         value = value.__func__
     elif value is not None and not isinstance(value, (FunctionType, type)):
-        value = getattr(type(value), "__call__", None)
+        value = inspect.getattr_static(type(value), "__call__", None)
     value = inspect.unwrap(value) if callable(value) else None
     if isinstance(value, FunctionType):
         yield value

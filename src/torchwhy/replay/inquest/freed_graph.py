@@ -170,7 +170,7 @@ def _twice(spot: Spot, clues: Clues) -> None:
     before = [
         node
         for node in calls
-        if node.lineno < line or (node.lineno == line and node not in here[-1:])
+        if source.line_at(node) < line or (source.line_at(node) == line and node not in here[-1:])
     ]
     if not before or not here:
         return
@@ -201,7 +201,8 @@ def _is_backward(node: ast.AST) -> bool:
 
 def receiver(call: ast.AST) -> str:
     """Return `loss` of `loss.backward()`, also of `scaler.scale(loss).backward()` and `accelerator.backward(loss)`."""
-    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
     if call.args:
         return source.text_of(call.args[0])
     holder = call.func.value

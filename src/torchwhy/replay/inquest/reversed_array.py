@@ -71,7 +71,7 @@ def _behind(spot: Spot, scope: ast.AST) -> ast.AST | None:
             seen.add(name)
             made = source.last_assignment(scope, name, line)
             if made is not None and made[1] is not None:
-                waiting.append((made[1], made[0].lineno))
+                waiting.append((made[1], source.line_at(made[0])))
         first = False
     return None
 

@@ -81,7 +81,9 @@ def reference(node: ast.AST) -> str | None:
 def targets_of(statement: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
     """Return what a statement assigns, each with the expression it gets (the whole one for a tuple of names)."""
     if isinstance(statement, ast.Assign):
-        pairs = [(target, statement.value) for target in statement.targets]
+        pairs: list[tuple[ast.expr, ast.expr | None]] = [
+            (target, statement.value) for target in statement.targets
+        ]
     elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)):
         pairs = [(statement.target, statement.value)] if statement.value is not None else []
     elif isinstance(statement, ast.NamedExpr):
@@ -123,13 +125,14 @@ def assignments(scope: ast.AST, name: str) -> list[tuple[ast.AST, ast.expr | Non
 def last_assignment(scope: ast.AST, name: str, line: int) -> tuple[ast.AST, ast.expr | None] | None:
     """Return what gave `name` its value as seen at `line`: the nearest above, else the last in the loop."""
     found = assignments(scope, name)
-    above = [pair for pair in found if _line(pair[0]) < line]
+    above = [pair for pair in found if line_at(pair[0]) < line]
     if above:
-        return max(above, key=lambda pair: _line(pair[0]))
-    return max(found, key=lambda pair: _line(pair[0]), default=None)
+        return max(above, key=lambda pair: line_at(pair[0]))
+    return max(found, key=lambda pair: line_at(pair[0]), default=None)
 
 
-def _line(node: ast.AST) -> int:
+def line_at(node: ast.AST) -> int:
+    """Return the line a node begins on, 0 if it has none."""
     return int(getattr(node, "lineno", 0))
 
 
@@ -146,7 +149,7 @@ def uses(scope: ast.AST, name: str) -> list[ast.expr]:
 
 def span(node: ast.AST, filename: str, function: str | None = None) -> SourceSpan:
     """Return where a node is, in the words of the record."""
-    line = _line(node)
+    line = line_at(node)
     end_line = getattr(node, "end_lineno", None) or line
     lines = linecache.getlines(filename)
 

@@ -16,7 +16,9 @@ from torchwhy.detect.detectors.numerics import (
     log_of_nonpositive,
 )
 from torchwhy.detect.history import History, history_of, times
+from torchwhy.detect.overshoot import Overshoot, find_overshoot, proof_of
 from torchwhy.detect.sources import word
+from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.trace import Trace
@@ -50,6 +52,9 @@ class LearningRateTooHigh(Detector):
 
     A run that ended in inf or NaN after its weights had grown by orders of magnitude: over the steps the loss
     grew with them, or one or a few updates were enough. The overflow at the end is the consequence.
+    In a run that stays finite: a loss that was driven up and stays there, swings without falling, or is
+    "perfect" only because the updates killed every ReLU. The curvature of the loss, measured in the run,
+    gives the rate that would be stable.
 
     ## Why it breaks training
 
@@ -157,6 +162,23 @@ class LearningRateTooHigh(Detector):
         scheduler.step()
     ```
 
+    The loss is exactly 0 because no unit fires any more, which looks like success.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(4)
+    x, y = torch.randn(32, 10), torch.zeros(32, 1)
+    model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 1), nn.ReLU())
+    optimizer = torch.optim.Adam(model.parameters(), lr=1000)  # <- learning-rate-too-high
+    for epoch in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -217,14 +239,16 @@ class LearningRateTooHigh(Detector):
 
     ## Limits
 
-    It speaks only when the run ended in inf or NaN; a rate that makes the loss swing, or stay high, is not
-    judged yet. Updates written by hand (`p -= lr * p.grad`) have no recorded history of weights.
+    A run of fewer than 40 steps that stays finite is judged only when its units died or its loss grew tenfold.
+    The curvature is not measured for compiled, distributed or very large models, nor where the program has hooks
+    on tensors. Updates written by hand (`p -= lr * p.grad`) have no recorded history of weights.
     """
 
     name = "learning-rate-too-high"
     needs = frozenset({"birth", "weights", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        yield from self._overshoots(trace)
         births = failing_births(trace)
         if not births or not are_consequences(births):
             return
@@ -233,6 +257,24 @@ class LearningRateTooHigh(Detector):
         if grown:
             worst = max(grown, key=lambda history: history.weight_ratio)
             yield self._finding(trace, worst, births)
+
+    def _overshoots(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the optimizers whose updates were too long in a run that stayed finite."""
+        for training in trainings(trace):
+            overshoot = find_overshoot(trace, training)
+            if overshoot is None:
+                continue
+            made, rate = training.made, show(training.rate)
+            yield Finding(
+                detector=self.name,
+                severity="error",
+                message=f"lr={rate} is too high for this {made.kind}: its updates {overshoot.harm}",
+                step=overshoot.update[0],
+                rank=trace.rank,
+                location=made.location,
+                evidence=tuple(proof_of(training, overshoot)),
+                fixes=(Fix(title=stable_advice(training, overshoot), safety="show-only"),),
+            )
 
     def _finding(self, trace: Trace, history: History, births: list[Birth]) -> Finding:
         made, rate = history.made, show(history.rate)
@@ -258,6 +300,15 @@ class LearningRateTooHigh(Detector):
             fixes=(Fix(title=advice_for(history), safety="show-only"),),
             births=tuple(birth.id for birth in births),
         )
+
+
+def stable_advice(training: Training, overshoot: Overshoot) -> str:
+    """Return which rate to take: below the measured bound, or else one with updates of a hundredth of the weights."""
+    rate = show(training.rate)
+    if overshoot.stable_rate is not None and training.made.kind not in ADAPTIVE:
+        return f"lower lr={rate} to less than {overshoot.stable_rate:.2g}, for instance to {overshoot.stable_rate / 4:.1g}"
+    gentle = (training.rate or 0.0) / max(overshoot.update[1], 1.0) / 100
+    return f"lower lr={rate}, for instance to {min(gentle, 1e-3) if training.made.kind in ADAPTIVE else gentle:.1g}"
 
 
 def failing_births(trace: Trace) -> list[Birth]:

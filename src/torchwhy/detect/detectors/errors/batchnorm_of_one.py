@@ -10,7 +10,10 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, LoaderFacts
 from torchwhy.record.trace import Trace
 
-ONE = r"Expected more than 1 (?P<what>value per channel|spatial element) when training, got input size (?:torch\.Size\()?\[(?P<shape>[\d, ]*)\]"
+ONE = (
+    r"Expected more than 1 (?:value per channel|spatial element) when training, "
+    r"got input size (?:torch\.Size\()?\[(?P<shape>[\d, ]*)\]"
+)
 
 
 class BatchnormOfOne(Detector):
@@ -132,7 +135,7 @@ class BatchnormOfOne(Detector):
                 detector=self.name,
                 message=_message(crash, shape),
                 evidence=[*_evidence(crash, shape), *walk_evidence(crash)],
-                fixes=_fixes(crash),
+                fixes=list(_fixes(crash)),
             )
 
 

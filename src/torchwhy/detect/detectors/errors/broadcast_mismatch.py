@@ -35,7 +35,9 @@ PATTERNS = (
     r"shape mismatch: value tensor of shape",
     r"output with shape .* doesn't match the broadcast shape",
     r"shape of the \dD attn_mask is .*, but should be",
-    r"[Ee]xpecting key_padding_mask shape of",
+    r"[Ee]xpect(?:ed|ing) key_padd(?:ed|ing)_mask",
+    r"shape of the mask \[.*\] at index \d+ does not match the shape of the indexed tensor",
+    r"Expected hidden(?:\[\d\])? size \(\d+, (\d+), \d+\), got \[\d+, (\d+), \d+\]",
     r"[Ee]xpected `?attn_mask`? ",
     r"Shape mismatch: objects cannot be broadcast",
 )

@@ -30,6 +30,7 @@ from torchwhy.record.trace import Trace
 # Each with the channels the layer wants and the channels that came.
 PATTERNS = (
     r"to have (\d+) channels, but got (\d+) channels instead",
+    r"size at dim=1 to match num_features \((\d+)\), but got: (\d+)",
     r"weight of shape \[(\d+)\] and input of shape \[\d+, (\d+)",
 )
 # The same the other way round.

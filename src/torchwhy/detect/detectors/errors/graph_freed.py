@@ -169,9 +169,9 @@ class GraphFreed(Detector):
                     crash,
                     detector=self.name,
                     message=_message(crash),
-                    evidence=_evidence(crash),
+                    evidence=list(_evidence(crash)),
                     location=crash.places.get("carried"),
-                    fixes=_fixes(crash),
+                    fixes=list(_fixes(crash)),
                 )
 
 

@@ -182,7 +182,7 @@ class InplaceModification(Detector):
                     message=_message(crash),
                     evidence=list(_evidence(crash)),
                     location=crash.places.get("written"),
-                    fixes=_fixes(crash),
+                    fixes=list(_fixes(crash)),
                 )
             elif says(crash, LEAF) or says(crash, VIEWS):
                 yield _on_the_spot(trace, crash, self.name)

@@ -34,10 +34,11 @@ PRODUCT = r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\
 GIVEN_AND_WANTED = (
     PRODUCT,
     r"size mismatch, got input \(\d+\), mat \(\d+x(\d+)\), vec \((\d+)\)",
+    r"input has inconsistent input_size: got (\d+) expected (\d+)",
+    r"bilinear\(\): input\d size does not match weight size: got (\d+) but expected (\d+)",
 )
 WANTED_AND_GIVEN = (
     r"input\.size\(-1\) must be equal to input_size\. Expected (\d+), got (\d+)",
-    r"input has inconsistent input_size: got \d+ expected \d+",
     r"normalized_shape=\[(?:\d+, )*(\d+)\].*but got input of size\[(?:\d+, )*(\d+)\]",
     r"expecting embedding dimension of (\d+), but got (\d+)",
 )

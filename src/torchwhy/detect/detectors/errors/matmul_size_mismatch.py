@@ -36,6 +36,7 @@ PATTERNS = (
     r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of dimensions \((\d+)\)",
 )
 IN_PRODUCT = r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)"
+FACTORS = ("self", "mat1", "mat2", "tensor", "input", "other", "batch1", "batch2", "vec")
 FEATURE_LAYERS = ("in_features", "input_size", "normalized_shape", "embed_dim", "in1_features")
 
 
@@ -207,7 +208,7 @@ def _factors(crash: Crash) -> list[NamedTensor]:
     named = [tensor for tensor in crash.operands if tensor.kind != "array"]
     if len(named) >= 2:
         return named
-    return [tensor for tensor in crash.inputs if tensor.name in ("self", "mat1", "mat2", "tensor", "input", "other")][-2:]
+    return [tensor for tensor in crash.inputs if tensor.argument in FACTORS][-2:]
 
 
 def _odd_one(fixes: list[Fix]) -> list[Evidence]:

@@ -16,6 +16,7 @@ from torchwhy.detect.crashes import (
     is_without_batch,
     layer_input,
     layer_of,
+    loss_expression,
     operand_evidence,
     says,
     size,
@@ -29,7 +30,7 @@ PATTERNS = (
     r"expected (\d)D (?:or (\d)D )?input \(got (\d)D input\)",
     r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input to \w+, but got input of size",
     r"Expected input to be 2D or 3D, got (\d)D",
-    r"For unbatched 2-D input, hx should also be 2-D but got 3-D",
+    r"For unbatched 2-D input, hx (?:and cx )?should also be 2-D but got",
     r"non-empty (\d)D or (\d)D \(batch mode\) tensor expected for input",
     r"Expected (\d)D or (\d)D \(batch mode\) tensor",
 )
@@ -157,7 +158,7 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
     loss_input = input_named(crash, "input", "self") if tensor is None or is_without_batch(crash) else None
     if loss_input is not None:
         name, tensor = loss_input.name, loss_input
-    elif tensor is None and crash.operands:
+    elif name == "its input" and crash.operands:
         name, tensor = crash.operands[0].name, crash.operands[0]
     layer = layer_of(crash)
     who = layer.path if layer is not None and "layer_input" in crash.facts else expression_of(crash)
@@ -168,6 +169,7 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
         detector=MissingBatchDimension.name,
         message=f"{name}{shape} is one sample without a batch dimension, and {who} wants a batch",
         evidence=[*operand_evidence(crash), *walk_evidence(crash)],
+        location=loss_expression(crash),
         fixes=fixes_of(crash, "add-batch", "batch-of-one")
         or [idea(f"put the batch dimension in front with {name}.unsqueeze(0), or take the sample from a DataLoader")],
     )

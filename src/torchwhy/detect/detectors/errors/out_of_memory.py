@@ -59,7 +59,7 @@ class OutOfMemory(Detector):
     model = torch.nn.Linear(8, 4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(2):
-        points = model(torch.randn(4_000_000, 8))
+        points = model(torch.randn(1_000_000, 8))
         distance = torch.cdist(points, points)  # <- out-of-memory
         loss = distance.mean()
         optimizer.zero_grad()
@@ -75,7 +75,7 @@ class OutOfMemory(Detector):
     torch.manual_seed(0)
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(6_000_000, 2), torch.randn(6_000_000)
+    x, y = torch.randn(1_000_000, 2), torch.randn(1_000_000)
     for step in range(2):
         error = model(x) - y  # <- out-of-memory
         loss = error.pow(2).mean()

@@ -290,7 +290,7 @@ def about_collect(look: Holdings, held: Held, *, trace: Trace, detector: str) ->
         severity="warning",
         message=f"`{call}` cannot free the {held.tensors} tensors ({held.bytes / MEGABYTE:.3g} MB) that "
         f"{place_name(held)} still refers to",
-        step=look.step,
+        step=look.step if trace.steps else None,
         rank=trace.rank,
         location=held.grown_at,
         evidence=facts,

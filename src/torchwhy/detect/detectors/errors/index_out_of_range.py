@@ -1,0 +1,221 @@
+"""An index points outside of the table or tensor that it selects from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    is_in_loader,
+    layer_input,
+    layer_of,
+    layer_words,
+    at,
+    operand_evidence,
+    says,
+    walk_evidence,
+)
+from torchwhy.detect.indices import bad_indices
+from torchwhy.finding import Evidence, Finding, Fix, Sample
+from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.record.trace import Trace
+
+TABLE = r"index out of range in self"
+BOUNDS = r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)"
+PATTERNS = (
+    TABLE,
+    BOUNDS,
+    r"takes value (-?\d+) which is not in the valid range",
+    r"out of range: tried to access index (-?\d+) on a tensor of (\d+) elements",
+    r"index out of bounds",
+    r"indices? .* out of (?:bounds|range)",
+)
+INDEX_TYPES = ("int64", "int32", "int16", "int8", "uint8")
+
+
+class IndexOutOfRange(Detector):
+    """An index points outside of the table or tensor that it selects from.
+
+    ## What it finds
+
+    `nn.Embedding`, `F.embedding`, `gather`, `scatter`, `index_select`, `take` or indexing with brackets that raised
+    because an index is negative or not smaller than the size. It tells the size, the values that are too large, and
+    the samples they are in.
+
+    ## Why it breaks training
+
+    A table of n rows has rows 0 to n - 1. A vocabulary that grew, special tokens added after the table was made,
+    positions beyond the longest sequence, or padding with -1 point past its end.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Embedding(100, 8), nn.Flatten(), nn.Linear(8 * 6, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.manual_seed(0)
+    for step in range(5):
+        tokens = torch.randint(0, 100, (4, 6))
+        tokens[2, 3] = 100
+        logits = model(tokens)  # <- index-out-of-range
+        loss = nn.functional.cross_entropy(logits, torch.randint(0, 2, (4,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Positions of a transformer, for a sequence that is longer than the table.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Model(nn.Module):
+        def __init__(self, vocabulary, longest):
+            super().__init__()
+            self.tokens = nn.Embedding(vocabulary, 16)
+            self.positions = nn.Embedding(longest, 16)
+            self.layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+            self.head = nn.Linear(16, vocabulary)
+
+        def forward(self, ids):
+            places = torch.arange(ids.shape[1])
+            x = self.tokens(ids) + self.positions(places)  # <- index-out-of-range
+            return self.head(self.layer(x))
+
+
+    model = Model(50, 12)
+    optimizer = torch.optim.Adam(model.parameters())
+    for length in (8, 10, 14):
+        ids = torch.randint(0, 50, (3, length))
+        loss = nn.functional.cross_entropy(model(ids).flatten(0, 1), ids.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+
+    scores = torch.randn(6, 4, requires_grad=True)
+    optimizer = torch.optim.SGD([scores], lr=0.1)
+    chosen = torch.tensor([[0], [3], [1], [4], [2], [0]])
+    loss = scores.gather(1, chosen).sum()  # <- index-out-of-range
+    loss.backward()
+    optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Embedding(101, 8), nn.Flatten(), nn.Linear(8 * 6, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.manual_seed(0)
+    for step in range(5):
+        tokens = torch.randint(0, 100, (4, 6))
+        tokens[2, 3] = 100
+        logits = model(tokens)
+        loss = nn.functional.cross_entropy(logits, torch.randint(0, 2, (4,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Indices counted from the end, and a program that stops at the end of a list by its own exception.
+
+    ```python
+    import torch
+    from torch import nn
+
+    table = nn.Embedding(10, 4)
+    optimizer = torch.optim.SGD(table.parameters(), lr=0.1)
+    queue = [1, 2, 3]
+    while True:
+        try:
+            word = queue.pop(0)
+        except IndexError:
+            break
+        loss = table(torch.tensor([word]))[:, -1].sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Labels of a loss are `label-out-of-range`. An `IndexError` of a Python list has no tensor in it and is told by
+    `unexplained-error`.
+    """
+
+    name = "index-out-of-range"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if not is_in_loader(crash) and any(says(crash, pattern) for pattern in PATTERNS):
+                yield _judge(trace, crash)
+
+
+def _judge(trace: Trace, crash: Crash) -> Finding:
+    layer, bad = layer_of(crash), bad_indices(crash)
+    index = _index(crash)
+    name = index.name if index is not None else "an index"
+    evidence = []
+    if bad is not None:
+        table = layer.path if layer is not None and "Embedding" in layer.kind else "the table"
+        message = f"{name} holds {bad.words('index')}, but {table} has {bad.size} rows, 0 to {bad.size - 1}"
+        evidence = bad.evidence(crash)
+        if layer is not None and layer.made_at is not None:
+            evidence.append(Evidence(f"{layer_words(layer)}{at(layer.made_at)}"))
+    else:
+        message = f"{expression_of(crash)} selects with {name}{_bounds(crash, index)}"
+    return finding_of(
+        trace,
+        crash,
+        detector=IndexOutOfRange.name,
+        message=message,
+        evidence=[*evidence, *operand_evidence(crash), *walk_evidence(crash)],
+        fixes=_fixes(crash),
+        sample=Sample(bad.positions[0], bad.dataset_index(crash)) if bad is not None and bad.positions else None,
+    )
+
+
+def _index(crash: Crash) -> NamedTensor | None:
+    """Return the tensor of indices, by the program's name."""
+    _, given = layer_input(crash)
+    if given is not None and given in crash.operands:
+        return given
+    whole = [tensor for tensor in (*crash.operands, *crash.inputs) if tensor.dtype in INDEX_TYPES]
+    return whole[0] if whole else None
+
+
+def _bounds(crash: Crash, index: NamedTensor | None) -> str:
+    found = says(crash, BOUNDS)
+    if found is None:
+        return " outside of its range"
+    largest = f" (values {index.minimum:g} to {index.maximum:g})" if index is not None and index.minimum is not None else ""
+    return f"{largest}: {found[1]} is outside of dimension {found[2]}, which has size {found[3]}"
+
+
+def _fixes(crash: Crash) -> list[Fix]:
+    bad = bad_indices(crash)
+    if bad is None:
+        return [idea("keep every index from 0 to the size minus 1")]
+    ideas = []
+    if bad.maximum >= bad.size:
+        ideas.append(idea(f"make the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.size - 1}"))
+    if bad.minimum < 0:
+        ideas.append(idea(f"give padding ({bad.minimum}) a row of its own: padding_idx takes a row from 0 up"))
+    return ideas

@@ -1,0 +1,184 @@
+"""A loss got its labels in a number type that it does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import (
+    at,
+    crashes,
+    expression_of,
+    finding_of,
+    fixes_of,
+    idea,
+    input_named,
+    is_about_labels,
+    is_in_loader,
+    loss_expression,
+    operand_evidence,
+    says,
+    size,
+    walk_evidence,
+)
+from torchwhy.finding import Evidence, Finding
+from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.record.trace import Trace
+
+WANTS_CLASS_NUMBERS = (
+    r"expected target dtype to be Long",
+    r"expected scalar type Long but found",
+    r"one_hot is only applicable to index tensor of type LongTensor",
+    r"not implemented for '(?:Int|Float|Double|Bool|Half|Short|Char)'",
+)
+
+
+class LabelDtype(Detector):
+    """A loss got its labels in a number type that it does not take.
+
+    ## What it finds
+
+    `cross_entropy`, `nll_loss` and `one_hot` with labels that are not whole numbers of type int64, and
+    `binary_cross_entropy`, with or without logits, or a Huber loss with whole numbers where fractions are wanted, also
+    when it is only the backward pass that raises. The labels in the other type are tried on the real tensors.
+
+    ## Why it breaks training
+
+    A class label is an index, which torch takes only as int64 (or a byte); the target of a regression or of a
+    probability is a number like the output, and must have the output's type.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        x, y = torch.randn(8, 10), torch.randint(0, 3, (8,)).float()
+        loss = nn.functional.cross_entropy(model(x), y)  # <- label-dtype
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Whole numbers for a loss over probabilities, as a module.
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 1)
+    criterion = nn.BCEWithLogitsLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    labels = torch.randint(0, 2, (8, 1))
+    for step in range(3):
+        loss = criterion(model(torch.randn(8, 10)), labels)  # <- label-dtype
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    The backward pass raises, the loss is to blame.
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        prices = torch.randint(0, 50, (8, 1))
+        loss = nn.functional.huber_loss(model(torch.randn(8, 10)), prices)  # <- label-dtype
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        x, y = torch.randn(8, 10), torch.randint(0, 3, (8,)).float()
+        loss = nn.functional.cross_entropy(model(x), y.long())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Labels in other types that losses do take: bytes as class numbers, probabilities for each class.
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        x = torch.randn(8, 10)
+        hard = nn.functional.cross_entropy(model(x), torch.randint(0, 3, (8,)).byte())
+        soft = nn.functional.cross_entropy(model(x), torch.full((8, 3), 1 / 3))
+        optimizer.zero_grad()
+        (hard + soft).backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Which types a loss takes differs between versions and devices; where it converts by itself nothing is reported.
+    """
+
+    name = "label-dtype"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if not is_in_loader(crash) and is_about_labels(crash):
+                yield _judge(trace, crash)
+
+
+def _judge(trace: Trace, crash: Crash) -> Finding:
+    target = _labels(crash)
+    where = loss_expression(crash)
+    what = where.expression if where is not None and where.expression else expression_of(crash)
+    labels = f"{target.name} ({target.dtype} {size(target)})" if target is not None else "the labels"
+    wants_classes = any(says(crash, pattern) for pattern in WANTS_CLASS_NUMBERS)
+    if says(crash, "class probabilities"):
+        wanted = "a target of the output's shape must hold probabilities (float), class numbers must be one per sample"
+    elif wants_classes:
+        wanted = "class labels must be whole numbers of type int64"
+    else:
+        wanted = "this loss compares numbers, so labels must have the output's floating type"
+    kinds = ("long-target",) if wants_classes else ("class-numbers", "float-target")
+    fixes = fixes_of(crash, *kinds)
+    return finding_of(
+        trace,
+        crash,
+        detector=LabelDtype.name,
+        message=f"{labels} has a type that {what} does not take: {wanted}",
+        evidence=[*_source(target), *operand_evidence(crash), *walk_evidence(crash)],
+        location=where,
+        fixes=fixes or [idea("convert the labels with .long()" if wants_classes else "convert the labels with .float()")],
+    )
+
+
+def _labels(crash: Crash) -> NamedTensor | None:
+    """Return the labels: the target of the loss, or the only tensor there is."""
+    target = input_named(crash, "target")
+    if target is None and len(crash.operands) == 1 and loss_expression(crash) is None:
+        return crash.operands[0]
+    return target
+
+
+def _source(target: NamedTensor | None) -> list[Evidence]:
+    if target is None or target.made_by is None or not target.made_by.expression or target.origin == "batch":
+        return []
+    return [Evidence(f"{target.name} is made by {target.made_by.expression}{at(target.made_by)}")]

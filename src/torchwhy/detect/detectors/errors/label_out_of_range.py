@@ -1,0 +1,181 @@
+"""A class label is negative, or as large as the number of classes or larger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    fixes_of,
+    idea,
+    input_named,
+    is_in_loader,
+    is_loss,
+    operand_evidence,
+    says,
+    walk_evidence,
+)
+from torchwhy.detect.indices import bad_indices
+from torchwhy.finding import Finding, Fix, Sample
+from torchwhy.record.events import Crash
+from torchwhy.record.trace import Trace
+
+PATTERNS = (
+    r"Target -?\d+ is out of bounds",
+    r"Class values must be (?:smaller than num_classes|non-negative)",
+    r"target out of range",
+    r"nll_loss.*Assertion|t >= 0 && t < n_classes",
+)
+
+
+class LabelOutOfRange(Detector):
+    """A class label is negative, or not smaller than the number of classes.
+
+    ## What it finds
+
+    `cross_entropy`, `nll_loss`, `multi_margin_loss` or `one_hot` that raised because a label is no class number. It
+    tells how many classes the output has, which labels are out of range, in which samples, and whether all labels
+    count from 1; labels shifted by one are then tried.
+
+    ## Why it breaks training
+
+    C classes are numbered 0 to C - 1. Labels that count from 1, a -1 for "unknown", a last layer with one output too
+    few or a class that turned up late in the data all point beside the table.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    labels = torch.arange(20) % 5 + 1
+    for step in range(3):
+        loss = nn.functional.cross_entropy(model(torch.randn(20, 10)), labels)  # <- label-out-of-range
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    One bad row in a dataset, many steps after the start, with the loss in a helper.
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    class Trainer:
+        def __init__(self):
+            self.model = nn.Linear(4, 3)
+            self.criterion = nn.CrossEntropyLoss()
+            self.optimizer = torch.optim.Adam(self.model.parameters())
+
+        def loss(self, x, y):
+            return self.criterion(self.model(x), y)  # <- label-out-of-range
+
+        def step(self, x, y):
+            self.optimizer.zero_grad()
+            self.loss(x, y).backward()
+            self.optimizer.step()
+
+
+    labels = torch.arange(60) % 3
+    labels[41] = -1
+    trainer = Trainer()
+    for x, y in DataLoader(TensorDataset(torch.randn(60, 4), labels), batch_size=6):
+        trainer.step(x, y)
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    labels = torch.arange(20) % 5 + 1
+    for step in range(3):
+        loss = nn.functional.cross_entropy(model(torch.randn(20, 10)), labels - 1)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Labels outside of the classes that are meant to be left out.
+
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(10, 5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    labels = torch.arange(20) % 5
+    labels[3] = -100
+    for step in range(3):
+        logits = model(torch.randn(20, 10))
+        loss = nn.functional.cross_entropy(logits, labels)
+        loss = loss + nn.functional.cross_entropy(logits, labels.clamp(min=-1), ignore_index=-1)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    On a GPU the same mistake ends the process with a device-side assert, often reported at a later line.
+    """
+
+    name = "label-out-of-range"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if not is_in_loader(crash) and any(says(crash, pattern) for pattern in PATTERNS):
+                yield _judge(trace, crash)
+
+
+def _judge(trace: Trace, crash: Crash) -> Finding:
+    bad = bad_indices(crash)
+    target = input_named(crash, "target") if is_loss(crash) else None
+    name = target.name if target is not None else crash.operands[0].name if crash.operands else "the labels"
+    if bad is None:
+        message = f"{name} holds a label that is no class number for {expression_of(crash)}"
+    else:
+        message = (
+            f"{name} holds {bad.words('label')}, but {expression_of(crash)} has {bad.size} classes, 0 to {bad.size - 1}"
+        )
+        if bad.counts_from_one:
+            message += "; the labels count from 1"
+    sample = Sample(bad.positions[0], bad.dataset_index(crash)) if bad is not None and bad.positions else None
+    found = finding_of(
+        trace,
+        crash,
+        detector=LabelOutOfRange.name,
+        message=message,
+        evidence=[*(bad.evidence(crash) if bad is not None else []), *operand_evidence(crash), *walk_evidence(crash)],
+        fixes=_fixes(crash),
+        sample=sample,
+    )
+    return found
+
+
+def _fixes(crash: Crash) -> list[Fix]:
+    bad = bad_indices(crash)
+    shifted = fixes_of(crash, "shift-target")
+    if bad is None:
+        return shifted
+    ideas = []
+    if bad.maximum >= bad.size and not shifted:
+        ideas.append(idea(f"give the last layer {bad.maximum + 1} outputs, one for each label from 0 to {bad.maximum}"))
+    if bad.minimum < 0:
+        value = bad.minimum
+        ideas.append(idea(f"if {value} means unknown, leave it out: ignore_index={value}; otherwise mend the data"))
+    return [*shifted, *ideas]

@@ -1,0 +1,63 @@
+"""Indices out of range in a crash: how many, which values, which samples, and whether they count from 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchwhy.finding import Evidence
+from torchwhy.record.events import Crash
+
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class BadIndices:
+    """What was found among the labels or indices of the failing call; `size` is the number of classes or rows."""
+
+    size: int
+    count: int
+    bad: int
+    minimum: int
+    maximum: int
+    positions: tuple[int, ...]
+    values: tuple[int, ...]
+
+    @property
+    def counts_from_one(self) -> bool:
+        """Tell whether the labels run from 1 to the number of classes."""
+        return self.minimum >= 1 and self.maximum == self.size
+
+    def words(self, noun: str) -> str:
+        """Return `the label 5`, `labels out of range (5, 6)`."""
+        plural = {"label": "labels", "index": "indices"}[noun]
+        if len(self.values) == 1:
+            return f"the {noun} {self.values[0]}"
+        return f"{plural} out of range ({', '.join(map(str, self.values[:MOST_NAMED]))})"
+
+    def dataset_index(self, crash: Crash) -> int | None:
+        """Return the row of the dataset that the first bad sample is."""
+        indices = crash.loader.indices if crash.loader is not None else []
+        first = self.positions[0] if self.positions else -1
+        return indices[first] if 0 <= first < len(indices) else None
+
+    def evidence(self, crash: Crash) -> list[Evidence]:
+        """Return the facts: how many of how many, where, and the whole range."""
+        row = self.dataset_index(crash)
+        dataset = f" (row {row} of the dataset)" if row is not None else ""
+        where = f", first in sample {self.positions[0]}{dataset}" if self.positions else ""
+        return [
+            Evidence(f"{self.bad} of {self.count} are out of range{where}", value=float(self.bad)),
+            Evidence(f"they run from {self.minimum} to {self.maximum}, allowed is 0 to {self.size - 1}"),
+        ]
+
+
+def bad_indices(crash: Crash) -> BadIndices | None:
+    """Return the indices out of range, None where the crash tells of none."""
+    facts = crash.facts
+    positions, values = facts.get("range_positions"), facts.get("range_values")
+    numbers = [facts.get(f"range_{name}") for name in ("size", "count", "bad", "minimum", "maximum")]
+    if not isinstance(values, list) or not values or not all(isinstance(number, float) for number in numbers):
+        return None
+    size, count, bad, minimum, maximum = (int(number) for number in numbers if isinstance(number, float))
+    found = tuple(positions) if isinstance(positions, list) else ()
+    return BadIndices(size, count, bad, minimum, maximum, found, tuple(values))

@@ -1,0 +1,127 @@
+"""Updates that are too long for the ground they are made on, in a run that stays finite: the harm and the proof."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+from torchwhy.detect.history import times
+from torchwhy.detect.looks import (
+    IDENTICAL,
+    Measured,
+    constant_output,
+    curvatures,
+    dead_layers,
+    last_look,
+    training_outputs,
+)
+from torchwhy.detect.training import Training
+from torchwhy.finding import Evidence
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+UNSTABLE = 1.1  # rate over stable rate; healthy full-batch training hovers at 1.0 ("edge of stability"), so not there
+AT_THE_BOUND = 0.99  # a loss that jumps from one side of the minimum to the other has exactly 1.0
+ROSE = 1.5  # a loss that ends this much above its start has been made worse, in a run whose rate is proven unstable
+WHOLE = 1.0  # an update as large as the weights themselves leaves nothing of what they were
+MOST_POINTS = 400  # losses kept for a curve
+
+
+@dataclass(frozen=True)
+class Overshoot:
+    """One optimizer whose updates were too long: since when, what they did, and what proves it."""
+
+    step: int
+    harm: str
+    measured: Measured | None
+    update: tuple[int, float]
+
+    @property
+    def stable_rate(self) -> float | None:
+        """Return the highest stable rate, where it was measured and is below the one in use."""
+        measured = self.measured
+        return measured.stable_rate if measured is not None and math.isfinite(measured.stable_rate) else None
+
+
+def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
+    """Return how the updates of one optimizer overshot, None unless harm and cause are both proven."""
+    if trace.alarms or not training.alone or not training.rate or len(training.losses) < 3:
+        return None
+    harm = _harm(trace, training)
+    if harm is None:
+        return None
+    step, text, needed = harm
+    unstable = [m for m in curvatures(trace, training) if m.ratio >= needed]
+    worst = max(unstable, key=lambda m: m.ratio, default=None)
+    update = largest_before(training, step)
+    if worst is None and update[1] < WHOLE:
+        return None
+    if worst is None and needed > UNSTABLE:
+        return None
+    return Overshoot(step, text, worst, update)
+
+
+def largest_before(training: Training, step: int) -> tuple[int, float]:
+    """Return step and relative size of the largest sampled update that was made up to a step."""
+    sizes = [(s.step, training.relative_update(s)) for s in training.samples if s.step <= step]
+    return max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
+
+
+def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
+    """Return since when, what the updates did, and which ratio of rate to stable rate would prove them guilty."""
+    look = last_look(trace)
+    if look is not None and (died := killed_layers(trace, look)):
+        names = f"{len(died)} ReLU layer{'s' if len(died) > 1 else ''}"
+        units = sum(layer.units for layer in died)
+        return look, f"killed {names}: all {units} units give 0 on every sample at step {look}", UNSTABLE
+    if training.stays_grown:
+        first, last = training.losses[0][1], median(training.tail)
+        grown = next(step for step, loss in training.losses if loss >= ROSE * first)
+        return grown, f"drove the loss from {first:.3g} to {last:.3g}, where it stays", AT_THE_BOUND
+    if training.never_learnt:
+        first, last = median(training.head), median(training.tail)
+        step = training.losses[-1][0]
+        if last > ROSE * first:
+            return step, f"drove the loss from {first:.3g} to {last:.3g}", AT_THE_BOUND
+        return step, f"made the loss swing around {last:.3g} without falling", 2 * UNSTABLE
+    return None
+
+
+def killed_layers(trace: Trace, look: int) -> list[object]:
+    """Return the rectifiers that fired at the first step and are dead later, if the output is constant by then."""
+    dead = dead_layers(trace, look)
+    if not dead or constant_output(trace, look) is None:
+        return []
+    born_dead = {(a.module, a.location) for a in dead_layers(trace, 0)}
+    output = training_outputs(trace, 0)
+    alive = bool(output) and decode(output[-1].spread) > IDENTICAL
+    return [a for a in dead if (a.module, a.location) not in born_dead] if alive else []
+
+
+def proof_of(training: Training, overshoot: Overshoot) -> list[Evidence]:
+    """Return what proves that the updates were too long."""
+    facts = [loss_curve(training)]
+    measured = overshoot.measured
+    if measured is not None:
+        facts.append(
+            Evidence(
+                f"the loss's largest curvature at step {measured.step} is {measured.curvature:.3g}: stable are rates "
+                f"below {measured.stable_rate:.2g}, and lr={measured.rate:g} is {times(measured.ratio)} that",
+                value=measured.ratio,
+                step=measured.step,
+            )
+        )
+    step, size = overshoot.update
+    if size >= WHOLE:
+        facts.append(
+            Evidence(f"the update of step {step} was {times(size)} as large as the weights", value=size, step=step)
+        )
+    return facts
+
+
+def loss_curve(training: Training) -> Evidence:
+    """Return the losses of the run as a curve, thinned where there are many."""
+    values = training.values
+    every = max(1, len(values) // MOST_POINTS)
+    return Evidence("loss", value=values[-1], series=tuple(values[::every]))
