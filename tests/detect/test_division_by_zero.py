@@ -59,9 +59,16 @@ def test_small_divisor_is_not_reported() -> None:
 
 
 def test_optimizer_update_is_left_to_its_own_detector() -> None:
-    born = birth("aten.addcdiv_.default", tensor(1.0), tensor(0.0), tensor(0.0), phase="update")
+    operands = tensor(1.0), tensor(0.0), tensor(0.0)
+    born = birth("aten.addcdiv_.default", *operands, phase="update", expression="optimizer.step()")
 
     assert not list(DivisionByZero().scan(trace_with(born)))
+
+
+def test_optimizer_of_the_program_itself_is_reported_at_its_division() -> None:
+    born = birth("aten.div.Tensor", tensor(0.0), tensor(0.0), phase="update", expression="m / v.sqrt()")
+
+    assert len(list(DivisionByZero().scan(trace_with(born)))) == 1
 
 
 def test_gradient_of_root_is_left_to_its_own_detector() -> None:

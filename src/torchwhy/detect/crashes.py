@@ -15,6 +15,8 @@ from torchwhy.record.trace import Trace
 
 STATIONS_SHOWN = 8  # of the walk of shapes: its beginning and its end
 OPERANDS_SHOWN = 5
+INDICES_SHOWN = 8
+LONGEST_MESSAGE = 160  # of torch's own words: two lines of a terminal
 
 
 def crashes(trace: Trace) -> Iterator[Crash]:
@@ -47,6 +49,7 @@ def finding_of(
         facts.append(Evidence(f"it raised at {crash.location}: {expression_of(crash)}"))
     if crash.caught:
         facts.insert(0, caught_evidence(trace, crash))
+    facts += loader_evidence(crash)
     facts.append(Evidence(f"{crash.type}: {first_line(crash.message)}", step=crash.step))
     return Finding(
         detector=detector,
@@ -58,8 +61,21 @@ def finding_of(
         evidence=tuple(facts),
         fixes=tuple(fixes),
         sample=sample,
-        certainty="verified" if any(fix.trial.verdict == "cured" for fix in fixes) else "observed",
     )
+
+
+def loader_evidence(crash: Crash) -> Iterator[Evidence]:
+    """Say which sample of the dataset it came with, and that it was in a worker process."""
+    index, indices = crash.facts.get("index"), crash.facts.get("indices")
+    if isinstance(index, float):
+        yield Evidence(f"it came with sample {index:g} of the dataset", value=index)
+    elif isinstance(indices, list) and indices:
+        shown = ", ".join(map(str, indices[:INDICES_SHOWN])) + (
+            " …" if len(indices) > INDICES_SHOWN else ""
+        )
+        yield Evidence(f"it came while a batch of the samples {shown} was made")
+    if crash.worker is not None:
+        yield Evidence("it was raised in a worker process of the DataLoader")
 
 
 def severity_of(trace: Trace, crash: Crash) -> Severity:
@@ -76,13 +92,18 @@ def caught_evidence(trace: Trace, crash: Crash) -> Evidence:
         result = "and no optimizer step was ever made"
     else:
         result = "and the batch was lost each time" if crash.times > 1 else "and the batch was lost"
-    return Evidence(f"the program caught the exception and went on, {times} as far as seen, {result}", value=float(crash.times))
+    return Evidence(
+        f"the program caught the exception and went on, {times} as far as seen, {result}",
+        value=float(crash.times),
+    )
 
 
 def first_line(message: str) -> str:
     """Return the first line of an exception's message that says something."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return short(lines[0]) if lines else "no message"
+    if not lines:
+        return "no message"
+    return lines[0] if len(lines[0]) <= LONGEST_MESSAGE else lines[0][: LONGEST_MESSAGE - 1] + "…"
 
 
 def expression_of(crash: Crash) -> str:
@@ -115,7 +136,8 @@ def operand_evidence(crash: Crash) -> list[Evidence]:
     """Return one fact per tensor in the failing expression, with the place that made it."""
     shown = crash.operands or crash.inputs
     return [
-        Evidence(tensor_line(tensor), location=tensor.made_by, step=crash.step) for tensor in shown[:OPERANDS_SHOWN]
+        Evidence(tensor_line(tensor), location=tensor.made_by, step=crash.step)
+        for tensor in shown[:OPERANDS_SHOWN]
     ]
 
 
@@ -142,10 +164,10 @@ def setting(layer: Layer, name: str) -> int | None:
 
 
 def input_named(crash: Crash, *arguments: str) -> NamedTensor | None:
-    """Return the first tensor that torch's own function knows by one of these names; the program's name before torch's."""
+    """Return the first tensor that torch's own function knows by one of these names."""
     for argument in arguments:
         for tensor in (*crash.operands, *crash.inputs):
-            if tensor.argument == argument or tensor.name == argument:
+            if argument in (tensor.argument, tensor.name):
                 return tensor
     return None
 
@@ -190,6 +212,8 @@ def layer_input(crash: Crash) -> tuple[str, NamedTensor | None]:
     for tensor in crash.operands:
         if tensor.name == name:
             return tensor.name, tensor
+    if "layer_input" not in crash.facts:
+        return "its input", None
     shape = crash.facts.get("layer_input")
     same = [tensor for tensor in crash.inputs if tensor.shape == shape]
     return "its input", same[0] if same else None
@@ -202,7 +226,9 @@ def blamed_constructor(crash: Crash, layer: Layer) -> SourceSpan | None:
     written = resize[0].location if resize else None
     if written is None or made is None:
         return made
-    is_inside = made.file == written.file and made.line <= written.line <= (made.end_line or made.line)
+    is_inside = made.file == written.file and made.line <= written.line <= (
+        made.end_line or made.line
+    )
     return made if is_inside else written
 
 
@@ -211,7 +237,9 @@ def is_loss(crash: Crash) -> bool:
     layer = layer_of(crash)
     if layer is not None and layer.kind.endswith("Loss"):
         return True
-    return any(tensor.argument == "target" for tensor in crash.operands) or "_loss" in (crash.op or "")
+    return any(tensor.argument == "target" for tensor in crash.operands) or "_loss" in (
+        crash.op or ""
+    )
 
 
 def is_without_batch(crash: Crash) -> bool:
@@ -221,7 +249,11 @@ def is_without_batch(crash: Crash) -> bool:
     output, target = input_named(crash, "input", "self"), input_named(crash, "target")
     if output is None or target is None or not is_loss(crash):
         return False
-    return len(output.shape) == 1 and math.prod(target.shape) == 1 != output.shape[0] and crash.type == "ValueError"
+    return (
+        len(output.shape) == 1
+        and math.prod(target.shape) == 1 != output.shape[0]
+        and crash.type == "ValueError"
+    )
 
 
 def loss_expression(crash: Crash) -> SourceSpan | None:
@@ -234,14 +266,22 @@ def loss_expression(crash: Crash) -> SourceSpan | None:
 
 def is_about_labels(crash: Crash) -> bool:
     """Tell whether a number type is refused because it is that of a loss's labels."""
-    if says(crash, r"expected target dtype|target with class probabilities|one_hot is only applicable"):
+    if says(
+        crash, r"expected target dtype|target with class probabilities|one_hot is only applicable"
+    ):
         return True
     if not (is_loss(crash) or loss_expression(crash) is not None):
         return False
-    if says(crash, r"Found dtype Double but expected"):
+    if says(crash, r"Found dtype Double but expected") or any(
+        one.worked for one in trials(crash, "swap-arguments")
+    ):
         return False
     target = input_named(crash, "target")
-    if target is not None and target.dtype.startswith("float") and says(crash, r"expected scalar type Float"):
+    if (
+        target is not None
+        and target.dtype.startswith("float")
+        and says(crash, r"expected scalar type Float")
+    ):
         return False
     return bool(
         says(
@@ -263,13 +303,21 @@ def is_product(crash: Crash) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.MatMult)
     called = node.func if isinstance(node, ast.Call) else None
-    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    name = (
+        called.attr
+        if isinstance(called, ast.Attribute)
+        else called.id
+        if isinstance(called, ast.Name)
+        else ""
+    )
     return name in names
 
 
 def is_in_loader(crash: Crash) -> bool:
-    """Tell whether a DataLoader was making a batch: its dataset or its collate function failed."""
-    return bool(crash.facts.get("in_loader")) or crash.worker is not None
+    """Tell whether a DataLoader failed to make a batch in code of its own; the user's dataset is code as any other."""
+    return (bool(crash.facts.get("in_loader")) or crash.worker is not None) and not crash.facts.get(
+        "data_code"
+    )
 
 
 def changed_batch(crash: Crash) -> tuple[int, int] | None:

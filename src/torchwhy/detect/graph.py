@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.trace import Trace
 
-# Operations that hand their values on unchanged as far as wiring is concerned: casts, copies, scalings of a loss.
-TRANSPARENT = {"_to_copy", "clone", "contiguous", "copy_", "copy", "alias", "detach", "lift_fresh"}
+# Operations that hand their values on unchanged as far as wiring is concerned: casts, copies, reshapes that copied.
+TRANSPARENT = {"_to_copy", "clone", "contiguous", "copy", "alias", "detach", "lift_fresh", "_unsafe_view", "_reshape_alias"}
+# Operations that work on each element alone, by which an error or a log-probability goes on to the loss.
+ELEMENTWISE = {
+    "add", "sub", "rsub", "mul", "div", "neg", "abs", "pow", "square", "sqrt", "mean", "sum", "clamp", "clamp_min",
+    "clamp_max", "minimum", "maximum", "relu", "log1p", "softplus", "reciprocal", "log_sigmoid_forward",
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "_to_copy", "clone", "alias", "lift_fresh", "nan_to_num", "where", "lt", "le", "gt", "ge",
+}  # fmt: skip
+ERRORS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
 
 class ForwardGraph:
-    """Operations by number, with their sources; views are transparent already in the record."""
+    """Operations by number, with their sources. Views are transparent, and can be asked for."""
 
     def __init__(self, trace: Trace) -> None:
-        self._operations = {operation.order: operation for operation in trace.of(GraphOperation)}
+        everything = {operation.order: operation for operation in trace.of(GraphOperation)}
+        self._operations = {order: o for order, o in everything.items() if not o.is_view}
+        self._views = {order: o for order, o in everything.items() if o.is_view}
         self.losses = [root for root in trace.of(LossRoot) if root.accumulates]
 
     def __bool__(self) -> bool:
@@ -28,6 +40,23 @@ class ForwardGraph:
             if not bases or base_of(operation) in bases:
                 yield operation
 
+    def views(self) -> Iterator[GraphOperation]:
+        """Yield the operations that only looked at a tensor in another shape, in the order they ran."""
+        for _, operation in sorted(self._views.items()):
+            yield operation
+
+    def view(self, operation: GraphOperation, position: int) -> GraphOperation | None:
+        """Return the last view that an operand came through."""
+        order = operation.views[position] if position < len(operation.views) else -1
+        return self._views.get(order)
+
+    def shape_given(self, operation: GraphOperation, position: int) -> list[int]:
+        """Return the shape of an operand as the program gave it, before torch expanded it to fit the other one."""
+        view = self.view(operation, position)
+        if view is not None and base_of(view) == "expand" and view.location == operation.location:
+            return list(view.input_shapes[0])
+        return list(operation.input_shapes[position]) if position < len(operation.input_shapes) else []
+
     def sources(self, operation: GraphOperation) -> list[GraphOperation | None]:
         """Return what made each operand, looking through casts and copies; None for what came from outside."""
         return [self._made(order) for order in operation.inputs]
@@ -37,40 +66,66 @@ class ForwardGraph:
         made = self.sources(operation)
         return made[position] if position < len(made) else None
 
-    def descends_from(self, operation: GraphOperation, ancestor: GraphOperation) -> bool:
-        """Tell whether an operation is fed, directly or not, by another."""
+    def ancestors(self, operation: GraphOperation) -> Iterator[GraphOperation]:
+        """Yield an operation and everything that fed it, nearest first."""
         queue, seen = [operation], set()
         while queue:
-            current = queue.pop()
-            if current.order == ancestor.order:
-                return True
-            if current.order in seen or current.order < ancestor.order:
+            current = queue.pop(0)
+            if current.order in seen:
                 continue
             seen.add(current.order)
+            yield current
             queue += [made for order in current.inputs if (made := self._operations.get(order)) is not None]
-        return False
+
+    def descends_from(self, operation: GraphOperation, ancestor: GraphOperation) -> bool:
+        """Tell whether an operation is fed, directly or not, by another."""
+        return any(above.order == ancestor.order for above in self.ancestors(operation))
 
     @cached_property
     def consumers(self) -> dict[int, list[GraphOperation]]:
         """Return the operations that take each operation's result."""
         found: dict[int, list[GraphOperation]] = {}
-        for operation in self._operations.values():
-            for order in operation.inputs:
+        for _, operation in sorted(self._operations.items()):
+            for order in dict.fromkeys(operation.inputs):
                 found.setdefault(order, []).append(operation)
         return found
 
-    def trains(self, operation: GraphOperation) -> bool:
+    def taken_by(self, operation: GraphOperation) -> list[GraphOperation]:
+        """Return the operations that take a result, looking through casts and copies."""
+        found: list[GraphOperation] = []
+        for consumer in self.consumers.get(operation.order, []):
+            transparent = base_of(consumer) in TRANSPARENT
+            found += self.taken_by(consumer) if transparent else [consumer]
+        return found
+
+    def trains(self, operation: GraphOperation | None) -> bool:
         """Tell whether a parameter feeds an operation: it is part of the model's way to the loss, not of the data."""
-        queue, seen = [operation], set()
+        if operation is None or not operation.differentiable:
+            return False
+        return any(above.parameters and above.differentiable for above in self.ancestors(operation))
+
+    def operand_trains(self, operation: GraphOperation, position: int) -> bool:
+        """Tell whether gradients flow back through one operand to a parameter."""
+        tracked = operation.tracked[position] if position < len(operation.tracked) else True
+        return tracked and self.trains(self.source(operation, position))
+
+    def goes_to_loss(
+        self, operation: GraphOperation, allowed: set[str], on_way: Callable[[GraphOperation], bool] = lambda _: True
+    ) -> bool:
+        """Tell whether all that becomes of a result, up to a loss, is done by operations of the allowed kinds."""
+        roots = {root.order for root in self.losses}
+        queue, seen, arrived = [operation], {operation.order}, operation.order in roots
         while queue:
             current = queue.pop()
-            if current.order in seen:
-                continue
-            seen.add(current.order)
-            if "parameter" in current.leaves and current.differentiable:
-                return True
-            queue += [made for order in current.inputs if (made := self._operations.get(order)) is not None]
-        return False
+            for consumer in self.consumers.get(current.order, []):
+                if consumer.order in seen:
+                    continue
+                if base_of(consumer) not in allowed or not on_way(consumer):
+                    return False
+                seen.add(consumer.order)
+                arrived = arrived or consumer.order in roots
+                queue.append(consumer)
+        return arrived
 
     def _made(self, order: int) -> GraphOperation | None:
         operation = self._operations.get(order)
@@ -86,6 +141,19 @@ def base_of(operation: GraphOperation) -> str:
     return name.rstrip("_")
 
 
-def root_of(graph: ForwardGraph) -> LossRoot | None:
-    """Return the first loss of the first step."""
-    return graph.losses[0] if graph.losses else None
+def axis_of(operation: GraphOperation) -> int | None:
+    """Return the dimension that a softmax runs over, counted from 0."""
+    axis = operation.scalars.get("1")
+    if not isinstance(axis, (int, float)) or isinstance(axis, bool) or not operation.shape:
+        return None
+    return int(axis) % len(operation.shape)
+
+
+def elements(shape: list[int]) -> int:
+    """Return how many elements a shape has."""
+    return math.prod(shape)
+
+
+def expression_of(location: SourceSpan | None, otherwise: str) -> str:
+    """Return the user's expression in backquotes, or other words where it is unknown."""
+    return f"`{location.expression}`" if location is not None and location.expression else otherwise

@@ -99,7 +99,8 @@ def _growths(
             held=held_b,
             points=tuple(points[first : last + 1]),
             per_tick=(points[last][1] - points[first][1]) / ticks,
-            continues=last == len(points) - 1,
+            # A program that is stopped in the middle may leave the line at its end, and still have gone up.
+            continues=all(value > points[last][1] for _, value in points[last + 1 :]),
             bytes_per_tick=(held_b.bytes - (held_a.bytes if held_a else 0)) / ticks,
             residents=tuple(look.resident_bytes for _, _, look in series[first : last + 1]),
             unit=unit,

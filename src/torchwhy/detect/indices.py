@@ -47,7 +47,9 @@ class BadIndices:
         where = f", first in sample {self.positions[0]}{dataset}" if self.positions else ""
         return [
             Evidence(f"{self.bad} of {self.count} are out of range{where}", value=float(self.bad)),
-            Evidence(f"they run from {self.minimum} to {self.maximum}, allowed is 0 to {self.size - 1}"),
+            Evidence(
+                f"they run from {self.minimum} to {self.maximum}, allowed is 0 to {self.size - 1}"
+            ),
         ]
 
 
@@ -55,9 +57,17 @@ def bad_indices(crash: Crash) -> BadIndices | None:
     """Return the indices out of range, None where the crash tells of none."""
     facts = crash.facts
     positions, values = facts.get("range_positions"), facts.get("range_values")
-    numbers = [facts.get(f"range_{name}") for name in ("size", "count", "bad", "minimum", "maximum")]
-    if not isinstance(values, list) or not values or not all(isinstance(number, float) for number in numbers):
+    numbers = [
+        facts.get(f"range_{name}") for name in ("size", "count", "bad", "minimum", "maximum")
+    ]
+    if (
+        not isinstance(values, list)
+        or not values
+        or not all(isinstance(number, float) for number in numbers)
+    ):
         return None
-    size, count, bad, minimum, maximum = (int(number) for number in numbers if isinstance(number, float))
+    size, count, bad, minimum, maximum = (
+        int(number) for number in numbers if isinstance(number, float)
+    )
     found = tuple(positions) if isinstance(positions, list) else ()
     return BadIndices(size, count, bad, minimum, maximum, found, tuple(values))

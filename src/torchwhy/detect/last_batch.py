@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Crash, NamedTensor
 
 SIZE = re.compile(r"\[(?P<first>\d+)[\d, ]*\]$")  # of `batch[0] float32[8, 5, 4]`
@@ -110,6 +111,22 @@ def _is_size_error(crash: Crash) -> bool:
 def tensor_of_fixed_size(crash: Crash, batch: LastBatch) -> NamedTensor | None:
     """Return the tensor in the failing expression that was made for the usual size."""
     for tensor in crash.operands:
-        if batch.usual in tensor.shape and batch.rest not in tensor.shape:
+        if batch.usual in tensor.shape and tensor.origin != "batch":
             return tensor
     return None
+
+
+def place_of_fixed_size(crash: Crash, batch: LastBatch) -> SourceSpan | None:
+    """Return the expression that made that tensor, if the usual size is written in it, as a number or by a name."""
+    fixed = tensor_of_fixed_size(crash, batch)
+    made = fixed.made_by if fixed is not None else None
+    if made is None or not made.expression:
+        return None
+    named = {
+        name
+        for frame in crash.frames
+        for name, value in frame.numbers.items()
+        if value == float(batch.usual)
+    }
+    words = set(re.findall(r"[A-Za-z_]\w*|\d+", made.expression))
+    return made if words & {str(batch.usual), *named} else None

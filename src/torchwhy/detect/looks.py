@@ -73,13 +73,13 @@ def training_outputs(trace: Trace, step: int) -> list[ModelOutput]:
 
 
 def constant_output(trace: Trace, step: int) -> ModelOutput | None:
-    """Return the last output at a step if all its rows are the same though the rows of the input are not."""
-    outputs = training_outputs(trace, step)
-    if not outputs:
-        return None
-    output = outputs[-1]
-    varied = output.rows > 1 and decode(output.input_spread) > IDENTICAL
-    return output if varied and decode(output.spread) <= IDENTICAL else None
+    """Return the last output at a step if all its rows are the same though the rows that went in are not.
+
+    A network in several modules gets its input at the first of them, so any of their inputs counts.
+    """
+    outputs = [output for output in training_outputs(trace, step) if output.rows > 1]
+    varied = any(decode(output.input_spread) > IDENTICAL for output in outputs)
+    return outputs[-1] if varied and decode(outputs[-1].spread) <= IDENTICAL else None
 
 
 def dead_layers(trace: Trace, step: int) -> list[Activation]:

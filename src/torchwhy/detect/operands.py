@@ -87,6 +87,12 @@ def node_of(birth: Birth) -> str | None:
     return birth.node.rpartition("::")[2].rstrip("0123456789")
 
 
+def is_torchs_update(birth: Birth) -> bool:
+    """Tell whether torch's own optimizer did this: then the program's expression is the call of `step`, no arithmetic."""
+    written = birth.location.expression if birth.location is not None else None
+    return birth.phase == "update" and (not written or ".step(" in written)
+
+
 def is_masked(birth: Birth) -> bool:
     """Tell whether this is the gradient of a branch that a mask hid in forward."""
     return birth.forward is not None and birth.forward.hidden_by is not None

@@ -53,13 +53,11 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
         return None
     step, text, needed = harm
     unstable = [m for m in curvatures(trace, training) if m.ratio >= needed]
-    worst = max(unstable, key=lambda m: m.ratio, default=None)
+    measured = next(iter(unstable), None)  # the first: later ones stand on ground the updates have led to
     update = largest_before(training, step)
-    if worst is None and update[1] < WHOLE:
+    if measured is None and (update[1] < WHOLE or needed > UNSTABLE):
         return None
-    if worst is None and needed > UNSTABLE:
-        return None
-    return Overshoot(step, text, worst, update)
+    return Overshoot(step, text, measured, update)
 
 
 def largest_before(training: Training, step: int) -> tuple[int, float]:

@@ -71,6 +71,7 @@ class Sentinel:
         self.stale = StaleWatch(session)
         self.step = 0
         self.backwards = 0
+        self.sequences = (0, 0)  # numbers of the next autograd node when the last two backward passes began
         self.last_read: torch.Tensor | None = None
         self.dropped = DroppedLosses()
         self.scaler: Any = None
@@ -80,12 +81,14 @@ class Sentinel:
         self._losses: list[torch.Tensor] = []
         self.open_check: Check | None = None
         self._scale = 0.0
-        self._bad_scaled_losses = 0
+        self.bad_scaled_losses = 0
+        self.last_scaled_losses: list[Real] = []
         self._shapes: list[str] | None = None
         self._began = time.perf_counter()
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
+        self.sequences = (self.sequences[1], torch_compat.sequence_number())
         self.last_read = None
         roots = [t for t in outputs if isinstance(t, torch.Tensor) and t.numel() == 1 and torch_compat.has_values(t)]
         if accumulates or not self.optimizers.any_made:
@@ -194,11 +197,13 @@ class Sentinel:
         A skipped step is normal and survived; losses that stay bad while the scale falls are not.
         """
         if self.frozen or all(gradients.is_finite(root) for root in roots):
-            self._bad_scaled_losses = 0
+            self.bad_scaled_losses = 0
             return
-        self._bad_scaled_losses += 1
-        if self._bad_scaled_losses < BAD_SCALED_LOSSES:
-            self._losses.clear()
+        self.bad_scaled_losses += 1
+        target = self.session.rerun_step
+        enough = BAD_SCALED_LOSSES if target is None else 1
+        if self.bad_scaled_losses < enough or self.step < (target or 0):
+            self.last_scaled_losses = self._take_losses()
             return
         check = Check(self.step, None, self._take_losses(), bad_loss=True)
         self._record(check, [])

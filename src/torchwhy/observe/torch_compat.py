@@ -156,7 +156,7 @@ def has_values(tensor: torch.Tensor) -> bool:
     is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
     if is_wrapped is not None and is_wrapped(tensor):
         return False
-    if tensor.is_meta or tensor._is_zerotensor() or type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
+    if tensor.is_meta or tensor.is_nested or tensor._is_zerotensor() or type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
         return False
     # Sharded training frees the memory of weights between uses: reading it would end the process.
     has_memory = type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided

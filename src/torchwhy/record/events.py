@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record import crashes, learning
+from torchwhy.record import crashes, learning, wiring
 from torchwhy.record.crashes import Crash as Crash
 from torchwhy.record.crashes import FrameSeen as FrameSeen
 from torchwhy.record.crashes import Layer as Layer
@@ -285,14 +285,21 @@ AnyEvent = (
     | crashes.Crash
     | learning.StepCalls
     | learning.StaleGradients
+    | learning.HandUpdate
     | learning.ParameterCensus
     | learning.GraphOperation
+    | learning.GraphCut
     | learning.LossRoot
     | learning.Activation
     | learning.ModelOutput
     | learning.ForwardModes
     | learning.Holdings
     | learning.Experiment
+    | wiring.SchedulerSeen
+    | wiring.CallsCounted
+    | wiring.IdleOptimizer
+    | wiring.ParametersFollowed
+    | wiring.AliasLoaded
     | ArrayWarning
     | MicroscopeLeft
     | ProbeFailed

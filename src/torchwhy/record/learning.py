@@ -21,6 +21,7 @@ class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str
     location: SourceSpan | None = None
     target: str | None = None
+    optimizer: int | None = None
 
 
 class StepCalls(Event, tag="calls"):
@@ -30,10 +31,18 @@ class StepCalls(Event, tag="calls"):
     calls: list[CallSeen]
 
 
+class HandUpdate(Event, tag="hand-update"):
+    """Where a program without optimizer wrote its weights between two backward passes."""
+
+    step: int
+    location: SourceSpan | None = None
+
+
 class StaleGradients(Event, tag="stale-gradients"):
     """A backward pass added to gradients that an optimizer step had already used and nobody cleared since.
 
-    `times` counts such passes so far; the event is written at the first and then rarely.
+    `times` counts such passes so far; the event is written at the first and then rarely. `location` is the backward
+    call, `stepped_at` the step that used the sum. A program that updates by hand has optimizer -1.
     """
 
     step: int
@@ -42,6 +51,7 @@ class StaleGradients(Event, tag="stale-gradients"):
     times: int
     cleared_ever: bool
     location: SourceSpan | None = None
+    stepped_at: SourceSpan | None = None
 
 
 class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -50,6 +60,8 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     `written_by`: what wrote its values last before training: random initialisation, a load (copy), a constant.
     `owner` is the class of its module, `registered` whether a model known by a variable reaches it.
     `made_at` is the line that wrote its values last, `rows_equal` whether all its rows are one and the same.
+    `module` is the path of its module, `training` that module's mode, `model` the variable that holds the whole;
+    `inside` is the module in whose forward an unregistered one ran.
     """
 
     name: str
@@ -64,20 +76,30 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     made_at: SourceSpan | None = None
     rows_equal: bool = False
     rms: Real = 0.0
+    module: str | None = None
+    model: str | None = None
+    training: bool = True
+    inside: str | None = None
 
 
 class ParameterCensus(Event, tag="census"):
-    """Every parameter of every known model and optimizer, just before an optimizer's first step."""
+    """Every parameter of every known model and optimizer, just before an optimizer's first step.
+
+    `freezes` are the statements in the program's source that set `requires_grad`, told when something is frozen.
+    """
 
     step: int
     optimizer: int
     parameters: list[ParameterSeen]
+    freezes: list[SourceSpan] = []
 
 
 class GraphOperation(Event, tag="operation"):
     """One forward operation of the first step; `inputs` are the `order`s of the operations that made its operands.
 
     A leaf operand is named: `parameter fc.weight`, `batch[0]`, `array`. `differentiable`: autograd recorded it.
+    Views (`is_view`) are transparent to `inputs`; `views` gives for each operand the last view it came through, -1 for
+    none. `tracked`: whether autograd follows each operand; `parameters`: the names of those that are parameters.
     """
 
     order: int
@@ -93,6 +115,29 @@ class GraphOperation(Event, tag="operation"):
     scalars: dict[str, Real | bool | str | list[int] | None] = {}
     differentiable: bool = False
     facts: list[TensorFacts] = []
+    is_view: bool = False
+    views: list[int] = []
+    tracked: list[bool] = []
+    parameters: list[str] = []
+
+
+class GraphCut(Event, tag="graph-cut"):
+    """Parameters of an optimizer were used, got no gradient, and this is where their graph was cut.
+
+    `how`: detach, data, item, array, no-grad, underivable, new-tensor. `joins`: all that the cut value meets later is
+    an elementwise operation with another value that has a graph, as in a stop-gradient that is meant.
+    `whole`: no parameter of the optimizer got a gradient.
+    """
+
+    step: int
+    optimizer: int
+    parameters: list[str]
+    how: str
+    op: str
+    location: SourceSpan | None = None
+    joins: bool = False
+    whole: bool = False
+    loaded: bool = False
 
 
 class LossRoot(Event, tag="loss-root"):
@@ -128,7 +173,8 @@ class ModelOutput(Event, tag="output"):
     """What the outermost model gave on a watched step, and how much its rows differ from each other.
 
     `spread` is the largest difference between two rows, relative to the output's own size; 0: it ignores its input.
-    `given` describes its first real input; the root mean squares are of that input and of the output.
+    `given` describes its first real input (`given_computed`: weights had a part in it); the root mean squares are of
+    that input and of the output.
     """
 
     step: int
@@ -142,11 +188,17 @@ class ModelOutput(Event, tag="output"):
     location: SourceSpan | None = None
     given: TensorFacts | None = None
     given_rms: Real = 0.0
+    given_computed: bool = False
     rms: Real = 0.0
 
 
 class ForwardModes(Event, tag="modes"):
-    """How often the outermost model ran in each mode, and where first; written when a new combination appears and at the end."""
+    """How often a model ran at one place in each mode; written when the program ends.
+
+    `steps` counts the optimizer steps before which it ran, `backwards` the backward passes it fed. `discarded`: the
+    result was not used. `repeats`: calls with the very input of the call before. `switched_at` is the `train()` or
+    `eval()` call before the first forward, `freshly`: no backward pass had run since.
+    """
 
     step: int
     path: str
@@ -158,6 +210,12 @@ class ForwardModes(Event, tag="modes"):
     last_step: int
     mode_layers: list[str] = []
     location: SourceSpan | None = None
+    steps: int = 0
+    discarded: bool = False
+    repeats: int = 0
+    switched: str | None = None
+    switched_at: SourceSpan | None = None
+    freshly: bool = False
 
 
 class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchwhy.observe.frames import calling_span
+from torchwhy.observe.torch_compat import has_values
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
 from torchwhy.replay import facts
@@ -68,6 +69,8 @@ class ActivityWriter:
     def model_gave(self, path: str, model: Any, inputs: Any, output: Any) -> None:
         """Measure how much the rows of a model's output differ, and those of its input."""
         given = _first_float(inputs)
+        indices = inputs[0] if given is None and isinstance(inputs, tuple) and inputs else None
+        varied = given if given is not None else indices if isinstance(indices, torch.Tensor) else None
         gave = _first_float(output)
         if gave is None or gave.dim() == 0 or gave.is_meta:
             return
@@ -80,10 +83,11 @@ class ActivityWriter:
                 rows=int(gave.shape[0]),
                 training=bool(model.training),
                 grad=torch.is_grad_enabled(),
-                input_spread=encode(_spread(given)) if given is not None and given.dim() else 0.0,
+                input_spread=encode(_spread(varied)) if varied is not None and varied.dim() else 0.0,
                 location=calling_span(),
                 given=facts.facts_of(given) if given is not None else None,
                 given_rms=encode(_rms(given)) if given is not None else 0.0,
+                given_computed=given is not None and given.grad_fn is not None,
                 rms=encode(_rms(gave)),
             )
         )
@@ -113,7 +117,7 @@ def _spread(tensor: torch.Tensor) -> float:
 
 def _first_float(values: Any) -> torch.Tensor | None:
     if isinstance(values, torch.Tensor):
-        return values if values.is_floating_point() and values.numel() else None
+        return values if values.is_floating_point() and has_values(values) and values.numel() else None
     if isinstance(values, dict):
         values = list(values.values())
     if isinstance(values, (list, tuple)):

@@ -85,12 +85,13 @@ def _place_of_writer(stage: Stage, parameter: torch.Tensor) -> SourceSpan | None
 
 
 @unseen
-def rows_equal(parameter: torch.Tensor) -> bool:
-    """Tell whether a weight has several rows which are, bit for bit, one and the same."""
+def rows_equal(parameter: torch.Tensor, tolerance: float = 0.0) -> bool:
+    """Tell whether a weight has several rows which are one and the same, bit for bit or up to a share of its size."""
     values = parameter.detach()
-    if values.dim() < 2 or values.shape[0] < 2 or values.is_sparse or values.is_meta or not values.numel():
+    if values.dim() < 2 or values.shape[0] < 2 or values.is_sparse or not values.numel():
         return False
-    return bool((values[:1] == values).all().item())
+    apart = (values - values[:1]).abs().max()
+    return bool((apart <= tolerance * values.abs().max()).item())
 
 
 def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:

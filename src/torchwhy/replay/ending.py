@@ -16,6 +16,8 @@ def look_at_the_end(stage: Stage) -> None:
     last = sentinel.last_read
     if last is not None and not gradients.is_finite(last) and not sentinel.dropped.one_more_is_usual:
         _bad_loss_at_the_end(stage, last)
+    elif sentinel.bad_scaled_losses > 1:
+        stage.session.write(Alarm(step=sentinel.step, optimizer=None, what="loss", losses=sentinel.last_scaled_losses))
     elif not _bad_weights_at_the_end(stage) and not sentinel.backwards and stage.microscope.is_on:
         stage.microscope.leave()
         stage.book.blame_noticed(stage.microscope.ledger.living_births())

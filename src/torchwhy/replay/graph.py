@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,12 +12,13 @@ from torchwhy.observe.frames import span_of
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.expressions import span_in_module
+from torchwhy.replay.forward_notes import CUTS
 from torchwhy.replay.operations import Operation
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
 
-MOST_TOLD = 800  # operations of one step that are written: those nearest to the loss
+MOST_TOLD = 1500  # operations of one step that are written: those nearest to the loss
 
 
 class GraphWriter:
@@ -25,6 +27,7 @@ class GraphWriter:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._told: set[int] = set()
+        self.reached: set[int] = set()  # operations that a loss of the watched steps depends on, by memory
 
     def write_ancestors(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
         """Write what led to these losses, and the losses themselves."""
@@ -32,8 +35,11 @@ class GraphWriter:
             entry = self._stage.microscope.ledger.entry(loss)
             maker = entry.last_operation if entry is not None else None
             if maker is not None:
-                for operation in sorted(_ancestors(maker), key=lambda o: o.order):
-                    self._write(operation)
+                found = sorted(_ancestors(maker), key=lambda o: o.order)
+                self.reached.update(operation.order for operation in found)
+                names = self._stage.session.names.parameters()
+                for operation in found:
+                    self._write(operation, names)
             site = maker.place() if maker is not None else None
             self._stage.session.write(
                 LossRoot(
@@ -45,7 +51,7 @@ class GraphWriter:
                 )
             )
 
-    def _write(self, operation: Operation) -> None:
+    def _write(self, operation: Operation, names: dict[int, str]) -> None:
         if operation.order in self._told or len(self._told) >= MOST_TOLD:
             return
         self._told.add(operation.order)
@@ -65,20 +71,31 @@ class GraphWriter:
                 scalars={name: _plain(value) for name, value in operation.scalars},
                 differentiable=operation.sequence is not None,
                 facts=operation.facts,
+                is_view=operation.info.is_view or operation.info.base in CUTS,
+                views=[view.order if view is not None else -1 for view in operation.through],
+                tracked=operation.tracked,
+                parameters=[names.get(number, "") for number in operation.parameter_ids if number is not None],
             )
         )
 
 
 def _ancestors(root: Operation) -> list[Operation]:
-    """Return an operation and those that fed it in this step's forward, nearest first, up to the limit."""
+    """Return an operation and those that fed it in this step's forward, nearest first, up to the limit.
+
+    What made a parameter is left out: it belongs to no step.
+    """
     found: dict[int, Operation] = {}
-    queue = [root]
+    queue = deque([root])
     while queue and len(found) < MOST_TOLD:
-        operation = queue.pop(0)
+        operation = queue.popleft()
         if operation.order in found or operation.node is not None:
             continue
         found[operation.order] = operation
-        queue += [source for source in operation.inputs if source is not None]
+        held = operation.parameter_ids or [None] * len(operation.inputs)
+        for source, parameter in zip(operation.inputs, held, strict=True):
+            if source is not None and parameter is None:
+                queue.append(source)
+        queue += [view for view in operation.through if view is not None]
     return list(found.values())
 
 

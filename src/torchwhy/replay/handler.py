@@ -11,7 +11,9 @@ from torchwhy.observe.sentinel import Check
 from torchwhy.replay import refused
 from torchwhy.replay.autopsy.spots import Spot, spots_of
 from torchwhy.replay.census import write_census
+from torchwhy.replay.cuts import write_cuts
 from torchwhy.replay.ending import look_at_the_end
+from torchwhy.replay.hand_updates import HandUpdates
 from torchwhy.replay.post_mortem import post_mortem
 from torchwhy.replay.rewind import Rewind
 from torchwhy.replay.second_look import SecondLook
@@ -35,6 +37,8 @@ class Replay:
         protect = session.guests.protect
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
         self._write_census = protect("census probe", write_census)
+        self._write_cuts = protect("graph probe", write_cuts)
+        self._note_hand_update = protect("update probe", HandUpdates(self.stage).before_backward)
         self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
         self.swallowed = Swallowed(self.stage)
         self._count_swallowed = protect("exception watch", self.swallowed.after_step)
@@ -59,6 +63,7 @@ class Replay:
             return  # our own differentiation
         if not self.session.sentinel.optimizers.any_made:
             self._step_without_optimizer()
+            self._note_hand_update(losses)
         if self.stage.microscope.is_on and not self.rewind.is_repeating and not self.signals.is_looking:
             self._write_graph(losses)
         self.stage.note_bad_losses(losses)
@@ -69,6 +74,7 @@ class Replay:
         """Act on the verdict about the step that is about to write."""
         if self.stage.microscope.is_on and check.watched is not None and not check.watched.steps:
             self._write_census(self.stage, check)
+            self._write_cuts(self.stage, check)
         if self.rewind.is_repeating:
             self.rewind.repeated(check)
         elif check.is_bad and not check.has_closure:

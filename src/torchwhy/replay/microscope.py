@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +17,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import gradients, torch_compat
-from torchwhy.replay import facts
 from torchwhy.replay.births import BirthBook, Call
+from torchwhy.replay.forward_notes import CUTS, ForwardNotes
 from torchwhy.replay.inquest.writes import WriteLog
 from torchwhy.replay.ledger import Ledger
 from torchwhy.replay.modules import ModuleStack
@@ -25,14 +26,9 @@ from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensor
 from torchwhy.replay.surroundings import look_around
 from torchwhy.replay.underflow import is_worth_keeping
 
-KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select", "nan_to_num"}
 MOST_HELD = 16_000_000  # elements of the program's tensors that a step may keep alive longer because of us
 FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
 MOST_OPERATIONS = 60_000  # operations remembered of the current step; beyond, the older half is forgotten
-LOSS_OPERATIONS = {
-    "_log_softmax", "_softmax", "nll_loss_forward", "nll_loss2d_forward", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log", "sigmoid",
-}  # fmt: skip
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
 
@@ -58,13 +54,15 @@ class Microscope(TorchDispatchMode):
         self.on_error: Callable[[Operation, BaseException, Any], object] = lambda *_: None
         self.on_clip: Callable[[Operation], object] = lambda _: None
         self.on_forward: Callable[[Operation, torch.Tensor], object] = lambda *_: None
-        self.used_parameters: set[int] = set()
+        self.notes = ForwardNotes()
+        self.used_parameters = self.notes.used_parameters
         self._fail = fail
         self._operations: list[Operation] = []
         self._by_sequence: dict[int, Operation] = {}
         self._last_sequence = 0
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
+        self._thread = 0
         self._held = 0
 
     @classmethod
@@ -78,8 +76,9 @@ class Microscope(TorchDispatchMode):
         self.is_on = True
         self._last_sequence = torch_compat.sequence_number()
         self.modules.install()
-        if not self._is_entered:
-            self._is_entered = True
+        here = threading.get_ident()  # a mode is on for one thread: the one that trains
+        if not self._is_entered or self._thread != here:
+            self._is_entered, self._thread = True, here
             torch_compat.put_on(self)
 
     def leave(self) -> None:
@@ -107,6 +106,7 @@ class Microscope(TorchDispatchMode):
         self._held = 0
         self._operations.clear()
         self._by_sequence.clear()
+        self.notes.forget()
 
     def forward_begins(self, module: torch.nn.Module) -> None:
         """Note which operation will be the first of an outermost module's call."""
@@ -133,7 +133,10 @@ class Microscope(TorchDispatchMode):
             return func(*args, **kwargs)
         info = info_of(func)
         if info.is_ignored:
-            return func(*args, **kwargs)
+            result = func(*args, **kwargs)
+            if info.base in CUTS and args[0].requires_grad:
+                self._note_cut(info, args[:1], result)
+            return result
         try:
             before = None if info.is_overwriting or not info.writes else self._copies(info, args, kwargs)
         except Exception as problem:  # noqa: BLE001 - a failing look must not fail the operation
@@ -147,11 +150,11 @@ class Microscope(TorchDispatchMode):
         began = time.perf_counter()
         try:
             self._look(func, info, args, kwargs, result, before)
+            self.seconds += time.perf_counter() - began
+            if self.seconds > self.limit_seconds:
+                self.over_limit()
         except Exception as problem:  # noqa: BLE001 - see above
             self._fail(problem)
-        self.seconds += time.perf_counter() - began
-        if self.seconds > self.limit_seconds:
-            self.over_limit()
         return result
 
     def _look(self, func: Any, info: OperationInfo, args: Any, kwargs: Any, result: Any, before: Any) -> None:
@@ -159,14 +162,20 @@ class Microscope(TorchDispatchMode):
         given = tensors_in(args) + tensors_in(kwargs.values())
         if info.base in READS:
             self._note_read(given)
+            if any(tensor.requires_grad for tensor in given):
+                self._note_cut(info, given, None)
             return
-        operation = self._remember(info, given, args)
         written = _written(info, args, kwargs)
         outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+        if any(tensor.is_nested for tensor in (*given, *outputs)):
+            return  # rows of several lengths in one tensor: most questions about it have no answer
+        operation = self._remember(info, given, args)
         self.writes.ran(operation, given + outputs, written)
         if outputs:
             operation.shape, operation.dtype = list(outputs[0].shape), str(outputs[0].dtype).removeprefix("torch.")
         if info.is_view and not info.is_creating:
+            if operation.node is None:
+                self.notes.viewed(operation, outputs)
             return
         for position, output in enumerate(outputs):
             if not _can_look(output):
@@ -299,39 +308,13 @@ class Microscope(TorchDispatchMode):
         entries = [self.ledger.entry(tensor) for tensor in given]
         operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
         if node is None:
-            self._describe_forward(operation, given, args)
+            self.notes.describe(operation, given, args)
         if len(self._operations) >= MOST_OPERATIONS:
             del self._operations[: MOST_OPERATIONS // 2]
             for number in sorted(self._by_sequence)[: len(self._by_sequence) // 2]:
                 del self._by_sequence[number]
         self._operations.append(operation)
         return operation
-
-    def _describe_forward(self, operation: Operation, given: list[torch.Tensor], args: Any) -> None:
-        """Keep what the graph of the step is told with: shapes, plain arguments, which parameters are used."""
-        if operation.info.base in KEEPS_ARGUMENTS:
-            operation.kept = self._masks_in(operation, args)
-        operation.input_shapes = [list(tensor.shape) for tensor in given]
-        operation.scalars = [
-            (str(position), value) for position, value in enumerate(args) if not tensors_in((value,))
-        ]
-        for tensor, source in zip(given, operation.inputs, strict=True):
-            if isinstance(tensor, torch.nn.Parameter):
-                self.used_parameters.add(id(tensor))
-                operation.leaves.append("parameter")
-            elif source is None:
-                operation.leaves.append("input")
-        if operation.info.base in LOSS_OPERATIONS:
-            operation.facts = [facts.facts_of(tensor) for tensor in given[:3]]
-
-    @staticmethod
-    def _masks_in(operation: Operation, args: Any) -> tuple[Any, ...] | None:
-        """Return the arguments that may hide values, for operations in the autograd graph; no activations."""
-        if operation.sequence is None:
-            return None
-        if operation.info.base == "nan_to_num":
-            return (torch.isfinite(args[0].detach()),) if _can_look(args[0]) else None
-        return tuple(None if isinstance(a, torch.Tensor) and a.requires_grad else a for a in args)
 
     def _may_hold(self, operation: Operation, given: list[torch.Tensor]) -> bool:
         """Tell whether the operands may be kept until the step is over: not many, outside of autograd very few."""
@@ -356,6 +339,26 @@ class Microscope(TorchDispatchMode):
         for tensor in given:
             if _can_look(tensor) and not gradients.is_finite(tensor):
                 self.book.noticed(self.ledger.births_of(tensor), "a value the program reads")
+
+    def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
+        """Note that a value left its graph here, by the program's own word or inside of a torch function."""
+        try:
+            if torch_compat.current_node() is not None:
+                return
+            self.seen += 1
+            operation = Operation(self.seen, info, self.next_step)
+            around = look_around(sys._getframe(2))
+            operation.sites, operation.outer = around.sites, around.outer
+            operation.module = self.modules.path
+            entries = [self.ledger.entry(tensor) for tensor in given]
+            operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
+            self.notes.trace_back(operation, list(given))
+            if result is not None:
+                operation.shape = list(result.shape)
+                self.notes.viewed(operation, [result])
+            self.notes.cuts.append(operation)
+        except Exception as problem:  # noqa: BLE001 - see above
+            self._fail(problem)
 
     def _note_error(self, info: OperationInfo, args: Any, error: BaseException) -> None:
         try:

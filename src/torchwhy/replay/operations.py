@@ -72,8 +72,9 @@ class Operation:
     """One operation that ran: where, in which part of the program, fed by which operations."""
 
     __slots__ = (
-        "births", "call", "dtype", "facts", "forward", "info", "input_shapes", "inputs", "kept", "leaves", "module",
-        "node", "order", "outer", "parameter", "phase", "scalars", "sequence", "shape", "sites", "step",
+        "births", "call", "dtype", "facts", "forward", "grad_mode", "info", "input_shapes", "inputs", "kept", "leaves",
+        "module", "node", "order", "outer", "parameter", "parameter_ids", "phase", "scalars", "sequence", "shape", "sites",
+        "step", "through", "tracked",
     )  # fmt: skip
 
     def __init__(self, order: int, info: OperationInfo, step: int) -> None:
@@ -98,10 +99,15 @@ class Operation:
         self.leaves: list[str] = []
         self.scalars: list[tuple[str, Any]] = []
         self.facts: list[TensorFacts] = []
+        # Of each operand: does autograd follow it, is it a parameter, and which view led to it.
+        self.tracked: list[bool] = []
+        self.parameter_ids: list[int | None] = []
+        self.through: tuple[Operation | None, ...] = ()
+        self.grad_mode = True
 
     def let_go(self) -> None:
         """Drop everything that keeps tensors or other operations alive; place and numbers stay."""
-        self.inputs, self.kept, self.call, self.forward = (), None, None, None
+        self.inputs, self.kept, self.call, self.forward, self.through = (), None, None, None, ()
 
     def place(self) -> Site | None:
         """Return the user's place to blame: its own, or in backward that of the operation being differentiated."""

@@ -144,7 +144,7 @@ def _ends_of(value: Any) -> Iterator[tuple[Any, Any]]:
     if base is dict:
         yield from islice(reversed(dict.items(value)), END)
     elif base in (list, deque):
-        yield from islice(enumerate(base.__reversed__(value)), END)  # type: ignore[union-attr, attr-defined]
+        yield from islice(enumerate(base.__reversed__(value)), END)
 
 
 def _count_item(item: Any, count: Count, depth: int) -> None:

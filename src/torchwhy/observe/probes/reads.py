@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -20,10 +21,10 @@ def install(hooks: Hooks, note: Callable[[Any], object]) -> None:
 
     def noted(tensor: Any) -> None:
         if isinstance(tensor, torch.Tensor):
-            with torch._C.DisableTorchFunction():  # a subclass of the program must not see us ask
-                is_loss = tensor.requires_grad and tensor.numel() == 1
-            if is_loss:
-                note(tensor)
+            # A subclass of the program must not see us ask, and some kinds of tensors refuse to answer.
+            with suppress(Exception), torch._C.DisableTorchFunction():
+                if tensor.requires_grad and tensor.numel() == 1:
+                    note(tensor)
 
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)

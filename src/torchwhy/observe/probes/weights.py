@@ -32,7 +32,7 @@ def chosen(parameters: Sequence[Any]) -> list[int]:
 @unseen
 def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
     """Return the root mean square of each tensor, in one pass and one read-back; 0 for a missing one."""
-    present = [t.detach() for t in tensors if t is not None and not t.is_sparse and t.numel()]
+    present = [t.detach() for t in tensors if t is not None and _has_values(t)]
     if not present:
         return [0.0] * len(tensors)
     norms = torch.stack([norm.double().cpu() for norm in torch._foreach_norm(present)]).tolist()
@@ -43,7 +43,11 @@ def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
     )
     return [
         encode(next(values) / math.sqrt(t.numel()))
-        if t is not None and not t.is_sparse and t.numel()
+        if t is not None and _has_values(t)
         else 0.0
         for t in tensors
     ]
+
+
+def _has_values(tensor: torch.Tensor) -> bool:
+    return not tensor.is_sparse and not tensor.is_meta and tensor.numel() > 0

@@ -20,6 +20,8 @@ from torchwhy.replay.handout import Quiet
 from torchwhy.replay.operations import Operation
 from torchwhy.replay.stage import Stage
 
+# What another look can explain; a program that is out of memory, or stopped itself, is left alone.
+REPEATABLE = (RuntimeError, ValueError, IndexError, TypeError, AssertionError, NotImplementedError)
 MOST_BUFFER_BYTES = 256 * 2**20
 
 
@@ -27,9 +29,10 @@ def model_call(spots: list[Spot]) -> Spot | None:
     """Return the frame of the outermost call of a module that has weights."""
     for spot in spots:
         owner = spot.variables.get("self")
-        if spot.frame.f_code.co_name == MODULE_CALL and isinstance(owner, nn.Module):
-            if next(owner.parameters(), None) is not None:
-                return spot
+        if spot.frame.f_code.co_name != MODULE_CALL or not isinstance(owner, nn.Module):
+            continue
+        if next(owner.parameters(), None) is not None:
+            return spot
     return None
 
 
@@ -38,6 +41,10 @@ def seen_again(
 ) -> tuple[list[Spot], list[Operation]] | None:
     """Repeat the model call; return its frames and operations if it failed in the same way, else None."""
     call = model_call(spots)
+    if not isinstance(error, REPEATABLE) or isinstance(error, torch.cuda.OutOfMemoryError):
+        return None
+    if spots[-1].is_at_raise_of_user:
+        return None
     if call is None or torch_compat.world_size() > 1 or stage.microscope.is_on:
         return None
     if not all(batch.untouched() for batch in stage.session.batches.recent):
@@ -51,17 +58,19 @@ def seen_again(
     return spots_of(problem.__traceback__), operations
 
 
-def _repeat(stage: Stage, model: nn.Module, args: Any, kwargs: Any) -> tuple[BaseException | None, list[Operation]]:
+def _repeat(
+    stage: Stage, model: nn.Module, args: Any, kwargs: Any
+) -> tuple[BaseException | None, list[Operation]]:
     quiet = Quiet()
     microscope = stage.microscope
-    with _nothing_left_behind(model):
+    with nothing_left_behind([model]):
         quiet.begin()
         stage.modules.tells = False
         stage.look_without_limit(stage.session.sentinel.step)
         try:
             with torch.enable_grad():
                 model(*args, **kwargs)
-        except Exception as problem:  # noqa: BLE001 - it is the one we want to see
+        except Exception as problem:
             return problem, microscope.operations()
         finally:
             microscope.leave()
@@ -73,18 +82,20 @@ def _repeat(stage: Stage, model: nn.Module, args: Any, kwargs: Any) -> tuple[Bas
 
 
 @contextmanager
-def _nothing_left_behind(model: nn.Module) -> Iterator[None]:
-    """Put random states and the model's buffers back as they were."""
-    state, own = torch.get_rng_state(), random.getstate()
-    buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers() if not buffer.is_meta}
+def nothing_left_behind(models: list[nn.Module]) -> Iterator[None]:
+    """Put random states and the models' buffers back as they were."""
+    own = random.getstate()
+    held = {
+        id(buffer): buffer for model in models for buffer in model.buffers() if not buffer.is_meta
+    }
+    copies = {key: buffer.detach().clone() for key, buffer in held.items()}
+    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
     try:
-        yield
+        with torch.random.fork_rng(devices=devices):
+            yield
     finally:
-        torch.set_rng_state(state)
         random.setstate(own)
         with torch.no_grad():
-            for name, buffer in model.named_buffers():
-                if name in buffers and buffers[name].shape == buffer.shape:
-                    buffer.copy_(buffers[name])
-
-
+            for key, buffer in held.items():
+                if copies[key].shape == buffer.shape:
+                    buffer.copy_(copies[key])

@@ -44,7 +44,7 @@ def _changed(value: Any, changes: tuple[tuple[Any, Any], ...]) -> Any:
 
 
 def failed_call(spot: Spot, callees: list[Spot]) -> Call | None:
-    """Return the call of torch's (or a library's) code that the user's expression made; None if it cannot be repeated."""
+    """Return the call of torch's (or a library's) code that the user's expression made."""
     first = callees[0] if callees else None
     if first is not None and first.frame.f_code.co_name in NEVER_AGAIN:
         return None
@@ -70,7 +70,9 @@ def _function_call(spot: Spot) -> Call | None:
     if not isinstance(function, types.FunctionType) or function.__code__ is not code:
         return None
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return Call(function, (), {name: spot.variables[name] for name in names if name in spot.variables})
+    return Call(
+        function, (), {name: spot.variables[name] for name in names if name in spot.variables}
+    )
 
 
 def _written_call(spot: Spot) -> Call | None:
@@ -93,10 +95,15 @@ def _spelled(node: ast.Call, lookup: Lookup) -> Call | None:
     kwargs = {keyword.arg: lookup.value(keyword.value) for keyword in node.keywords if keyword.arg}
     if isinstance(node.func, ast.Attribute):
         holder = lookup.value(node.func.value)
-        if type(holder) in PLAIN and not node.func.attr.endswith("_") and node.func.attr not in NEVER_AGAIN:
+        if (
+            type(holder) in PLAIN
+            and not node.func.attr.endswith("_")
+            and node.func.attr not in NEVER_AGAIN
+        ):
             return Call(getattr(torch.Tensor, node.func.attr), (holder, *args), kwargs)
     function = lookup.value(node.func)
-    if isinstance(function, types.BuiltinFunctionType) and "torch" in str(getattr(function, "__module__", "") or function):
+    home = str(getattr(function, "__module__", "") or function)
+    if isinstance(function, types.BuiltinFunctionType) and "torch" in home:
         return Call(function, args, kwargs)
     return None
 
@@ -107,5 +114,7 @@ def _dispatched_call(callees: list[Spot]) -> Call | None:
             function = spot.variables["func"]
             if str(function).split(".")[1].endswith("_"):
                 return None
-            return Call(function, tuple(spot.variables["args"]), dict(spot.variables.get("kwargs") or {}))
+            return Call(
+                function, tuple(spot.variables["args"]), dict(spot.variables.get("kwargs") or {})
+            )
     return None

@@ -62,9 +62,9 @@ class Case:
     @property
     def is_worth_trying(self) -> bool:
         """Tell whether the exception is of a kind that another shape or dtype may cure."""
-        return isinstance(self.error, (RuntimeError, ValueError, IndexError, AssertionError, TypeError)) and bool(
-            self.callees or self.operands
-        )
+        return isinstance(
+            self.error, (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
+        ) and bool(self.callees or self.operands)
 
     @property
     def layer(self) -> nn.Module | None:
@@ -104,4 +104,6 @@ def _see_operations(case: Case) -> None:
         if again is not None:
             spots, case.operations = again
             user = blamed(spots)
-            case.op, case.inputs = inputs_of(below(spots, user)) if user is not None else (case.op, case.inputs)
+            case.op, case.inputs = (
+                inputs_of(below(spots, user)) if user is not None else (case.op, case.inputs)
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from torch import nn
@@ -16,6 +16,7 @@ from torchwhy.replay.autopsy.sources import Scope, Written, assignments, own_nod
 
 CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 MOST_FILES = 200  # of the user's modules searched for a constructor
+MOST_NAMES = 60  # followed from one constructor argument
 DEEPEST = 12  # steps from a layer up through its owners
 
 
@@ -50,8 +51,19 @@ class Builder:
             return self._only_candidate(module) or found
         return found
 
-    def number_at(self, module: nn.Module, setting: str, depth: int = 0) -> Written | None:
-        """Return the expression that gives a module one of its numbers, followed through the constructors of its owners."""
+    def number_at(
+        self,
+        module: nn.Module,
+        setting: str,
+        *,
+        is_fed: Callable[[nn.Module], bool],
+        depth: int = 0,
+    ) -> Written | None:
+        """Return the expression that gives a module one of its numbers.
+
+        A number that comes through the constructor of the module's owner is followed to where the owner is made, if
+        `is_fed` says that it is the owner's own input which does not fit; otherwise the owner itself mixed it up.
+        """
         made = self.made_at(module)
         if made is None or not isinstance(made.node, ast.Call) or depth > DEEPEST:
             return None
@@ -62,8 +74,12 @@ class Builder:
         owner = self._owners.get(id(module))
         while owner is not None and isinstance(owner[0], CONTAINERS):
             owner = self._owners.get(id(owner[0]))
-        if isinstance(given, ast.Name) and owner is not None and given.id in _parameters(made.scope):
-            return self.number_at(owner[0], given.id, depth + 1) or written
+        if owner is None or not is_fed(owner[0]):
+            return written
+        for name in sorted(_behind(given, made.scope) & _parameters(made.scope)):
+            outer = self.number_at(owner[0], name, is_fed=is_fed, depth=depth + 1)
+            if outer is not None:
+                return outer
         return written
 
     def _of_attribute(self, module: nn.Module, parent: nn.Module, attribute: str) -> Written | None:
@@ -87,7 +103,11 @@ class Builder:
     def _made_by_function(self, written: Written) -> list[Written]:
         """Follow `build_model()` to what the function of that name returns."""
         call = written.node
-        while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and _is_call_chain(call.func.value):
+        while (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and _is_call_chain(call.func.value)
+        ):
             call = call.func.value  # `Net().to(device)` is made by `Net()`
         written = Written(written.filename, call, written.scope)
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
@@ -106,7 +126,9 @@ class Builder:
             for filename in self._files
             for scope in scopes(filename)
             for node in own_nodes(scope)
-            if isinstance(node, ast.Call) and _may_make(node, module) and not _contradicts(node, module)
+            if isinstance(node, ast.Call)
+            and _may_make(node, module)
+            and not _contradicts(node, module)
         ]
         return found[0] if len(found) == 1 else _most_exact(found, module)
 
@@ -117,7 +139,11 @@ def class_assignments(kind: type, attribute: str) -> list[Written]:
     for base in kind.__mro__:
         filename = _file_of(base)
         for scope in _methods(filename, base.__name__) if filename is not None else ():
-            found += [Written(filename, node, scope) for node in assignments(scope, f"self.{attribute}") if filename]
+            found += [
+                Written(filename, node, scope)
+                for node in assignments(scope, f"self.{attribute}")
+                if filename
+            ]
     return found
 
 
@@ -170,13 +196,17 @@ def _pairs(call: ast.Call, module: nn.Module) -> Iterator[tuple[Any, Any]]:
 def _most_exact(found: list[Written], module: nn.Module) -> Written | None:
     """Return the candidate that spells out more of the module's numbers than any other."""
     scored = sorted(found, key=lambda one: -_agreement(one.node, module))
-    if not scored or (len(scored) > 1 and _agreement(scored[0].node, module) == _agreement(scored[1].node, module)):
+    if not scored or (
+        len(scored) > 1 and _agreement(scored[0].node, module) == _agreement(scored[1].node, module)
+    ):
         return None
     return scored[0]
 
 
 def _agreement(node: ast.AST, module: nn.Module) -> int:
-    return sum(has == says for has, says in _pairs(node, module)) if isinstance(node, ast.Call) else 0
+    return (
+        sum(has == says for has, says in _pairs(node, module)) if isinstance(node, ast.Call) else 0
+    )
 
 
 def _best(found: list[Written], module: nn.Module) -> Written | None:
@@ -202,10 +232,13 @@ def _part(whole: Written, container: nn.Module, key: str) -> Written | None:
             parts = list(inner.values)
         elif isinstance(inner, (ast.List, ast.Tuple)):
             parts = [
-                item.elts[1] if isinstance(item, ast.Tuple) and len(item.elts) == 2 else item for item in inner.elts
+                item.elts[1] if isinstance(item, ast.Tuple) and len(item.elts) == 2 else item
+                for item in inner.elts
             ]
     position = list(container._modules).index(key) if key in container._modules else -1
-    if any(isinstance(item, ast.Starred) for item in parts[: position + 1]) or not 0 <= position < len(parts):
+    if any(
+        isinstance(item, ast.Starred) for item in parts[: position + 1]
+    ) or not 0 <= position < len(parts):
         return None
     return Written(whole.filename, parts[position], whole.scope)
 
@@ -213,13 +246,37 @@ def _part(whole: Written, container: nn.Module, key: str) -> Written | None:
 def _methods(filename: str, class_name: str) -> Iterator[Scope]:
     for scope in scopes(filename):
         if isinstance(scope, ast.ClassDef) and scope.name == class_name:
-            yield from (item for item in scope.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+            yield from (
+                item
+                for item in scope.body
+                if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))
+            )
 
 
 def _parameters(scope: Scope) -> set[str]:
     if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()
     return {argument.arg for argument in (*scope.args.args, *scope.args.kwonlyargs)}
+
+
+def _behind(node: ast.expr, scope: Scope) -> set[str]:
+    """Return the names an expression depends on, through assignments and loops of the same function."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting and len(found) < MOST_NAMES:
+        names = {part.id for part in ast.walk(waiting.pop()) if isinstance(part, ast.Name)} - found
+        found |= names
+        for name in names:
+            waiting += assignments(scope, name)
+            waiting += [loop.iter for loop in own_nodes(scope) if _binds(loop, name)]  # type: ignore[attr-defined]
+    return found
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Tell whether a loop or comprehension gives a name its values."""
+    if not isinstance(node, (ast.For, ast.comprehension)):
+        return False
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node.target))
 
 
 def _returned(scope: ast.FunctionDef) -> Iterator[ast.expr]:

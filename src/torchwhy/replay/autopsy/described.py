@@ -31,9 +31,13 @@ def is_tensor(value: Any) -> bool:
 def named(name: str, value: Any, **more: Any) -> NamedTensor:
     """Return a tensor or array by its name in the program."""
     if not isinstance(value, torch.Tensor):
-        return NamedTensor(name=name, shape=list(value.shape), dtype=str(value.dtype), kind="array", **more)
+        return NamedTensor(
+            name=name, shape=list(value.shape), dtype=str(value.dtype), kind="array", **more
+        )
     minimum, maximum = _range(value)
-    kind: Literal["tensor", "parameter"] = "parameter" if isinstance(value, nn.Parameter) else "tensor"
+    kind: Literal["tensor", "parameter"] = (
+        "parameter" if isinstance(value, nn.Parameter) else "tensor"
+    )
     return NamedTensor(
         name=name,
         shape=list(value.shape),
@@ -49,7 +53,11 @@ def named(name: str, value: Any, **more: Any) -> NamedTensor:
 
 
 def _range(value: torch.Tensor) -> tuple[float | None, float | None]:
-    if value.dtype not in LABELS or not 0 < value.numel() <= MOST_ELEMENTS or value.device.type == "meta":
+    if (
+        value.dtype not in LABELS
+        or not 0 < value.numel() <= MOST_ELEMENTS
+        or value.device.type == "meta"
+    ):
         return None, None
     lowest, highest = torch.aminmax(value.detach())
     return float(lowest.item()), float(highest.item())
@@ -64,9 +72,15 @@ def tensors_among(variables: Mapping[str, Any]) -> list[NamedTensor]:
         if is_tensor(value):
             found.append(named(name, value))
         elif type(value) in (tuple, list):
-            found += [named(f"{name}[{i}]", item) for i, item in enumerate(value[:4]) if is_tensor(item)]
+            found += [
+                named(f"{name}[{i}]", item) for i, item in enumerate(value[:4]) if is_tensor(item)
+            ]
         elif type(value) is dict:
-            found += [named(f"{name}[{k!r}]", item) for k, item in list(value.items())[:8] if is_tensor(item)]
+            found += [
+                named(f"{name}[{k!r}]", item)
+                for k, item in list(value.items())[:8]
+                if is_tensor(item)
+            ]
     return found
 
 

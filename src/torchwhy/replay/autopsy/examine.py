@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
 from torchwhy.record.events import Crash, FrameSeen, NamedTensor, Trial, WalkStep
-from torchwhy.replay.autopsy.again import model_call
+from torchwhy.replay.autopsy.again import model_call, nothing_left_behind
 from torchwhy.replay.autopsy.case import Case, opened
 from torchwhy.replay.autopsy.described import named, numbers_among, tensors_among
 from torchwhy.replay.autopsy.layers import describe
@@ -58,7 +58,9 @@ ATTEMPTS = (
 MOST_FRAMES = 12  # of the user's frames: the innermost ones
 
 
-def examine(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Crash:
+def examine(
+    stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False
+) -> Crash:
     """Return everything about an exception that a person would look at."""
     with _disable_current_modes(), torch.no_grad(), stage.modules.paused():
         return _crash(opened(stage, error, spots, caught=caught))
@@ -69,10 +71,13 @@ def _walk(case: Case) -> list[WalkStep]:
     if not case.operations:
         return []
     call = model_call(case.spots)
-    first: list[WalkStep] = []
-    for value in call.variables["args"] if call is not None else ():
-        if isinstance(value, torch.Tensor):
-            first.append(WalkStep(what="input", shape=list(value.shape), dtype=str(value.dtype).removeprefix("torch.")))
+    first = [
+        WalkStep(
+            what="input", shape=list(value.shape), dtype=str(value.dtype).removeprefix("torch.")
+        )
+        for value in (call.variables["args"] if call is not None else ())
+        if isinstance(value, torch.Tensor)
+    ]
     return first[:1] + stations(_before_failing_layer(case))
 
 
@@ -80,7 +85,11 @@ def _before_failing_layer(case: Case) -> list[Operation]:
     """Leave out what the failing layer itself had done before it failed."""
     path = case.path_of(case.layer) if case.layer is not None else None
     kept = list(case.operations)
-    while kept and case.spot is not None and kept[-1].module == path and case.spot.site in kept[-1].sites[:1]:
+    while (
+        kept and path is not None and case.spot is not None and case.spot.site in kept[-1].sites[:1]
+    ):
+        if not f"{path}.".startswith(f"{kept[-1].module}."):
+            break
         kept.pop()
     return kept
 
@@ -113,15 +122,21 @@ def _crash(case: Case) -> Crash:
 
 
 def _trials(case: Case) -> list[Trial]:
-    """Try changes on the real tensors; the random state is as if nothing had been tried."""
+    """Try changes on the real tensors; random state and buffers are as if nothing had been tried."""
     found: list[Trial] = []
-    state = torch.get_rng_state()
-    for group in ATTEMPTS:
-        try:
-            found += group(case)
-        except Exception as problem:  # noqa: BLE001 - one failing attempt must not cost the others
-            found.append(Trial(kind="failed", change=group.__name__, worked=False, detail=repr(problem)[:200]))
-    torch.set_rng_state(state)
+    with nothing_left_behind(case.modules[:1]):
+        for group in ATTEMPTS:
+            try:
+                found += group(case)
+            except Exception as problem:
+                found.append(
+                    Trial(
+                        kind="failed",
+                        change=group.__name__,
+                        worked=False,
+                        detail=repr(problem)[:200],
+                    )
+                )
     return found
 
 
@@ -162,7 +177,7 @@ def _facts(case: Case) -> dict[str, Any]:
     for collect in (_layer_facts, range_facts, _dataset_facts):
         try:
             facts.update(collect(case))
-        except Exception as problem:  # noqa: BLE001 - the other facts count, too
+        except Exception as problem:
             facts[f"failed {collect.__name__}"] = repr(problem)[:200]
     return facts
 
@@ -173,11 +188,17 @@ def _layer_facts(case: Case) -> dict[str, Any]:
     if found is None:
         return {}
     operand = operand_of(case, found[2])
-    return {"layer_input": list(found[2].shape), "layer_input_name": operand.name if operand is not None else ""}
+    return {
+        "layer_input": list(found[2].shape),
+        "layer_input_name": operand.name if operand is not None else "",
+    }
 
 
 def _is_data_code(spot: Spot) -> bool:
-    return f"{os.sep}utils{os.sep}data{os.sep}" in spot.frame.f_code.co_filename and spot.layer == "torch"
+    return (
+        f"{os.sep}utils{os.sep}data{os.sep}" in spot.frame.f_code.co_filename
+        and spot.layer == "torch"
+    )
 
 
 def _dataset_facts(case: Case) -> dict[str, Any]:
@@ -188,7 +209,12 @@ def _dataset_facts(case: Case) -> dict[str, Any]:
             if source is not None:
                 place = source[1]
                 where = f"{place.file}:{place.line}" if place is not None else ""
-                return {"dataset_field": source[0], "dataset_place": where, "dataset_expression": place.expression if place else ""}
+                expression = place.expression if place is not None else ""
+                return {
+                    "dataset_field": source[0],
+                    "dataset_place": where,
+                    "dataset_expression": expression,
+                }
     return {}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from torchwhy.observe.frames import SourceSpan
+from torchwhy.finding import SourceSpan
 from torchwhy.observe.names import Names
 from torchwhy.record.events import Layer
 from torchwhy.record.numbers import Real, encode
@@ -55,6 +55,8 @@ def settings_of(module: nn.Module) -> dict[str, Real | bool | str | list[int] | 
             found[name] = value
         elif isinstance(value, (int, float)):
             found[name] = encode(float(value))
-        elif isinstance(value, (tuple, list)) and value and all(type(item) is int for item in value):
+        elif (
+            isinstance(value, (tuple, list)) and value and all(type(item) is int for item in value)
+        ):
             found[name] = list(value)
     return found

@@ -42,11 +42,15 @@ def loader_facts(session: Session, spots: list[Spot]) -> LoaderFacts | None:
 
 def _loader_in(spots: list[Spot], iterator: Any) -> Any:
     """Return the loader of the iterator (they share the dataset), or the one a frame was drawing from."""
-    candidates = []
-    for spot in reversed(spots):
-        for value in (*spot.variables.values(), *(spot.frame.f_globals.values() if spot.layer == "user" else ())):
-            if isinstance(value, DataLoader):
-                candidates.append(value)
+    candidates = [
+        value
+        for spot in reversed(spots)
+        for value in (
+            *spot.variables.values(),
+            *(spot.frame.f_globals.values() if spot.layer == "user" else ()),
+        )
+        if isinstance(value, DataLoader)
+    ]
     dataset = getattr(iterator, "_dataset", None)
     for loader in candidates:
         if dataset is not None and loader.__dict__.get("dataset") is dataset:
@@ -68,7 +72,9 @@ def _length(holder: Any) -> int | None:
     """Return the number of samples; the dataset's own `__len__` is cheap by contract."""
     try:
         if isinstance(holder, Origin):
-            return len(holder.dataset()) if holder.dataset is not None else None
-        return len(attribute(holder, "dataset"))
+            held: Any = holder.dataset() if holder.dataset is not None else None
+            return len(held)
+        dataset: Any = attribute(holder, "dataset")
+        return len(dataset)
     except (Unknown, AttributeError, TypeError, NotImplementedError):
         return None

@@ -19,12 +19,13 @@ from torch import nn
 MOST_ELEMENTS = 50_000_000  # a tensor larger than this is not computed with, only looked at
 PLAIN = (torch.Tensor, nn.Parameter)
 # Methods of tensors that only look at or copy them.
-HARMLESS = frozenset(
-    """t transpose permute view reshape flatten unflatten unsqueeze squeeze expand expand_as view_as repeat contiguous
-    float double half bfloat16 long int bool byte to type size dim numel detach clone cpu mean sum argmax max min softmax
-    log_softmax sigmoid tanh relu abs sqrt exp log pow mul add sub div neg chunk split unbind swapaxes movedim mT
-    select narrow diagonal masked_fill ne eq gt lt ge le type_as item tolist""".split()
-)
+HARMLESS = {
+    "t", "transpose", "permute", "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "expand_as",
+    "view_as", "repeat", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool", "byte", "to", "type",
+    "size", "dim", "numel", "detach", "clone", "cpu", "mean", "sum", "argmax", "max", "min", "softmax", "log_softmax",
+    "sigmoid", "tanh", "relu", "abs", "sqrt", "exp", "log", "pow", "mul", "add", "sub", "div", "neg", "chunk", "split",
+    "unbind", "swapaxes", "movedim", "select", "narrow", "diagonal", "masked_fill", "type_as", "item", "tolist",
+}  # fmt: skip
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -39,7 +40,9 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Not: operator.not_,
     ast.Invert: operator.invert,
 }
-TENSOR_PROPERTIES = frozenset({"shape", "T", "mT", "H", "dtype", "device", "ndim", "data", "grad", "requires_grad"})
+TENSOR_PROPERTIES = frozenset(
+    {"shape", "T", "mT", "H", "dtype", "device", "ndim", "data", "grad", "requires_grad"}
+)
 
 
 class Unknown(Exception):  # noqa: N818 - not an error: the value cannot be had without running the program
@@ -63,7 +66,7 @@ class Lookup:
             return method(node)
         except Unknown:
             raise
-        except Exception as problem:  # noqa: BLE001 - indexes out of range, shapes that do not fit
+        except Exception as problem:
             raise Unknown(str(problem)) from problem
 
     def get(self, node: ast.AST) -> Any:
@@ -91,19 +94,30 @@ class Lookup:
             return list(holder._modules.values())[key]
         if isinstance(holder, nn.ModuleDict) and isinstance(key, str):
             return holder._modules[key]
-        if type(holder) in (list, tuple, dict, torch.Size, str) or type(holder) in PLAIN or _is_array(holder):
+        if (
+            type(holder) in (list, tuple, dict, torch.Size, str)
+            or type(holder) in PLAIN
+            or _is_array(holder)
+        ):
             return holder[key]
         if isinstance(holder, tuple) and isinstance(key, (int, slice)):
             return tuple.__getitem__(holder, key)
         if isinstance(holder, dict):
             return dict.__getitem__(holder, key)
-        inner = getattr(holder, "__dict__", {}).get("data")  # the mapping inside BatchEncoding and UserDict
+        inner = getattr(holder, "__dict__", {}).get(
+            "data"
+        )  # the mapping inside BatchEncoding and UserDict
         if isinstance(inner, dict):
             return dict.__getitem__(inner, key)
         raise Unknown(ast.unparse(node))
 
     def _slice(self, node: ast.Slice) -> slice:
-        return slice(*(None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)))
+        return slice(
+            *(
+                None if part is None else self.value(part)
+                for part in (node.lower, node.upper, node.step)
+            )
+        )
 
     def _tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self.value(item) for item in node.elts)
@@ -130,7 +144,9 @@ class Lookup:
         if not isinstance(holder, torch.Tensor):
             raise Unknown(ast.unparse(node))
         arguments = [self.value(item) for item in node.args]
-        keywords = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
+        keywords = {
+            keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg
+        }
         for value in (*arguments, *keywords.values()):
             _check_plain(value)
         return getattr(holder, node.func.attr)(*arguments, **keywords)
@@ -153,16 +169,14 @@ def attribute(holder: Any, name: str) -> Any:
         return vars(holder)[name]
     if isinstance(holder, nn.Module):
         for table in ("_parameters", "_buffers", "_modules"):
-            found = holder.__dict__.get(table, {})
-            if name in found:
-                return found[name]
-    found = inspect.getattr_static(holder, name)
+            held = holder.__dict__.get(table, {})
+            if name in held:
+                return held[name]
+    found: Any = inspect.getattr_static(holder, name)
+    if type(found).__name__ in ("member_descriptor", "_tuplegetter"):  # __slots__ and named tuples
+        return found.__get__(holder, type(holder))
     if isinstance(found, (property, classmethod, staticmethod)) or inspect.isdatadescriptor(found):
-        if type(found).__name__ not in ("member_descriptor", "_tuplegetter"):
-            raise Unknown(name)
-        return found.__get__(holder, type(holder))
-    if type(found).__name__ == "_tuplegetter":
-        return found.__get__(holder, type(holder))
+        raise Unknown(name)
     return found
 
 
@@ -176,7 +190,16 @@ def _check_plain(value: Any) -> None:
         if value.numel() > MOST_ELEMENTS:
             raise Unknown("too large")
         return
-    if value is None or type(value) in (int, float, bool, str, slice, torch.Size, torch.dtype, torch.device):
+    if value is None or type(value) in (
+        int,
+        float,
+        bool,
+        str,
+        slice,
+        torch.Size,
+        torch.dtype,
+        torch.device,
+    ):
         return
     if type(value) in (tuple, list):
         for item in value:

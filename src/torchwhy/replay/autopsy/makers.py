@@ -11,6 +11,7 @@ import torch
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
 from torchwhy.observe.torch_compat import storage_key
+from torchwhy.replay.autopsy.construction import class_assignments
 from torchwhy.replay.autopsy.described import is_array, is_tensor
 from torchwhy.replay.autopsy.operands import Found
 from torchwhy.replay.autopsy.sources import Written, assignments, scope_at, scopes
@@ -79,12 +80,12 @@ def last_assignment(spot: Spot, name: str) -> Written | None:
 
 def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | None] | None:
     """Return the tensor or array of the dataset that gave a batch its dtype: its name there, and where it was made."""
-    for dataset in _datasets(case):
+    for outermost in _datasets(case):
+        dataset = outermost
         for _ in range(DEEPEST):
             found = _field_like(dataset, tensor)
             if found is not None:
-                name, value = found
-                return name, _place_of_field(case, dataset, name, value)
+                return found[0], _place_of_field(case, dataset, *found)
             dataset = getattr(dataset, "__dict__", {}).get("dataset")
     return None
 
@@ -112,7 +113,9 @@ def _field_like(dataset: Any, tensor: torch.Tensor) -> tuple[str, Any] | None:
 
 def _same_rows(field: Any, tensor: torch.Tensor) -> bool:
     dtype = str(field.dtype).removeprefix("torch.")
-    return dtype == str(tensor.dtype).removeprefix("torch.") and list(field.shape[1:]) == list(tensor.shape[1:])
+    return dtype == str(tensor.dtype).removeprefix("torch.") and list(field.shape[1:]) == list(
+        tensor.shape[1:]
+    )
 
 
 def _place_of_field(case: Case, dataset: Any, name: str, value: Any) -> SourceSpan | None:
@@ -126,8 +129,6 @@ def _place_of_field(case: Case, dataset: Any, name: str, value: Any) -> SourceSp
                     written = _named_anywhere(spot.frame.f_code.co_filename, key)
                     if written is not None:
                         return written.span
-    from torchwhy.replay.autopsy.construction import class_assignments  # noqa: PLC0415 - only for this rare case
-
     found = class_assignments(type(dataset), name.partition("[")[0])
     return found[-1].span if found else None
 

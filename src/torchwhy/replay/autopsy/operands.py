@@ -17,7 +17,9 @@ from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.expressions import LIBRARIES
 
 MOST_OPERANDS = 16
-MODULE_CALL = "_wrapped_call_impl"  # the first frame of every module call; its `args` are the caller's
+MODULE_CALL = (
+    "_wrapped_call_impl"  # the first frame of every module call; its `args` are the caller's
+)
 DISPATCH = "__torch_dispatch__"
 
 
@@ -49,11 +51,14 @@ def operands_of(spot: Spot, callees: list[Spot]) -> list[Found]:
 
 
 def _as_dispatched(node: ast.AST, callees: list[Spot]) -> list[Found]:
-    """Return the operands of `a + f(b)` from the operation itself, which got as many tensors as the source has parts."""
+    """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as the source has parts."""
     _, given = inputs_of(callees)
     parts = [part for _, part in _parts(node) if not isinstance(part, ast.Constant)]
     if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:
-        return [Found(ast.unparse(part), one.value, one.argument, part) for part, one in zip(parts, given, strict=True)]
+        return [
+            Found(ast.unparse(part), one.value, one.argument, part)
+            for part, one in zip(parts, given, strict=True)
+        ]
     return []
 
 
@@ -71,21 +76,33 @@ def _parts(node: ast.AST) -> Iterator[tuple[int | str | None, ast.AST]]:
     elif isinstance(node, (ast.For, ast.AsyncFor)):
         yield None, node.iter
     else:
-        yield from ((None, part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+        yield from (
+            (None, part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)
+        )
 
 
 def _is_library(node: ast.AST) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    name = (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )
     return name in LIBRARIES
 
 
-def _tensors_of(node: ast.AST, lookup: Lookup, *, value: Any = None, argument: str | None = None) -> list[Found]:
+def _tensors_of(
+    node: ast.AST, lookup: Lookup, *, value: Any = None, argument: str | None = None
+) -> list[Found]:
     """Return the tensor an expression is, or those it is made of where its own value cannot be had."""
     if value is None:
         try:
             value = lookup.value(node)
         except Unknown:
-            return [found for part in ast.iter_child_nodes(node) for found in _tensors_of(part, lookup)]
+            return [
+                found for part in ast.iter_child_nodes(node) for found in _tensors_of(part, lookup)
+            ]
     name = ast.unparse(node)
     if is_tensor(value):
         return [Found(name, value, argument, node)]
@@ -96,9 +113,17 @@ def _tensors_of(node: ast.AST, lookup: Lookup, *, value: Any = None, argument: s
             if is_tensor(item)
         ]
     if type(value) in (list, tuple):
-        return [Found(f"{name}[{i}]", item, argument) for i, item in enumerate(value[:8]) if is_tensor(item)]
+        return [
+            Found(f"{name}[{i}]", item, argument)
+            for i, item in enumerate(value[:8])
+            if is_tensor(item)
+        ]
     if type(value) is dict:
-        return [Found(f"{name}[{k!r}]", item, argument) for k, item in list(value.items())[:8] if is_tensor(item)]
+        return [
+            Found(f"{name}[{k!r}]", item, argument)
+            for k, item in list(value.items())[:8]
+            if is_tensor(item)
+        ]
     return []
 
 
@@ -123,7 +148,11 @@ def _passed_to(callee: Spot) -> dict[int | str | None, tuple[Any, str | None]]:
 
 def _forward_names(module: Any) -> list[str]:
     """Return the parameter names of a module's `forward`."""
-    code = getattr(inspect.unwrap(type(module).forward), "__code__", None) if isinstance(module, nn.Module) else None
+    code = (
+        getattr(inspect.unwrap(type(module).forward), "__code__", None)
+        if isinstance(module, nn.Module)
+        else None
+    )
     return list(code.co_varnames[1 : code.co_argcount]) if code is not None else []
 
 
@@ -155,7 +184,9 @@ def _dispatched(spot: Spot) -> tuple[str, list[Found]]:
         if isinstance(value, torch.Tensor):
             found.append(Found(name, value, name))
         elif isinstance(value, (list, tuple)):
-            found += [Found(f"{name}[{i}]", item, name) for i, item in enumerate(value) if is_tensor(item)]
+            found += [
+                Found(f"{name}[{i}]", item, name) for i, item in enumerate(value) if is_tensor(item)
+            ]
     return str(function), found
 
 

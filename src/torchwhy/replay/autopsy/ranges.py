@@ -35,7 +35,11 @@ def _function_facts(case: Case) -> dict[str, Any]:
     """Return the facts for `F.embedding`, `F.one_hot` and other functions that take indices."""
     for spot in reversed(case.callees):
         given, weight = spot.variables.get("input"), spot.variables.get("weight")
-        if isinstance(given, torch.Tensor) and isinstance(weight, torch.Tensor) and weight.dim() == 2:
+        if (
+            isinstance(given, torch.Tensor)
+            and isinstance(weight, torch.Tensor)
+            and weight.dim() == 2
+        ):
             return _facts(given, int(weight.shape[0])) if not given.is_floating_point() else {}
     if "Class values" in str(case.error) and case.call is not None:
         values = [*case.call.args, *case.call.kwargs.values()]

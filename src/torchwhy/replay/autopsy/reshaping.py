@@ -35,7 +35,9 @@ METHODS: dict[str, Change] = {
     "bfloat16": lambda t: t.bfloat16(),
     "long": lambda t: t.long(),
 }
-TOO_FEW_DIMENSIONS = re.compile(r"expected \dD|Expected \dD|to be 2D or 3D|Dimension out of range|batch mode")
+TOO_FEW_DIMENSIONS = re.compile(
+    r"expected \dD|Expected \dD|to be 2D or 3D|Dimension out of range|batch mode"
+)
 
 
 def layer_call(case: Case) -> tuple[nn.Module, Call, torch.Tensor] | None:
@@ -60,7 +62,12 @@ def change_layer_input(case: Case) -> Iterator[Trial]:
     outer = outer_call(case, given)
     if outer is not None and TOO_FEW_DIMENSIONS.search(str(case.error)):
         yield attempt(
-            case, outer[0], outer[1], kind="add-batch", text=".unsqueeze(0)", change=lambda t: t.unsqueeze(0)
+            case,
+            outer[0],
+            outer[1],
+            kind="add-batch",
+            text=".unsqueeze(0)",
+            change=lambda t: t.unsqueeze(0),
         )
 
 
@@ -83,7 +90,11 @@ def _reshapes(layer: nn.Module, given: torch.Tensor) -> Iterator[tuple[str, str,
         yield "permute-input", f".permute({', '.join(map(str, order))})", lambda t: t.permute(order)
     if spatial and len(shape) == spatial + 1 and shape[-1] == wanted and shape[0] != wanted:
         single = [len(shape) - 1, *range(len(shape) - 1)]
-        yield "permute-input", f".permute({', '.join(map(str, single))})", lambda t: t.permute(single)
+        yield (
+            "permute-input",
+            f".permute({', '.join(map(str, single))})",
+            lambda t: t.permute(single),
+        )
     if spatial and wanted == 1 and len(shape) == spatial + 1:
         yield "add-channel", ".unsqueeze(1)", lambda t: t.unsqueeze(1)
     if len(shape) == spatial + 1 or (not spatial and len(shape) in (1, 2, 3)):
@@ -97,12 +108,21 @@ def _reshapes(layer: nn.Module, given: torch.Tensor) -> Iterator[tuple[str, str,
 def transpose_operands(case: Case) -> Iterator[Trial]:
     """Try a product of two matrices with one of them transposed."""
     call = case.call
-    tensors = [found for found in case.operands if isinstance(found.value, torch.Tensor) and found.value.dim() >= 2]
-    if call is None or case.is_loss or "multipl" not in str(case.error) and "batch" not in str(case.error):
+    tensors = [
+        found
+        for found in case.operands
+        if isinstance(found.value, torch.Tensor) and found.value.dim() >= 2
+    ]
+    if call is None or case.is_loss or not re.search("multipl|batch", str(case.error)):
         return
     for found in reversed(tensors[:4]):
         yield attempt(
-            case, call, found.value, kind="transpose-operand", text=".transpose(-1, -2)", change=lambda t: t.transpose(-1, -2)
+            case,
+            call,
+            found.value,
+            kind="transpose-operand",
+            text=".transpose(-1, -2)",
+            change=lambda t: t.transpose(-1, -2),
         )
 
 
@@ -132,21 +152,23 @@ def cast_tensors(case: Case) -> Iterator[Trial]:
     if found is not None and loss_arguments(case) is None:
         layer, call, given = found
         weight = next(layer.parameters(), None)
-        wanted = torch.int64 if isinstance(layer, (nn.Embedding, nn.EmbeddingBag)) else weight.dtype if weight is not None else None
+        wanted = weight.dtype if weight is not None else None
+        if isinstance(layer, (nn.Embedding, nn.EmbeddingBag)):
+            wanted = torch.int64
         if wanted is not None and given.dtype != wanted and wanted in DTYPES:
             outer = outer_call(case, given)
             if outer is not None and outer[1].dtype == given.dtype:
                 call, given = outer
             yield cast(case, call, given, wanted, kind="cast-input")
         return
-    call = case.call
-    if call is None or case.is_loss:
+    outermost = case.call
+    if outermost is None or case.is_loss:
         return
     tensors = [one.value for one in case.operands if isinstance(one.value, torch.Tensor)]
     for value in tensors:
         for wanted in dict.fromkeys(other.dtype for other in tensors if other.dtype != value.dtype):
             if wanted in DTYPES and wanted.is_floating_point >= value.dtype.is_floating_point:
-                yield cast(case, call, value, wanted, kind="cast-input")
+                yield cast(case, outermost, value, wanted, kind="cast-input")
 
 
 def move_tensors(case: Case) -> Iterator[Trial]:
@@ -160,7 +182,11 @@ def move_tensors(case: Case) -> Iterator[Trial]:
         if weight is not None and weight.device != given.device:
             yield _moved(case, call, given, weight.device)
         return
-    tensors = [one.value for one in case.operands if isinstance(one.value, torch.Tensor) and one.value.dim()]
+    tensors = [
+        one.value
+        for one in case.operands
+        if isinstance(one.value, torch.Tensor) and one.value.dim()
+    ]
     target = next((value.device for value in tensors if value.device.type != "cpu"), None)
     if case.call is None or target is None:
         return
@@ -171,7 +197,12 @@ def move_tensors(case: Case) -> Iterator[Trial]:
 
 def _moved(case: Case, call: Call, value: torch.Tensor, device: torch.device) -> Trial:
     return attempt(
-        case, call, value, kind="move-tensor", text=f".to({str(device)!r})", change=lambda t: t.to(device)
+        case,
+        call,
+        value,
+        kind="move-tensor",
+        text=f".to({str(device)!r})",
+        change=lambda t: t.to(device),
     )
 
 
@@ -192,20 +223,38 @@ def loss_arguments(case: Case) -> tuple[Call, torch.Tensor, torch.Tensor] | None
     return None
 
 
-def attempt(case: Case, call: Call, value: torch.Tensor, *, kind: str, text: str, change: Change) -> Trial:
+def attempt(
+    case: Case, call: Call, value: torch.Tensor, *, kind: str, text: str, change: Change
+) -> Trial:
     """Do the failing call again with one tensor changed, and write the same change into the source."""
     operand = operand_of(case, value)
     name = operand.name if operand is not None else "the input"
+    if case.caught and _runs_users_code(call):
+        return Trial(
+            kind=kind,
+            change=f"{name}{text}",
+            worked=False,
+            detail="not tried, because the program goes on",
+        )
     try:
         result = call.again((value, change(value)))
         worked, detail = True, _outcome(result)
-    except Exception as problem:  # noqa: BLE001 - that is an answer, too
+    except Exception as problem:
         worked, detail = False, str(problem)[:200]
     shown = name if operand is None or _binds_tightly(operand.node) else f"({name})"
     return Trial(
         kind=kind, change=f"{shown}{text}" if operand else f"{text} on {name}", worked=worked, detail=detail,
         diff=diff_of(case, operand, text) if operand is not None else "",
     )  # fmt: skip
+
+
+def _runs_users_code(call: Call) -> bool:
+    """Tell whether doing the call again may run code of the user's: a module with parts or with hooks."""
+    module = call.function
+    if not isinstance(module, nn.Module):
+        return False
+    hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)
+    return bool(module._modules) or any(hooks) or not type(module).__module__.startswith("torch.")
 
 
 def _outcome(result: Any) -> str:

@@ -103,13 +103,21 @@ def resize_layer(case: Case) -> Iterator[Trial]:
         return
     detail, worked = _tried(layer, new, call.args[0])
     made = case.builder.made_at(layer) if case.builder is not None else None
-    number = case.builder.number_at(layer, size.parameter) if case.builder is not None else None
+    number = None
+    if case.builder is not None:
+        number = case.builder.number_at(
+            layer, size.parameter, is_fed=lambda owner: _is_fed(case, owner, call.args[0])
+        )
     diff = ""
     if made is not None and number is not None and _is_plain(number.node):
         diff = replaced(number.filename, number.node, str(new))
     elif made is not None and isinstance(made.node, ast.Call):
         given = argument_of(made.node, layer, size.parameter)
-        diff = replaced(made.filename, given, str(new)) if given is not None and _is_plain(given) else ""
+        diff = (
+            replaced(made.filename, given, str(new))
+            if given is not None and _is_plain(given)
+            else ""
+        )
     kind = type(layer).__name__
     yield Trial(
         kind="resize-layer",
@@ -121,10 +129,16 @@ def resize_layer(case: Case) -> Iterator[Trial]:
     )
 
 
+def _is_fed(case: Case, owner: nn.Module, given: torch.Tensor) -> bool:
+    """Tell whether a module was called with just the tensor that does not fit into a layer of it."""
+    call = module_call(case.spots, owner)
+    return call is not None and any(value is given for value in call.args)
+
+
 def _tried(layer: nn.Module, new: int, given: torch.Tensor) -> tuple[str, bool]:
     try:
         result = resized(layer, new)(given)
-    except Exception as problem:  # noqa: BLE001 - that is an answer, too
+    except Exception as problem:
         return str(problem)[:200], False
     result = result[0] if isinstance(result, tuple) else result
     return f"gives {list(result.shape)}", True
@@ -132,4 +146,7 @@ def _tried(layer: nn.Module, new: int, given: torch.Tensor) -> tuple[str, bool]:
 
 def _is_plain(node: ast.expr) -> bool:
     """Tell whether an expression is written in numbers alone: `1050`, `16 * 5 * 5`."""
-    return all(isinstance(part, (ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop)) for part in ast.walk(node))
+    return all(
+        isinstance(part, (ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop))
+        for part in ast.walk(node)
+    )

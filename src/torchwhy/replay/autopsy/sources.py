@@ -120,9 +120,14 @@ def expression_at(filename: str, span: SourceSpan) -> ast.AST | None:
         return None
     wanted = (span.line, span.end_line, span.column, span.end_column)
     for node in ast.walk(tree):
-        if isinstance(node, (ast.expr, ast.stmt)) and node.lineno == span.line:
-            if position_of(filename, node) == wanted and not isinstance(node, ast.Expr):
-                return node
+        if (
+            not isinstance(node, (ast.expr, ast.stmt))
+            or isinstance(node, ast.Expr)
+            or node.lineno != span.line
+        ):
+            continue
+        if position_of(filename, node) == wanted:
+            return node
     return None
 
 

@@ -50,6 +50,11 @@ class Spot:
             return False
         return dis.opname[code[self.instruction]] in ("RAISE_VARARGS", "RERAISE")
 
+    @property
+    def is_at_raise_of_user(self) -> bool:
+        """Tell whether it is the program's own `raise` or `assert` that the frame was executing."""
+        return self.layer == "user" and self.is_at_raise
+
 
 def spots_of(trace: TracebackType | None) -> list[Spot]:
     """Return the frames of a traceback, outermost first."""
@@ -83,7 +88,7 @@ def who_raised(spots: list[Spot], error: BaseException, *, has_tensors: bool) ->
         return "python"
     last = spots[-1]
     if last.layer == "user":
-        if last.is_at_raise:
+        if last.is_at_raise_of_user:
             return "user"
         return "torch" if has_tensors or _is_torch_error(error) else "python"
     user = blamed(spots)
@@ -92,7 +97,9 @@ def who_raised(spots: list[Spot], error: BaseException, *, has_tensors: bool) ->
 
 
 def _is_torch_error(error: BaseException) -> bool:
-    return isinstance(error, (RuntimeError, NotImplementedError)) or type(error).__module__.startswith("torch")
+    return isinstance(error, (RuntimeError, NotImplementedError)) or type(
+        error
+    ).__module__.startswith("torch")
 
 
 def place_of(spot: Spot | None) -> Any:

@@ -9,7 +9,14 @@ import torch
 
 from torchwhy.record.events import Trial
 from torchwhy.replay.autopsy.calls import Call
-from torchwhy.replay.autopsy.reshaping import METHODS, Change, attempt, cast, loss_arguments, operand_of
+from torchwhy.replay.autopsy.reshaping import (
+    METHODS,
+    Change,
+    attempt,
+    cast,
+    loss_arguments,
+    operand_of,
+)
 
 if TYPE_CHECKING:
     from torchwhy.replay.autopsy.case import Case
@@ -26,12 +33,31 @@ def change_target(case: Case) -> Iterator[Trial]:
     if given.dim() == target.dim() + 1 and given.dim() > 2 and given.shape[:-1] == target.shape:
         last = given.dim() - 1
         yield attempt(
-            case, call, given, kind="class-dimension", text=f".movedim({last}, 1)", change=lambda t: t.movedim(last, 1)
+            case,
+            call,
+            given,
+            kind="class-dimension",
+            text=f".movedim({last}, 1)",
+            change=lambda t: t.movedim(last, 1),
         )
     if given.dim() == target.dim() + 1 and given.shape[1] == 1:
-        yield attempt(case, call, given, kind="squeeze-input", text=".squeeze(1)", change=lambda t: t.squeeze(1))
+        yield attempt(
+            case,
+            call,
+            given,
+            kind="squeeze-input",
+            text=".squeeze(1)",
+            change=lambda t: t.squeeze(1),
+        )
     if given.dim() == 1 and target.numel() == 1:
-        yield attempt(case, call, given, kind="batch-of-one", text=".unsqueeze(0)", change=lambda t: t.unsqueeze(0))
+        yield attempt(
+            case,
+            call,
+            given,
+            kind="batch-of-one",
+            text=".unsqueeze(0)",
+            change=lambda t: t.unsqueeze(0),
+        )
     if not given.is_floating_point() and target.is_floating_point():
         yield _swapped(case, call, given, target)
 
@@ -44,7 +70,11 @@ def _target_shapes(given: torch.Tensor, target: torch.Tensor) -> Iterator[tuple[
     if target.shape == given.shape and target.dim() == 2:
         yield "class-numbers", ".argmax(1)", lambda t: t.argmax(1)
     if target.numel() == given.numel() and target.shape != given.shape:
-        yield "reshape-target", f".reshape({', '.join(map(str, given.shape))})", lambda t: t.reshape(given.shape)
+        yield (
+            "reshape-target",
+            f".reshape({', '.join(map(str, given.shape))})",
+            lambda t: t.reshape(given.shape),
+        )
     if target.dim() == 2 and given.dim() == 2 and given.shape[0] == target.numel():
         yield "flatten-target", ".flatten()", lambda t: t.flatten()
 
@@ -58,9 +88,13 @@ def cast_target(case: Case) -> Iterator[Trial]:
     if target.dtype != torch.int64:
         yield cast(case, call, target, torch.int64, kind="long-target")
     if given.is_floating_point() and target.dtype != given.dtype:
-        name = {torch.float32: "float", torch.float64: "double", torch.float16: "half"}.get(given.dtype)
+        name = {torch.float32: "float", torch.float64: "double", torch.float16: "half"}.get(
+            given.dtype
+        )
         if name is not None:
-            yield attempt(case, call, target, kind="float-target", text=f".{name}()", change=METHODS[name])
+            yield attempt(
+                case, call, target, kind="float-target", text=f".{name}()", change=METHODS[name]
+            )
     if given.dtype == torch.float64 and target.dtype == torch.float32:
         yield cast(case, call, given, torch.float32, kind="cast-input")
 
@@ -81,7 +115,7 @@ def _swapped(case: Case, call: Call, given: torch.Tensor, target: torch.Tensor) 
     try:
         call.again((given, target), (target, given))
         worked, detail = True, ""
-    except Exception as problem:  # noqa: BLE001 - that is an answer, too
+    except Exception as problem:
         worked, detail = False, str(problem)[:200]
     return Trial(
         kind="swap-arguments",

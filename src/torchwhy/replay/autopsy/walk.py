@@ -12,14 +12,28 @@ from torchwhy.replay.operations import Operation
 MOST_STATIONS = 60
 LONGEST_EXPRESSION = 32
 # Steps inside one station, or of no interest on the way: nothing a person would call a layer.
-SKIPPED = {"t", "detach", "empty_like", "bernoulli_", "lift_fresh", "_to_copy", "clone", "alias", "is_same_size"}
+SKIPPED = {
+    "t",
+    "detach",
+    "empty_like",
+    "bernoulli_",
+    "lift_fresh",
+    "_to_copy",
+    "clone",
+    "alias",
+    "is_same_size",
+}
 
 
 def stations(operations: list[Operation]) -> list[WalkStep]:
     """Return one station for each module or expression of the user's, with the shape that left it."""
     found: list[tuple[object, Operation]] = []
     for operation in operations:
-        if operation.node is not None or operation.phase not in ("forward", "data") or not operation.sites:
+        if (
+            operation.node is not None
+            or operation.phase not in ("forward", "data")
+            or not operation.sites
+        ):
             continue
         if operation.info.base in SKIPPED:
             continue
@@ -46,9 +60,17 @@ def _name(operation: Operation) -> str:
     called = _called(node)
     if operation.module is not None and called in _last_names(operation.module):
         return called
-    if operation.module is not None and (called == "self" or called in ("", "model", "net", "layer", "block")):
-        return _local(operation.module) if "." in operation.module else operation.info.base.strip("_")
-    if operation.module is not None and isinstance(node, ast.Call) and _calls_module(node, operation):
+    if operation.module is not None and (
+        called == "self" or called in ("", "model", "net", "layer", "block")
+    ):
+        return (
+            _local(operation.module) if "." in operation.module else operation.info.base.strip("_")
+        )
+    if (
+        operation.module is not None
+        and isinstance(node, ast.Call)
+        and _calls_module(node, operation)
+    ):
         return _local(operation.module)
     if isinstance(node, ast.Call) and called:
         return called

@@ -118,6 +118,8 @@ def _is_plain(loss: torch.Tensor) -> bool:
 def _side_of(loss: torch.Tensor, watched: Watched) -> Side | None:
     """Return what to differentiate by, None where the optimizer or its parameters are not of a kind we know."""
     optimizer = watched.optimizer
+    if optimizer is None:  # the program has let go of it
+        return None
     kind = type(optimizer).__name__
     groups = optimizer.param_groups
     bound = bound_of(kind, groups[0])

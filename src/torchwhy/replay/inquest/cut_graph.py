@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.frames import layer_of
+from torchwhy.observe.frames import Site, layer_of, span_of
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import source
@@ -243,6 +243,20 @@ def _under_switch(statement: ast.AST, place: Place) -> Cut | None:
                 if _switches_off(item.context_expr):
                     words = source.text_of(item.context_expr)
                     return _cut(node, place, f"`with {words}:` keeps no graph", "no_grad")
+    return None
+
+
+def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
+    """Return the `with torch.no_grad():` or decorator that the innermost of these places stands under."""
+    for site in sites:
+        scope = source.scope_of(site.code)
+        if scope is None:
+            continue
+        place = Place(scope, site.code, {})
+        here = ast.Pass(lineno=span_of(site).line)
+        cut = _under_switch(here, place) or _decorated(scope, place)
+        if cut is not None:
+            return cut.where
     return None
 
 

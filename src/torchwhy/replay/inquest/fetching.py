@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,32 +23,61 @@ if TYPE_CHECKING:
 MOST_SECONDS = 5.0  # for fetching samples of a dead program once more
 MOST_SAMPLES = 256
 MOST_FIELDS = 32
-NEGATIVE = "stride in the given numpy array is negative"
 
 
-def look(session: Session, spots: list[Spot], *, caught: bool, from_worker: bool) -> Clues:
+@dataclass(frozen=True, eq=False)
+class Again:
+    """The failing batch of a worker, made once more in this process: the samples, or the exception it gave here."""
+
+    indices: list[int]
+    samples: list[Any]
+    failing: int | None = None
+    error: BaseException | None = None
+
+
+def look(spots: list[Spot], again: Again | None) -> Clues:
     """Return the facts `indices`, `index` (the guilty sample), `field`, `sizes`, and the place `getitem`."""
     clues = Clues()
-    iterator = _iterator_in(spots)
+    iterator = iterator_in(spots)
     if iterator is None:
         return clues
-    dataset = getattr(iterator, "_dataset", None)
-    _note_getitem(dataset, clues)
-    indices, samples, failing = _in_frames(spots)
-    if from_worker and not caught:
-        indices = session.batches.next_indices(iterator)
-        samples, failing = _fetched_again(dataset, indices)
-    if indices:
-        clues.facts["indices"] = indices[:MOST_SAMPLES]
-    if failing is not None:
-        clues.facts["index"] = float(failing)
-    if samples:
-        _note_unequal(samples, indices, clues)
-        _note_reversed(samples, clues)
+    _note_getitem(getattr(iterator, "_dataset", None), clues)
+    seen = again or _in_frames(spots)
+    if seen.indices:
+        clues.facts["indices"] = seen.indices[:MOST_SAMPLES]
+    if seen.failing is not None:
+        clues.facts["index"] = float(seen.failing)
+    if seen.samples:
+        _note_unequal(seen.samples, seen.indices, clues)
+        _note_reversed(seen.samples, clues)
     return clues
 
 
-def _iterator_in(spots: list[Spot]) -> Any:
+def make_again(session: Session, spots: list[Spot]) -> Again | None:
+    """Fetch and collate the batch that failed in a worker; only for a program that is over."""
+    iterator = iterator_in(spots)
+    indices = session.batches.next_indices(iterator) if iterator is not None else []
+    if iterator is None or not indices:
+        return None
+    dataset, collate = getattr(iterator, "_dataset", None), getattr(iterator, "_collate_fn", None)
+    samples: list[Any] = []
+    ends = time.monotonic() + MOST_SECONDS
+    for index in indices[:MOST_SAMPLES]:
+        if time.monotonic() > ends or dataset is None:
+            return Again(indices, [])
+        try:
+            samples.append(dataset[index])
+        except Exception as error:
+            return Again(indices, [], index, error)
+    try:
+        if collate is not None:
+            collate(samples)
+    except Exception as error:
+        return Again(indices, samples, error=error)
+    return Again(indices, samples)
+
+
+def iterator_in(spots: list[Spot]) -> Any:
     """Return the loader's iterator that was asked for a batch when the exception came."""
     base = torch.utils.data.dataloader._BaseDataLoaderIter
     for spot in spots:
@@ -57,7 +87,7 @@ def _iterator_in(spots: list[Spot]) -> Any:
     return None
 
 
-def _in_frames(spots: list[Spot]) -> tuple[list[int], list[Any], int | None]:
+def _in_frames(spots: list[Spot]) -> Again:
     """Return indices, finished samples and the index being fetched, from the frames of torch's fetcher."""
     indices: list[int] = []
     samples: list[Any] = []
@@ -75,21 +105,7 @@ def _in_frames(spots: list[Spot]) -> tuple[list[int], list[Any], int | None]:
             samples = variables["data"]
         if isinstance(variables.get("idx"), int):
             failing = variables["idx"]
-    return indices, samples, None if samples else failing
-
-
-def _fetched_again(dataset: Any, indices: list[int]) -> tuple[list[Any], int | None]:
-    """Return the samples of a batch, or the index of the first one that cannot be had."""
-    found: list[Any] = []
-    ends = time.monotonic() + MOST_SECONDS
-    for index in indices[:MOST_SAMPLES]:
-        if time.monotonic() > ends:
-            return [], None
-        try:
-            found.append(dataset[index])
-        except Exception:
-            return [], index
-    return found, None
+    return Again(indices, samples, None if samples else failing)
 
 
 def _note_getitem(dataset: Any, clues: Clues) -> None:

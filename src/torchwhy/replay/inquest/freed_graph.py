@@ -13,64 +13,102 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.finding import SourceSpan
+from torchwhy.observe import torch_compat
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
+from torchwhy.replay.autopsy.sources import replaced
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
 
 MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
+MOST_ITEMS = 64  # of a list: its newest
 MOST_DEEP = 3  # lists in dicts in tuples: deeper state is not looked through
 
 
-def look(spots: list[Spot]) -> Clues:
-    """Return who carried the graph: facts `carried`, `way` (loop, before-loop, module, twice) and the places."""
+def look(spots: list[Spot], freed_before: int) -> Clues:
+    """Return who carried the graph: facts `carried`, `way` (loop, before-loop, module, twice, shared) and the places.
+
+    Nodes with a number below `freed_before` were there already when the pass began that freed the graph.
+    """
     clues = Clues()
     users = user_spots(spots)
-    if not users:
-        return clues
+    nodes = {node for root in roots_of(spots) for node in nodes_behind(root)}
     for spot in users:
-        if _in_one_frame(spot, clues):
+        if _in_one_frame(spot, nodes, clues):
             return clues
-    if _in_modules(users, clues):
+    if not users or _in_modules(users, nodes, clues):
         return clues
     _twice(users[0], clues)
+    if "way" not in clues.facts:
+        _shared(
+            users,
+            {node for node in nodes if torch_compat.node_sequence(node) < freed_before},
+            clues,
+        )
     return clues
 
 
-def _in_one_frame(spot: Spot, clues: Clues) -> bool:
+def _in_one_frame(spot: Spot, nodes: set[Any], clues: Clues) -> bool:
     """Look for a carrier among the variables of a frame that runs a loop."""
     code = spot.frame.f_code
     scope = source.scope_of(code)
     loops = source.loops_around(scope, line_of(spot)) if scope is not None else []
     for loop in loops:
-        candidates = list(_carried(loop, spot))
+        candidates = list(_carried(loop, spot, nodes))
         if not candidates:
             continue
         name, place, way = candidates[0]
         clues.facts.update(carried=name, way=way)
         clues.places["carried"] = source.span(place, code.co_filename, code.co_name)
-        made = source.last_assignment(scope, name, place.lineno) if scope is not None else None
-        if made is not None:
-            clues.places["made"] = source.span(made[0], code.co_filename, code.co_name)
+        made = source.assignments(loop if way == "loop" else scope or loop, name)
+        if made:
+            clues.places["made"] = source.span(made[-1][0], code.co_filename, code.co_name)
+        _note_cure(place, loop, spot, clues)
         return True
     return False
 
 
-def _carried(loop: source.Loop, spot: Spot) -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield variables with a graph that are read in a loop's body before they are given a value there."""
+def _note_cure(place: ast.expr, loop: source.Loop, spot: Spot, clues: Clues) -> None:
+    """Note the diff that detaches a state where it is taken over; not for sums, which want another cure."""
+    name = str(clues.facts["carried"])
+    statement = source.statement_around(loop, place)
+    value = _value(Lookup(spot.frame), name)
+    clues.facts["is_sum"] = isinstance(statement, ast.AugAssign) or (
+        isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp)
+    )
+    clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
+    if (
+        clues.facts["way"] == "loop"
+        and not clues.facts["is_sum"]
+        and isinstance(value, torch.Tensor)
+    ):
+        clues.facts["diff"] = replaced(spot.frame.f_code.co_filename, place, f"{name}.detach()")
+
+
+def _carried(loop: source.Loop, spot: Spot, nodes: set[Any]) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield variables of this graph that are read in a loop's body before they are given a value there."""
     lookup = Lookup(spot.frame)
-    seen: set[str] = set()
-    for node, name, is_read in _in_running_order(loop.body):
-        if name in seen:
-            continue
-        seen.add(name)
-        if not is_read or not has_graph(_value(lookup, name)):
-            continue
-        stored = any(
-            reference == name for _, reference, read in _in_running_order(loop.body) if not read
-        )
-        kept = isinstance(_value(lookup, name), (list, tuple, dict))
-        yield name, node, "loop" if stored or kept else "before-loop"
+    order = list(_in_running_order(loop.body))
+    first: dict[str, tuple[ast.expr, bool]] = {}
+    for node, name, is_read in order:
+        first.setdefault(name, (node, is_read))
+    read = {name: _value(lookup, name) for name, (_, is_read) in first.items() if is_read}
+    # A value of the graph itself says more than one that only shares a part with it, like a kept best loss.
+    for belongs in (_is_in, _shares_a_part_with):
+        for name, value in read.items():
+            if any(belongs(tensor, nodes) for tensor in tensors_with_graph(value)):
+                stored = any(reference == name for _, reference, is_read in order if not is_read)
+                kept = isinstance(value, (list, tuple, dict))
+                yield name, first[name][0], "loop" if stored or kept else "before-loop"
+
+
+def _is_in(tensor: torch.Tensor, nodes: set[Any]) -> bool:
+    return tensor.grad_fn in nodes
+
+
+def _shares_a_part_with(tensor: torch.Tensor, nodes: set[Any]) -> bool:
+    return not nodes.isdisjoint(nodes_behind(tensor))
 
 
 def _in_running_order(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, str, bool]]:
@@ -81,6 +119,11 @@ def _in_running_order(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, str, boo
 
 def _of_node(node: ast.AST) -> Iterator[tuple[ast.expr, str, bool]]:
     if isinstance(node, source.NEW_SCOPES):
+        return
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        parts = [node.func.value, *node.args, *(keyword.value for keyword in node.keywords)]
+        for part in parts:  # of `losses.append(x)` the receiver is what is read
+            yield from _of_node(part)
         return
     if isinstance(node, (ast.Name, ast.Attribute)):
         name = source.reference(node)
@@ -111,50 +154,75 @@ def _value(lookup: Lookup, name: str) -> Any:
         return None
 
 
-def has_graph(value: Any, depth: int = 0) -> bool:
-    """Tell whether a value is a tensor with a graph behind it, or a collection that holds one."""
+def tensors_with_graph(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
+    """Yield the tensors with a graph behind them that a value is or holds."""
     if isinstance(value, torch.Tensor):
-        return value.grad_fn is not None
-    if depth < MOST_DEEP and type(value) in (list, tuple):
-        return any(has_graph(item, depth + 1) for item in value[-64:])
-    if depth < MOST_DEEP and type(value) is dict:
-        return any(has_graph(item, depth + 1) for item in list(value.values())[-64:])
-    return False
+        if value.grad_fn is not None:
+            yield value
+    elif depth < MOST_DEEP and type(value) in (list, tuple, dict):
+        items = list(value.values()) if isinstance(value, dict) else value
+        for item in items[-MOST_ITEMS:]:
+            yield from tensors_with_graph(item, depth + 1)
 
 
-def _in_modules(users: list[Spot], clues: Clues) -> bool:
-    """Look for a tensor with a graph that a module of the program keeps as an attribute, and where it reads it."""
-    for spot in users:
-        for variable, module in list(spot.variables.items()) + list(spot.frame.f_globals.items()):
-            if isinstance(module, nn.Module) and _in_module(variable, module, clues):
-                return True
-    return False
+def _in_modules(users: list[Spot], nodes: set[Any], clues: Clues) -> bool:
+    """Look for a tensor of this graph that a module of the program keeps as an attribute, and where it reads it."""
+    return any(
+        _in_module(variable, module, nodes, clues)
+        for spot in users
+        for variable, module in modules_in(spot)
+    )
 
 
-def _in_module(variable: str, root: nn.Module, clues: Clues) -> bool:
+def modules_in(spot: Spot) -> Iterator[tuple[str, nn.Module]]:
+    """Yield the modules that a frame has a name for, also as attributes of its `self`."""
+    owner = spot.variables.get("self")
+    held = vars(owner) if hasattr(owner, "__dict__") and not isinstance(owner, nn.Module) else {}
+    for variable, value in [*spot.variables.items(), *spot.frame.f_globals.items(), *held.items()]:
+        if isinstance(value, nn.Module):
+            yield variable, value
+
+
+def _in_module(variable: str, root: nn.Module, nodes: set[Any], clues: Clues) -> bool:
     for path, module in root.named_modules():
         for name, value in [*vars(module).items(), *module._buffers.items()]:
-            if name.startswith("_") or not has_graph(value):
+            if name.startswith("_") or not any(
+                _shares_a_part_with(tensor, nodes) for tensor in tensors_with_graph(value)
+            ):
                 continue
             place = _first_read(type(module), f"self.{name}")
             if place is None:
                 continue
             clues.facts.update(carried=".".join(filter(None, (variable, path, name))), way="module")
             clues.facts["attribute"] = f"self.{name}"
+            clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
             clues.places["carried"] = place
             return True
     return False
 
 
-def _first_read(kind: type, name: str) -> Any:
-    code = getattr(getattr(kind, "forward", None), "__code__", None)
-    scope = source.scope_of(code) if code is not None else None
-    reads = source.uses(scope, name) if scope is not None else []
-    return (
-        source.span(reads[0], code.co_filename, code.co_name)
-        if reads and code is not None
-        else None
-    )
+def _first_read(kind: type, name: str) -> SourceSpan | None:
+    """Return where a class reads an attribute: in `forward` first, then in its other methods."""
+    methods = [kind.__dict__.get("forward"), *kind.__dict__.values()]
+    for method in methods:
+        code = getattr(method, "__code__", None)
+        scope = source.scope_of(code) if code is not None else None
+        reads = source.uses(scope, name) if scope is not None else []
+        if reads and code is not None and code.co_name != "__init__":
+            return source.span(reads[0], code.co_filename, code.co_name)
+    return None
+
+
+def _shared(users: list[Spot], freed: set[Any], clues: Clues) -> None:
+    """Name the newest variable whose graph an earlier backward pass went through."""
+    found = [
+        (torch_compat.node_sequence(value.grad_fn), name)
+        for spot in users
+        for name, value in spot.variables.items()
+        if isinstance(value, torch.Tensor) and value.grad_fn in freed
+    ]
+    if found:
+        clues.facts.update(way="shared", shared=max(found)[1])
 
 
 def _twice(spot: Spot, clues: Clues) -> None:

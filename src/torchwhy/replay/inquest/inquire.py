@@ -15,6 +15,7 @@ from torchwhy.replay.inquest import (
     written_in_place,
 )
 from torchwhy.replay.inquest.clues import Clues
+from torchwhy.replay.inquest.fetching import Again
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
@@ -25,17 +26,15 @@ IN_PLACE = "modified by an inplace operation"
 NEGATIVE = "stride in the given numpy array is negative"
 
 
-def inquire(
-    stage: Stage, message: str, spots: list[Spot], *, caught: bool, from_worker: bool
-) -> Clues:
+def inquire(stage: Stage, message: str, spots: list[Spot], again: Again | None = None) -> Clues:
     """Return what can be found out about an exception beyond its traceback."""
     if FREED in message:
-        return freed_graph.look(spots)
+        return freed_graph.look(spots, stage.session.sentinel.sequences[0])
     if NO_GRAPH in message:
         return cut_graph.look(spots)
     if IN_PLACE in message:
         return written_in_place.look(spots, message, stage.microscope.writes)
-    clues = fetching.look(stage.session, spots, caught=caught, from_worker=from_worker)
+    clues = fetching.look(spots, again)
     if NEGATIVE in message:
         clues = reversed_array.look(spots, clues)
     _note_parameter(stage, spots, clues)

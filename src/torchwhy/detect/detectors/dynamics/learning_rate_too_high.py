@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.by_hand import diverged_by_hand
 from torchwhy.detect.births import certainty_of, counted_births, show
 from torchwhy.detect.detectors.numerics import (
     domain_error,
@@ -241,7 +242,7 @@ class LearningRateTooHigh(Detector):
 
     A run of fewer than 40 steps that stays finite is judged only when its units died or its loss grew tenfold.
     The curvature is not measured for compiled, distributed or very large models, nor where the program has hooks
-    on tensors. Updates written by hand (`p -= lr * p.grad`) have no recorded history of weights.
+    on tensors. Of updates written by hand (`p -= lr * p.grad`) only the losses are known.
     """
 
     name = "learning-rate-too-high"
@@ -252,6 +253,7 @@ class LearningRateTooHigh(Detector):
         births = failing_births(trace)
         if not births or not are_consequences(births):
             return
+        yield from diverged_by_hand(trace, births, self.name)
         histories = [history_of(trace, made, births[0].step) for made in trace.of(OptimizerMade)]
         grown = [history for history in histories if history is not None and has_diverged(history)]
         if grown:

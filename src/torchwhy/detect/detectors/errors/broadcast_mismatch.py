@@ -9,12 +9,14 @@ from torchwhy.detect.crashes import (
     crashes,
     expression_of,
     finding_of,
+    first_line,
     fixes_of,
     idea,
     is_in_loader,
     is_loss,
     is_product,
     is_ragged_last,
+    layer_of,
     operand_evidence,
     says,
     size,
@@ -26,6 +28,7 @@ from torchwhy.record.trace import Trace
 
 ELEMENTWISE = r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
 JOINED = r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)"
+HIDDEN = r"Expected hidden(?:\[\d\])? size \(\d+, (\d+), \d+\), got \[\d+, (\d+), \d+\]"
 PATTERNS = (
     ELEMENTWISE,
     JOINED,
@@ -37,7 +40,7 @@ PATTERNS = (
     r"shape of the \dD attn_mask is .*, but should be",
     r"[Ee]xpect(?:ed|ing) key_padd(?:ed|ing)_mask",
     r"shape of the mask \[.*\] at index \d+ does not match the shape of the indexed tensor",
-    r"Expected hidden(?:\[\d\])? size \(\d+, (\d+), \d+\), got \[\d+, (\d+), \d+\]",
+    HIDDEN,
     r"[Ee]xpected `?attn_mask`? ",
     r"Shape mismatch: objects cannot be broadcast",
 )
@@ -211,8 +214,10 @@ def _difference(crash: Crash) -> str:
         return f"{found[1]} against {found[2]} in dimension {found[3]}"
     found = says(crash, JOINED)
     if found:
-        return f"they are joined along dimension {found[1]}, and elsewhere {found[2]} meets {found[3]}"
-    return "they differ in a dimension where they must be equal"
+        return (
+            f"they are joined along dimension {found[1]}, and elsewhere {found[2]} meets {found[3]}"
+        )
+    return first_line(crash.message)
 
 
 def _source(crash: Crash) -> list[Evidence]:
@@ -228,5 +233,15 @@ def _source(crash: Crash) -> list[Evidence]:
 
 def _advice(crash: Crash) -> Fix:
     if says(crash, JOINED):
-        return idea("bring the tensors to one size before joining them: interpolate to, or crop at, the other's shape")
-    return idea("bring the tensors to one shape first, or put in a dimension of size 1 with unsqueeze")
+        return idea(
+            "bring the tensors to one size before joining them: interpolate to, or crop at, the other's shape"
+        )
+    layer = layer_of(crash)
+    if layer is not None and says(crash, HIDDEN) and layer.settings.get("batch_first") is False:
+        return idea(
+            f"{layer.path} takes the sequence first and the batch second; if the batch is first, make it with "
+            "batch_first=True"
+        )
+    return idea(
+        "bring the tensors to one shape first, or put in a dimension of size 1 with unsqueeze"
+    )

@@ -187,15 +187,20 @@ def channels(crash: Crash) -> tuple[int, int] | None:
         for pattern in patterns:
             found = says(crash, pattern)
             if found:
-                numbers = int(found[1]), int(found[2])
-                return numbers[::-1] if turned else numbers  # type: ignore[return-value]
+                first, second = int(found[1]), int(found[2])
+                return (second, first) if turned else (first, second)
     return None
 
 
 def is_channels_last(crash: Crash) -> bool:
     """Tell whether the input is an image that fits after its channels are moved to the front."""
     layer = layer_of(crash)
-    is_image = layer is not None and layer.kind in ("Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d")
+    is_image = layer is not None and layer.kind in (
+        "Conv2d",
+        "Conv3d",
+        "ConvTranspose2d",
+        "ConvTranspose3d",
+    )
     return is_image and any(trial.worked for trial in trials(crash, "permute-input"))
 
 
@@ -207,9 +212,15 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, wanted: int, given: int)
     message = f"{layer.path} takes {wanted} channels and is given {given}: {name}{shape} in {expression_of(crash)}"
     if reshaped:
         message += f"; {reshaped[0].change} fits"
-    evidence = [Evidence(f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels{_source(crash, given)}")]
+    evidence = [
+        Evidence(
+            f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels{_source(crash, given)}"
+        )
+    ]
     if worked_before(trace, layer):
-        evidence.append(Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed"))
+        evidence.append(
+            Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed")
+        )
     kinds = ("permute-input", "add-channel", "resize-layer") if blames_data else ("resize-layer",)
     return finding_of(
         trace,
@@ -230,4 +241,8 @@ def _source(crash: Crash, given: int) -> str:
         made = station
     else:
         return f"; the input itself has {given}" if crash.walk else ""
-    return f"; {given} come from {made.what}{at(made.location)}" if crash.walk and station is not crash.walk[-1] else ""
+    return (
+        f"; {given} come from {made.what}{at(made.location)}"
+        if crash.walk and station is not crash.walk[-1]
+        else ""
+    )

@@ -147,7 +147,11 @@ class DeviceMismatch(Detector):
         for crash in crashes(trace):
             if is_in_loader(crash) or not any(says(crash, pattern) for pattern in PATTERNS):
                 continue
-            if says(crash, PATTERNS[2]) and "cuda" not in crash.message and "mps" not in crash.message:
+            if (
+                says(crash, PATTERNS[2])
+                and "cuda" not in crash.message
+                and "mps" not in crash.message
+            ):
                 continue
             yield _judge(trace, crash)
 
@@ -158,15 +162,27 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
     odd, device = _odd_one(crash)
     if converted is not None:
         name = crash.operands[0].name if crash.operands else "the tensor"
-        message = f"{name} is on {converted[1]}, and {expression_of(crash)} wants it in the CPU's memory"
+        message = (
+            f"{name} is on {converted[1]}, and {expression_of(crash)} wants it in the CPU's memory"
+        )
         fixes = [idea(f"fetch it first: {name}.detach().cpu()")]
     else:
-        who = f"{layer.path} is" if layer is not None and "layer_input" in crash.facts else "the others are"
+        who = (
+            f"{layer.path} is"
+            if layer is not None and "layer_input" in crash.facts
+            else "the others are"
+        )
         name = odd.name if odd is not None else "one tensor"
         there = odd.device if odd is not None else "another device"
-        message = f"{name} is on {there}, but {who} on {device}: {expression_of(crash)} wants one device"
+        message = (
+            f"{name} is on {there}, but {who} on {device}: {expression_of(crash)} wants one device"
+        )
         fixes = _fixes(crash, odd, device)
-    evidence = [Evidence(f"{layer_words(layer)}{at(layer.made_at)}")] if layer is not None and layer.made_at else []
+    evidence = (
+        [Evidence(f"{layer_words(layer)}{at(layer.made_at)}")]
+        if layer is not None and layer.made_at
+        else []
+    )
     return finding_of(
         trace,
         crash,
@@ -179,7 +195,9 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
 
 def _odd_one(crash: Crash) -> tuple[NamedTensor | None, str]:
     """Return the tensor to move and the device of the others: weights stay where they are."""
-    _, given = layer_input(crash)
+    name, given = layer_input(crash)
+    if given is not None and name == "its input":
+        given = next((tensor for tensor in crash.operands if tensor.device == given.device), given)
     tensors = [*crash.operands, *crash.inputs]
     weights = [tensor.device for tensor in tensors if tensor.kind == "parameter"]
     weights += [str(crash.facts["layer_device"])] if "layer_device" in crash.facts else []
@@ -197,7 +215,12 @@ def _other_device(crash: Crash, own: str) -> str:
 
 
 def _source(odd: NamedTensor | None) -> list[Evidence]:
-    if odd is None or odd.made_by is None or not odd.made_by.expression or odd.origin == "batch":
+    if (
+        odd is None
+        or odd.made_by is None
+        or odd.made_by.expression in (None, odd.name)
+        or odd.origin == "batch"
+    ):
         return []
     return [Evidence(f"{odd.name} is made by {odd.made_by.expression}{at(odd.made_by)}")]
 
@@ -209,5 +232,9 @@ def _fixes(crash: Crash, odd: NamedTensor | None, device: str) -> list[Fix]:
     ideas = [idea(f"move it: {odd.name}.to({device!r})")] if not moved else []
     if odd.name.startswith("self."):
         attribute = odd.name.removeprefix("self.")
-        ideas.append(idea(f"register it, so that it moves with the model: self.register_buffer({attribute!r}, …)"))
+        ideas.append(
+            idea(
+                f"register it, so that it moves with the model: self.register_buffer({attribute!r}, …)"
+            )
+        )
     return [*moved, *ideas]

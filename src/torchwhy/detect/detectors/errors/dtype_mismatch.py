@@ -19,6 +19,7 @@ from torchwhy.detect.crashes import (
     loss_expression,
     operand_evidence,
     says,
+    trials,
     walk_evidence,
 )
 from torchwhy.finding import Evidence, Finding, Fix
@@ -203,6 +204,8 @@ class DtypeMismatch(Detector):
         for crash in crashes(trace):
             if is_in_loader(crash) or is_about_labels(crash) or _is_about_devices(crash):
                 continue
+            if any(trial.worked for trial in trials(crash, "swap-arguments")):
+                continue
             if any(says(crash, pattern) for pattern in PATTERNS):
                 yield _judge(trace, crash)
 
@@ -216,7 +219,11 @@ def _is_about_devices(crash: Crash) -> bool:
 def _judge(trace: Trace, crash: Crash) -> Finding:
     layer = layer_of(crash)
     odd, others = _odd_one(crash)
-    who = f"{layer.path}'s weights are" if layer is not None and "layer_input" in crash.facts else "the others are"
+    who = (
+        f"{layer.path}'s weights are"
+        if layer is not None and "layer_input" in crash.facts
+        else "the others are"
+    )
     if odd is None:
         message = f"{expression_of(crash)} mixes number types"
     elif _is_index(crash, layer):
@@ -235,25 +242,39 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
 
 
 def _is_index(crash: Crash, layer: Layer | None) -> bool:
-    return bool(says(crash, r"Long, Int|used as indices|for index")) or (layer is not None and "Embedding" in layer.kind)
+    return bool(says(crash, r"Long, Int|used as indices|for index")) or (
+        layer is not None and "Embedding" in layer.kind
+    )
 
 
 def _odd_one(crash: Crash) -> tuple[NamedTensor | None, str]:
     """Return the tensor whose type differs from that of the weights or of most others, and the others' type."""
-    _, given = layer_input(crash)
+    name, given = layer_input(crash)
+    if given is not None and name == "its input":
+        given = next((tensor for tensor in crash.operands if tensor.dtype == given.dtype), given)
     weights = [tensor.dtype for tensor in crash.inputs if tensor.kind == "parameter"]
     if given is not None:
         return given, weights[0] if weights else _from_message(crash, given.dtype)
     tensors = crash.operands or crash.inputs
-    common = [tensor.dtype for tensor in crash.operands if tensor.kind == "parameter"] or ["float32"]
+    common = [tensor.dtype for tensor in crash.operands if tensor.kind == "parameter"] or [
+        "float32"
+    ]
     odd = next((tensor for tensor in tensors if tensor.dtype != common[0]), None)
-    other = next((tensor.dtype for tensor in tensors if odd is not None and tensor.dtype != odd.dtype), "")
+    other = next(
+        (tensor.dtype for tensor in tensors if odd is not None and tensor.dtype != odd.dtype), ""
+    )
     return odd, other
 
 
 def _from_message(crash: Crash, own: str) -> str:
     """Return the other type that the message speaks of."""
-    words = {"Float": "float32", "Double": "float64", "Half": "float16", "Long": "int64", "BFloat16": "bfloat16"}
+    words = {
+        "Float": "float32",
+        "Double": "float64",
+        "Half": "float16",
+        "Long": "int64",
+        "BFloat16": "bfloat16",
+    }
     named = [words[word] for word in crash.message.replace(".", " ").split() if word in words]
     return next((word for word in named if word != own), "float32")
 
@@ -266,13 +287,26 @@ def _source(crash: Crash, odd: NamedTensor | None) -> list[Evidence]:
     numpy = "; NumPy's default is float64, torch's is float32" if odd.dtype == NUMPY_DEFAULT else ""
     if field and odd.dtype == NUMPY_DEFAULT:
         where = f", made by {crash.facts.get('dataset_expression')} ({place})" if place else ""
-        return [Evidence(f"{odd.name} comes from the dataset's {field}, which is {odd.dtype}{where}{numpy}")]
-    if odd.made_by is not None and odd.made_by.expression:
+        return [
+            Evidence(
+                f"{odd.name} comes from the dataset's {field}, which is {odd.dtype}{where}{numpy}"
+            )
+        ]
+    if (
+        odd.made_by is not None
+        and odd.made_by.expression not in (None, odd.name)
+        and odd.origin != "batch"
+    ):
         return [Evidence(f"{odd.name} is made by {odd.made_by.expression}{at(odd.made_by)}{numpy}")]
-    return [Evidence(f"{odd.name} is {odd.dtype}{numpy}")] if numpy else []
+    batch = " in the batch that the loader gave" if odd.origin == "batch" else ""
+    return [Evidence(f"{odd.name} is {odd.dtype}{batch}{numpy}")] if numpy else []
 
 
 def _advice(crash: Crash, odd: NamedTensor | None) -> list[Fix]:
     if odd is not None and odd.dtype == NUMPY_DEFAULT and crash.facts.get("dataset_field"):
-        return [idea(f"or make the dataset float32 once: {crash.facts['dataset_field']}.astype(np.float32)")]
+        return [
+            idea(
+                f"or make the dataset float32 once: {crash.facts['dataset_field']}.astype(np.float32)"
+            )
+        ]
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import at, crashes, expression_of, finding_of, idea, says
+from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
@@ -18,7 +18,7 @@ class GraphFreed(Detector):
 
     ## What it finds
 
-    The variable that brought the old graph along: a hidden state or a running sum that one turn of the loop
+    The variable that brought the old graph along: a hidden state or a running sum that one iteration
     leaves for the next, a value with a graph made once before the loop, or two losses that share a part and
     are sent backward one after the other.
 
@@ -179,8 +179,8 @@ def _message(crash: Crash) -> str:
     name, way, call = crash.facts.get("carried"), crash.facts.get("way"), expression_of(crash)
     if way in ("loop", "module"):
         return (
-            f"`{name}` still holds the graph of the turn before, so `{call}` goes back into it, "
-            "and the backward pass of that turn has freed it"
+            f"`{name}` still holds the graph of the iteration before, so `{call}` goes back into it, "
+            "and the backward pass of that iteration has freed it"
         )
     if way == "before-loop":
         return (
@@ -189,17 +189,26 @@ def _message(crash: Crash) -> str:
         )
     first, second, shared = (crash.facts.get(key) for key in ("first", "second", "shared"))
     if way == "twice" and first == second:
-        return f"`{first}` was sent backward twice in one turn, and the first time frees its graph"
+        return f"`{first}` was sent backward twice in one iteration, and the first time frees its graph"
     if way == "twice":
         through = f"`{shared}`" if isinstance(shared, str) else "the same values"
         return f"`{first}` and `{second}` both come from {through}, and the first backward pass has freed that graph"
+    if way == "shared":
+        return (
+            f"`{call}` goes back through `{shared}`, whose graph an earlier backward pass has freed"
+        )
     return f"`{call}` goes through a graph that an earlier backward pass has freed"
 
 
 def _evidence(crash: Crash) -> Iterator[Evidence]:
     if "made" in crash.places:
+        when = (
+            "before the loop"
+            if crash.facts.get("way") == "before-loop"
+            else "in the iteration before"
+        )
         yield Evidence(
-            f"`{crash.facts.get('carried')}` got its value here", location=crash.places["made"]
+            f"`{crash.facts.get('carried')}` got its value {when}", location=crash.places["made"]
         )
     if "first" in crash.places:
         yield Evidence("the first backward pass is here", location=crash.places["first"])
@@ -209,24 +218,35 @@ def _fixes(crash: Crash) -> Iterator[Fix]:
     name, way = crash.facts.get("carried"), crash.facts.get("way")
     if way == "module":
         name = crash.facts.get("attribute")
+    first, second = crash.facts.get("first"), crash.facts.get("second")
     if way in ("loop", "module"):
-        yield idea(
-            f"cut the graph where the next turn takes it over: use `{name}.detach()`{at(crash.places.get('carried'))}"
-        )
-        yield idea(
-            f"if `{name}` is only to be shown: add up `.item()`, and send this turn's loss backward"
-        )
+        yield from _cures_of_state(crash, str(name))
     elif way == "before-loop":
         yield idea(
             f"compute `{name}` inside the loop, or use `{name}.detach()` if it needs no gradient"
         )
-    elif way == "twice" and crash.facts.get("first") != crash.facts.get("second"):
-        first, second = crash.facts.get("first"), crash.facts.get("second")
+    elif way == "twice" and first != second:
         yield idea(f"send them backward together: `({first} + {second}).backward()`")
         yield idea(
             "keep the graph for the second pass: `retain_graph=True` in the first `backward`"
         )
     elif way == "twice":
         yield idea("leave out the second backward pass")
+    elif way == "shared":
+        shared = crash.facts.get("shared")
+        yield idea(f"use `{shared}.detach()` for the loss that is not to train what made it")
+        yield idea("or keep the graph for this pass: `retain_graph=True` in the earlier `backward`")
     else:
-        yield idea("detach what is carried over from an earlier turn, or compute it anew")
+        yield idea("detach what is carried over from an earlier iteration, or compute it anew")
+
+
+def _cures_of_state(crash: Crash, name: str) -> Iterator[Fix]:
+    """Yield the ways to carry a value on without its graph."""
+    if crash.facts.get("is_sum"):
+        yield idea(f"send this iteration's own loss backward, and add `.item()` of it to `{name}`")
+    elif crash.facts.get("is_collection"):
+        yield idea(f"detach each tensor in `{name}` before the next iteration takes it over")
+    else:
+        diff = crash.facts.get("diff")
+        title = f"cut the graph where the next iteration takes it over: `{name}.detach()`"
+        yield Fix(title, diff=diff) if isinstance(diff, str) and diff else idea(title)

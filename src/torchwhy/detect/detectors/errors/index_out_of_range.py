@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import (
+    at,
     crashes,
     expression_of,
     finding_of,
@@ -14,7 +15,6 @@ from torchwhy.detect.crashes import (
     layer_input,
     layer_of,
     layer_words,
-    at,
     operand_evidence,
     says,
     walk_evidence,
@@ -188,7 +188,9 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
         message=message,
         evidence=[*evidence, *operand_evidence(crash), *walk_evidence(crash)],
         fixes=_fixes(crash),
-        sample=Sample(bad.positions[0], bad.dataset_index(crash)) if bad is not None and bad.positions else None,
+        sample=Sample(bad.positions[0], bad.dataset_index(crash))
+        if bad is not None and bad.positions
+        else None,
     )
 
 
@@ -205,7 +207,11 @@ def _bounds(crash: Crash, index: NamedTensor | None) -> str:
     found = says(crash, BOUNDS)
     if found is None:
         return " outside of its range"
-    largest = f" (values {index.minimum:g} to {index.maximum:g})" if index is not None and index.minimum is not None else ""
+    largest = (
+        f" (values {index.minimum:g} to {index.maximum:g})"
+        if index is not None and index.minimum is not None
+        else ""
+    )
     return f"{largest}: {found[1]} is outside of dimension {found[2]}, which has size {found[3]}"
 
 
@@ -215,7 +221,15 @@ def _fixes(crash: Crash) -> list[Fix]:
         return [idea("keep every index from 0 to the size minus 1")]
     ideas = []
     if bad.maximum >= bad.size:
-        ideas.append(idea(f"make the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.size - 1}"))
+        ideas.append(
+            idea(
+                f"make the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.size - 1}"
+            )
+        )
     if bad.minimum < 0:
-        ideas.append(idea(f"give padding ({bad.minimum}) a row of its own: padding_idx takes a row from 0 up"))
+        ideas.append(
+            idea(
+                f"give padding ({bad.minimum}) a row of its own: padding_idx takes a row from 0 up"
+            )
+        )
     return ideas

@@ -149,7 +149,9 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
     target = _labels(crash)
     where = loss_expression(crash)
     what = where.expression if where is not None and where.expression else expression_of(crash)
-    labels = f"{target.name} ({target.dtype} {size(target)})" if target is not None else "the labels"
+    labels = (
+        f"{target.name} ({target.dtype} {size(target)})" if target is not None else "the labels"
+    )
     wants_classes = any(says(crash, pattern) for pattern in WANTS_CLASS_NUMBERS)
     if says(crash, "class probabilities"):
         wanted = "a target of the output's shape must hold probabilities (float), class numbers must be one per sample"
@@ -166,7 +168,14 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
         message=f"{labels} has a type that {what} does not take: {wanted}",
         evidence=[*_source(target), *operand_evidence(crash), *walk_evidence(crash)],
         location=where,
-        fixes=fixes or [idea("convert the labels with .long()" if wants_classes else "convert the labels with .float()")],
+        fixes=fixes
+        or [
+            idea(
+                "convert the labels with .long()"
+                if wants_classes
+                else "convert the labels with .float()"
+            )
+        ],
     )
 
 
@@ -179,6 +188,11 @@ def _labels(crash: Crash) -> NamedTensor | None:
 
 
 def _source(target: NamedTensor | None) -> list[Evidence]:
-    if target is None or target.made_by is None or not target.made_by.expression or target.origin == "batch":
+    if (
+        target is None
+        or target.made_by is None
+        or target.made_by.expression in (None, target.name)
+        or target.origin == "batch"
+    ):
         return []
     return [Evidence(f"{target.name} is made by {target.made_by.expression}{at(target.made_by)}")]

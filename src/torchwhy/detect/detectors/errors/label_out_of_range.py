@@ -145,26 +145,38 @@ class LabelOutOfRange(Detector):
 def _judge(trace: Trace, crash: Crash) -> Finding:
     bad = bad_indices(crash)
     target = input_named(crash, "target") if is_loss(crash) else None
-    name = target.name if target is not None else crash.operands[0].name if crash.operands else "the labels"
+    name = (
+        target.name
+        if target is not None
+        else crash.operands[0].name
+        if crash.operands
+        else "the labels"
+    )
     if bad is None:
         message = f"{name} holds a label that is no class number for {expression_of(crash)}"
     else:
-        message = (
-            f"{name} holds {bad.words('label')}, but {expression_of(crash)} has {bad.size} classes, 0 to {bad.size - 1}"
-        )
+        what = expression_of(crash)
+        message = f"{name} holds {bad.words('label')}, but {what} has {bad.size} classes, 0 to {bad.size - 1}"
         if bad.counts_from_one:
             message += "; the labels count from 1"
-    sample = Sample(bad.positions[0], bad.dataset_index(crash)) if bad is not None and bad.positions else None
-    found = finding_of(
+    sample = (
+        Sample(bad.positions[0], bad.dataset_index(crash))
+        if bad is not None and bad.positions
+        else None
+    )
+    return finding_of(
         trace,
         crash,
         detector=LabelOutOfRange.name,
         message=message,
-        evidence=[*(bad.evidence(crash) if bad is not None else []), *operand_evidence(crash), *walk_evidence(crash)],
+        evidence=[
+            *(bad.evidence(crash) if bad is not None else []),
+            *operand_evidence(crash),
+            *walk_evidence(crash),
+        ],
         fixes=_fixes(crash),
         sample=sample,
     )
-    return found
 
 
 def _fixes(crash: Crash) -> list[Fix]:
@@ -174,8 +186,16 @@ def _fixes(crash: Crash) -> list[Fix]:
         return shifted
     ideas = []
     if bad.maximum >= bad.size and not shifted:
-        ideas.append(idea(f"give the last layer {bad.maximum + 1} outputs, one for each label from 0 to {bad.maximum}"))
+        ideas.append(
+            idea(
+                f"give the last layer {bad.maximum + 1} outputs, one for each label from 0 to {bad.maximum}"
+            )
+        )
     if bad.minimum < 0:
         value = bad.minimum
-        ideas.append(idea(f"if {value} means unknown, leave it out: ignore_index={value}; otherwise mend the data"))
+        ideas.append(
+            idea(
+                f"if {value} means unknown, leave it out: ignore_index={value}; otherwise mend the data"
+            )
+        )
     return [*shifted, *ideas]

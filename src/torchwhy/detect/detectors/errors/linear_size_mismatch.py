@@ -240,7 +240,11 @@ class LinearSizeMismatch(Detector):
 
 
 def _is_over_features(layer: Layer) -> bool:
-    return any(name in layer.settings for name in SIZES) or "Attention" in layer.kind or "Transformer" in layer.kind
+    return (
+        any(name in layer.settings for name in SIZES)
+        or "Attention" in layer.kind
+        or "Transformer" in layer.kind
+    )
 
 
 def _sizes(crash: Crash) -> tuple[int, int] | None:
@@ -257,7 +261,9 @@ def _sizes(crash: Crash) -> tuple[int, int] | None:
 
 
 def _judge(trace: Trace, crash: Crash, layer: Layer, *, given: int, wanted: int) -> Finding:
-    reshaped = [trial for trial in trials(crash, "flatten-input", "transpose-input") if trial.worked]
+    reshaped = [
+        trial for trial in trials(crash, "flatten-input", "transpose-input") if trial.worked
+    ]
     blames_data = bool(reshaped) or worked_before(trace, layer)
     name, tensor = layer_input(crash)
     shape = f" ({size(tensor)})" if tensor is not None else ""
@@ -266,9 +272,15 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, given: int, wanted: int)
         message += f"; {reshaped[0].change} fits"
     evidence = [Evidence(_odd_one(crash, layer, given=given, wanted=wanted))]
     if worked_before(trace, layer):
-        evidence.append(Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed"))
+        evidence.append(
+            Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed")
+        )
     evidence += walk_evidence(crash) + operand_evidence(crash)
-    kinds = ("flatten-input", "transpose-input", "resize-layer") if blames_data else ("resize-layer", "transpose-input")
+    kinds = (
+        ("flatten-input", "transpose-input", "resize-layer")
+        if blames_data
+        else ("resize-layer", "transpose-input")
+    )
     return finding_of(
         trace,
         crash,

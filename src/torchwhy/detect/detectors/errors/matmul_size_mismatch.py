@@ -28,7 +28,7 @@ from torchwhy.record.trace import Trace
 PATTERNS = (
     r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
     r"Expected size for first two dimensions of batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]",
-    r"einsum\(\): subscript \w+ has size (\d+) for operand \d+ which does not broadcast with previously seen size (\d+)",
+    r"einsum\(\): subscript \w+ has size (\d+) for operand \d+ which does not broadcast with .* size (\d+)",
     r"size mismatch, got input \(\d+\), mat \(\d+x(\d+)\), vec \((\d+)\)",
     r"inconsistent tensor size, expected tensor \[(\d+)\] and src \[(\d+)\]",
     r"batch[12] must be a 3D tensor",
@@ -182,7 +182,11 @@ class MatmulSizeMismatch(Detector):
 
 def _is_in_feature_layer(crash: Crash) -> bool:
     layer = layer_of(crash)
-    return layer is not None and any(name in layer.settings for name in FEATURE_LAYERS) and "layer_input" in crash.facts
+    return (
+        layer is not None
+        and any(name in layer.settings for name in FEATURE_LAYERS)
+        and "layer_input" in crash.facts
+    )
 
 
 def _judge(trace: Trace, crash: Crash, numbers: list[int]) -> Finding:
@@ -200,7 +204,12 @@ def _judge(trace: Trace, crash: Crash, numbers: list[int]) -> Finding:
         detector=MatmulSizeMismatch.name,
         message=message,
         evidence=[*_odd_one(fixes), *operand_evidence(crash), *walk_evidence(crash)],
-        fixes=fixes or [idea("make the last size of the left tensor equal the second last size of the right one")],
+        fixes=fixes
+        or [
+            idea(
+                "make the last size of the left tensor equal the second last size of the right one"
+            )
+        ],
     )
 
 

@@ -155,7 +155,9 @@ def _is_one_short(crash: Crash) -> bool:
 
 def _judge(trace: Trace, crash: Crash) -> Finding:
     name, tensor = layer_input(crash)
-    loss_input = input_named(crash, "input", "self") if tensor is None or is_without_batch(crash) else None
+    loss_input = (
+        input_named(crash, "input", "self") if tensor is None or is_without_batch(crash) else None
+    )
     if loss_input is not None:
         name, tensor = loss_input.name, loss_input
     elif name == "its input" and crash.operands:
@@ -171,5 +173,9 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
         evidence=[*operand_evidence(crash), *walk_evidence(crash)],
         location=loss_expression(crash),
         fixes=fixes_of(crash, "add-batch", "batch-of-one")
-        or [idea(f"put the batch dimension in front with {name}.unsqueeze(0), or take the sample from a DataLoader")],
+        or [
+            idea(
+                f"put the batch dimension in front with {name}.unsqueeze(0), or take the sample from a DataLoader"
+            )
+        ],
     )

@@ -161,6 +161,8 @@ class RaggedBatch(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
+            if crash.layers and not crash.facts.get("in_loader"):
+                continue  # tensors stacked inside a model are no samples
             if says(crash, STACK) or says(crash, LISTS):
                 yield finding_of(
                     trace,

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence
-from torchwhy.detect.last_batch import LastBatch, last_batch, tensor_of_fixed_size
+from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, size
+from torchwhy.detect.last_batch import (
+    LastBatch,
+    last_batch,
+    place_of_fixed_size,
+    tensor_of_fixed_size,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
@@ -38,8 +43,8 @@ class RaggedLastBatch(Detector):
     optimizer = torch.optim.SGD(rnn.parameters(), lr=0.1)
     loader = DataLoader(TensorDataset(torch.randn(30, 5, 4)), batch_size=BATCH, shuffle=True)
     for (x,) in loader:
-        start = torch.zeros(1, BATCH, 6)
-        output, _ = rnn(x, start)  # <- ragged-last-batch
+        start = torch.zeros(1, BATCH, 6)  # <- ragged-last-batch
+        output, _ = rnn(x, start)
         loss = output.pow(2).mean()
         optimizer.zero_grad()
         loss.backward()
@@ -85,10 +90,10 @@ class RaggedLastBatch(Detector):
     model = torch.nn.Sequential(torch.nn.Linear(3, 1), torch.nn.Sigmoid())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     batch_size = 8
-    real = torch.ones(batch_size, 1)
+    real = torch.ones(batch_size, 1)  # <- ragged-last-batch
     for first in range(0, len(data), batch_size):
         prediction = model(data[first : first + batch_size])
-        loss = torch.nn.functional.binary_cross_entropy(prediction, real)  # <- ragged-last-batch
+        loss = torch.nn.functional.binary_cross_entropy(prediction, real)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -170,32 +175,42 @@ class RaggedLastBatch(Detector):
                     detector=self.name,
                     message=_message(crash, batch),
                     evidence=_evidence(crash, batch),
-                    fixes=_fixes(batch),
+                    location=place_of_fixed_size(crash, batch),
+                    fixes=_fixes(crash, batch),
                 )
 
 
 def _message(crash: Crash, batch: LastBatch) -> str:
+    fixed, place = tensor_of_fixed_size(crash, batch), place_of_fixed_size(crash, batch)
+    left = f"{batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
+    if fixed is not None and place is not None:
+        return (
+            f"`{fixed.name}` ({size(fixed)}) is made for batches of {batch.usual}, but the last batch has only "
+            f"{batch.rest} samples: {left}"
+        )
     return (
-        f"`{expression_of(crash)}` works for batches of {batch.usual}, but the last batch has only {batch.rest}: "
-        f"{batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
+        f"`{expression_of(crash)}` works for batches of {batch.usual}, but the last batch has only {batch.rest} "
+        f"samples: {left}"
     )
 
 
 def _evidence(crash: Crash, batch: LastBatch) -> list[Evidence]:
-    found = [
-        Evidence(
-            f"{batch.samples} samples = {batch.samples // batch.usual} × {batch.usual} + {batch.rest}"
-        )
+    full = batch.samples // batch.usual
+    return [
+        Evidence(f"{batch.samples} samples = {full} × {batch.usual} + {batch.rest}"),
+        *operand_evidence(crash),
     ]
-    fixed = tensor_of_fixed_size(crash, batch)
-    if fixed is not None:
-        what = f"{fixed.name} is made for {batch.usual}"
-        found.append(Evidence(what, location=fixed.made_by))
-    return [*found, *operand_evidence(crash)]
 
 
-def _fixes(batch: LastBatch) -> list[Fix]:
-    by_batch = idea(f"take the size from the batch, `x.shape[0]`, where {batch.usual} is assumed")
+def _fixes(crash: Crash, batch: LastBatch) -> list[Fix]:
+    tensors = [tensor.name for tensor in crash.operands if tensor.shape[:1] == [batch.rest]]
+    source = tensors[0] if tensors and tensors[0].isidentifier() else "x"
+    by_batch = idea(
+        f"take the size from the batch, `{source}.shape[0]`, where {batch.usual} is assumed"
+    )
     if batch.from_loader:
-        return [idea("give the DataLoader `drop_last=True`, so that every batch is full"), by_batch]
-    return [by_batch, idea("stop the loop before the incomplete batch")]
+        return [
+            by_batch,
+            idea("or give the DataLoader `drop_last=True`, so that every batch is full"),
+        ]
+    return [by_batch, idea("or stop the loop before the incomplete batch")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -20,6 +21,7 @@ from torchwhy.detect.crashes import (
     says,
     size,
     sizes,
+    trials,
     walk_evidence,
 )
 from torchwhy.finding import Evidence, Finding, Fix
@@ -200,7 +202,14 @@ class TargetShapeMismatch(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
             found = next((match for pattern in PATTERNS if (match := says(crash, pattern))), None)
-            if found is None or not is_loss(crash) or is_in_loader(crash) or is_without_batch(crash):
+            if found is None and any(trial.worked for trial in trials(crash, "swap-arguments")):
+                found = says(crash, "")
+            if (
+                found is None
+                or not is_loss(crash)
+                or is_in_loader(crash)
+                or is_without_batch(crash)
+            ):
                 continue
             if is_ragged_last(crash, *(int(number) for number in found.groups() if number)):
                 continue
@@ -211,6 +220,8 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
     output, target = input_named(crash, "input", "self"), input_named(crash, "target")
     torn = _torn_apart(crash, target)
     message = f"{expression_of(crash)} compares {_words(output, 'an output')} with {_words(target, 'a target')}"
+    if any(trial.worked for trial in trials(crash, "swap-arguments")):
+        message += ": the two are in the wrong order"
     evidence = []
     if torn is not None:
         before, after = torn
@@ -219,7 +230,9 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
             f"({sizes(before.shape)} → {sizes(after.shape)}), so the loss finds {after.shape[0]} outputs for "
             f"{before.shape[0]} targets"
         )
-        evidence.append(Evidence(f"{before.what} still had one row per sample: {sizes(before.shape)}"))
+        evidence.append(
+            Evidence(f"{before.what} still had one row per sample: {sizes(before.shape)}")
+        )
     return finding_of(
         trace,
         crash,
@@ -227,12 +240,16 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
         message=message,
         evidence=[*evidence, *operand_evidence(crash), *walk_evidence(crash)],
         location=torn[1].location if torn is not None else None,
-        fixes=[idea("keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`")] if torn else _cures(crash),
+        fixes=[idea("keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`")]
+        if torn
+        else _cures(crash),
     )
 
 
 def _cures(crash: Crash) -> list[Fix]:
-    return fixes_of(crash, *CURES)[:3] or [idea("give the loss one target for each row of the output")]
+    return fixes_of(crash, *CURES)[:3] or [
+        idea("give the loss one target for each row of the output")
+    ]
 
 
 def _words(tensor: NamedTensor | None, otherwise: str) -> str:
@@ -245,7 +262,7 @@ def _torn_apart(crash: Crash, target: NamedTensor | None) -> tuple[WalkStep, Wal
     if target is None or not target.shape or not says(crash, PATTERNS[0]):
         return None
     rows = target.shape[0]
-    for before, after in zip(stations, stations[1:], strict=False):
+    for before, after in itertools.pairwise(stations):
         if before.shape[0] == rows != after.shape[0] and _is_reshape(after.what):
             return before, after
     return None

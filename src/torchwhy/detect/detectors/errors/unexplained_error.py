@@ -196,7 +196,7 @@ class UnexplainedError(Detector):
                 crash,
                 detector=self.name,
                 message=_message(crash),
-                evidence=[*_sample(crash), *_tensors(crash), *walk_evidence(crash)],
+                evidence=[*_tensors(crash), *walk_evidence(crash)],
             )
 
 
@@ -214,16 +214,6 @@ def _message(crash: Crash) -> str:
     return (
         f"`{expression_of(crash)}`{where} raised {crash.type}{worker}: {first_line(crash.message)}"
     )
-
-
-def _sample(crash: Crash) -> Iterator[Evidence]:
-    index, indices = crash.facts.get("index"), crash.facts.get("indices")
-    if isinstance(index, float):
-        yield Evidence(f"it came with sample {index:g} of the dataset", value=index)
-    elif isinstance(indices, list) and indices:
-        yield Evidence(
-            f"it came while a batch of these samples was made: {', '.join(map(str, indices[:12]))}"
-        )
 
 
 def _tensors(crash: Crash) -> list[Evidence]:

@@ -293,7 +293,7 @@ def ending_of(growth: Growth) -> str:
         return f"it is let go only at line {held.emptied_at.line}, `{held.emptied_at.expression}`"
     if growth.unit == "batch":
         return "no backward pass uses them, so their activations stay as well"
-    return "nothing ever empties it" if growth.continues else "later it was let go again"
+    return "nothing ever empties it" if growth.continues else "later it grew no further"
 
 
 def facts_about(growth: Growth, trace: Trace) -> Iterator[Evidence]:

@@ -23,6 +23,7 @@ from torchwhy.detect.operands import (
     arguments,
     is_formula,
     is_masked,
+    is_torchs_update,
     node_of,
     underflowed_operand,
     value_of,
@@ -221,7 +222,7 @@ class DivisionByZero(Detector):
 
 def judge(birth: Birth) -> Verdict | None:
     """Recognise a birth that divides by 0 and that no more specific cause claims."""
-    if birth.kind != "operation" or birth.phase == "update" or is_masked(birth):
+    if birth.kind != "operation" or is_torchs_update(birth) or is_masked(birth):
         return None
     if (
         node_of(birth) in LOG_NODES | ROOT_NODES | DOMAIN_NODES

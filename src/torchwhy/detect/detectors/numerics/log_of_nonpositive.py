@@ -71,7 +71,7 @@ class LogOfNonpositive(Detector):
 
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
     for step in range(20):
         x = torch.randn(8, 4) * (1 if step < 5 else 1000)
         target = torch.randint(0, 3, (8,))
@@ -158,7 +158,7 @@ class LogOfNonpositive(Detector):
 
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
     for step in range(20):
         x = torch.randn(8, 4) * (1 if step < 5 else 1000)
         target = torch.randint(0, 3, (8,))
@@ -178,7 +178,7 @@ class LogOfNonpositive(Detector):
 
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
     target = torch.tensor([[1.0, 0.0, 0.0]]).repeat(8, 1)
     for step in range(10):
         x = torch.randn(8, 4)

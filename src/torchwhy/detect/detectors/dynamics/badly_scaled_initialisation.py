@@ -1,0 +1,248 @@
+"""The weights start far too large or far too small for the size of their layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from statistics import median
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import SQUASHERS, activations, constant_output, first_census, last_look, weight_names
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.troubles import find_trouble, first_input
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import ParameterSeen
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+TOO_LARGE = 4.0  # weight · √inputs: torch starts linear layers at 0.58, Kaiming at 1.41, tanh's own gain is 1.67
+TOO_SMALL = 0.03  # the same on the other side: a layer passes on a thirtieth of its input
+SATURATED = 0.4  # share of a hidden layer at the flat ends before any training; healthy starts have less than 0.01
+NORMAL_INPUT = 20.0  # inputs beyond this saturate by themselves
+EXCLUDED = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
+
+
+class BadlyScaledInitialisation(Detector):
+    """The weights start at a size that does not fit their layer: signals saturate, explode or fade on the way.
+
+    ## What it finds
+
+    Random weights whose size times the root of the number of inputs is far from 1, together with the harm: tanh or
+    sigmoid layers at their flat ends from the first step, training that fails, or an output that ignores the input.
+
+    ## Why it breaks training
+
+    A unit sums over its inputs: with n of them and weights of size s its value is about s·√n. At s = 1 and n = 200
+    that is 14, where tanh is flat and its gradient 0. At s·√n far below 1 nothing arrives after a few layers.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(50, 200)
+            self.second = nn.Linear(200, 200)
+            self.last = nn.Linear(200, 5)
+            for layer in (self.first, self.second, self.last):
+                nn.init.normal_(layer.weight, 0, 1)  # <- badly-scaled-initialisation
+
+        def forward(self, x):
+            return self.last(torch.tanh(self.second(torch.tanh(self.first(x)))))
+
+
+    torch.manual_seed(0)
+    x, y = torch.randn(256, 50), torch.randint(0, 5, (256,))
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(100):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Weights of 0.0001: after four layers nothing is left of the input.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def start_small(layer):
+        if isinstance(layer, nn.Linear):
+            nn.init.normal_(layer.weight, std=1e-4)  # <- badly-scaled-initialisation
+            nn.init.zeros_(layer.bias)
+
+
+    torch.manual_seed(0)
+    x = torch.randn(200, 10)
+    y = x[:, :1] - x[:, 1:2]
+    sizes = [10, 40, 40, 40]
+    layers = [part for i, o in zip(sizes, sizes[1:]) for part in (nn.Linear(i, o), nn.ReLU())]
+    model = nn.Sequential(*layers, nn.Linear(40, 1)).apply(start_small)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for epoch in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(50, 200)
+            self.second = nn.Linear(200, 200)
+            self.last = nn.Linear(200, 5)
+            for layer in (self.first, self.second, self.last):
+                nn.init.xavier_normal_(layer.weight)
+
+        def forward(self, x):
+            return self.last(torch.tanh(self.second(torch.tanh(self.first(x)))))
+
+
+    torch.manual_seed(0)
+    x, y = torch.randn(256, 50), torch.randint(0, 5, (256,))
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(100):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Weights of size 1 are fine where few of them are summed.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
+    model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+    for layer in (model[0], model[2]):
+        nn.init.normal_(layer.weight, 0, 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for epoch in range(200):
+        loss = nn.functional.binary_cross_entropy_with_logits(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Weights that were loaded, embeddings and recurrent layers are not judged.
+    """
+
+    name = "badly-scaled-initialisation"
+    needs = frozenset({"census", "activation", "loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        call = first_input(trace)
+        if call is not None and decode(call.given_rms) > NORMAL_INPUT:
+            return
+        for training in trainings(trace):
+            gains = _gains(trace, training)
+            if not gains:
+                continue
+            worst, gain = max(gains, key=lambda pair: pair[1])
+            middle = median(size for _, size in gains)
+            if gain >= TOO_LARGE:
+                yield from self._too_large(trace, training, worst, gain)
+            elif middle <= TOO_SMALL and len(gains) > 1:
+                yield from self._too_small(trace, training, gains)
+
+    def _too_large(
+        self, trace: Trace, training: Training, worst: ParameterSeen, gain: float
+    ) -> Iterator[Finding]:
+        flat = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= SATURATED]
+        trouble = find_trouble(trace, training)
+        if flat and not trace.alarms:
+            share = max(a.saturated for a in flat)
+            harm = f"{share:.0%} of a {flat[0].op} layer is saturated before any training"
+            severity = "error" if training.never_learnt else "warning"
+        elif trouble is not None and gain >= TOO_LARGE and len(weight_names(training)) > 1:
+            harm, severity = trouble.text, "error"
+        else:
+            return
+        births = trouble.births if trouble is not None else ()
+        yield self._finding(trace, training, worst, gain, harm=harm, severity=severity, births=births)
+
+    def _too_small(
+        self, trace: Trace, training: Training, gains: list[tuple[ParameterSeen, float]]
+    ) -> Iterator[Finding]:
+        look = last_look(trace)
+        if not training.never_learnt or look is None or constant_output(trace, look) is None:
+            return
+        worst, gain = min(gains, key=lambda pair: pair[1])
+        harm = "the output no longer depends on the input, and the loss does not fall"
+        yield self._finding(trace, training, worst, gain, harm=harm, severity="error")
+
+    def _finding(
+        self,
+        trace: Trace,
+        training: Training,
+        worst: ParameterSeen,
+        gain: float,
+        *,
+        harm: str,
+        severity: str,
+        births: tuple[int, ...] = (),
+    ) -> Finding:
+        inputs = math.prod(worst.shape[1:])
+        size = decode(worst.rms)
+        large = "large" if gain > 1 else "small"
+        return Finding(
+            detector=self.name,
+            severity=severity,  # type: ignore[arg-type]
+            message=(
+                f"{worst.name} starts too {large}: weights of {size:.2g} over {inputs} inputs give units of about "
+                f"{gain:.2g} × the input; {harm}"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=worst.made_at or training.made.location,
+            evidence=(
+                Evidence(f"size of {worst.name} × √{inputs}: {gain:.3g}; about 0.6 to 1.7 is usual", value=gain, step=0),
+                *([loss_curve(training)] if len(training.losses) > 1 else []),
+            ),
+            fixes=(
+                Fix(
+                    title=f"nn.init.xavier_normal_ or kaiming_normal_ (std {1 / math.sqrt(inputs):.2g} here), or torch's own start",
+                    safety="show-only",
+                ),
+            ),
+            births=births,
+        )
+
+
+def _gains(trace: Trace, training: Training) -> list[tuple[ParameterSeen, float]]:
+    """Return the randomly drawn weights of linear and convolutional layers with their size times √inputs."""
+    seen = first_census(trace, training)
+    names = [name for name in weight_names(training) if name in seen]
+    return [
+        (seen[name], decode(seen[name].rms) * math.sqrt(math.prod(seen[name].shape[1:])))
+        for name in names
+        if seen[name].written_by == "random"
+        and seen[name].owner not in EXCLUDED
+        and decode(seen[name].rms) > 0
+        and (seen[name].owner is not None or len(seen[name].shape) == 2)
+    ]

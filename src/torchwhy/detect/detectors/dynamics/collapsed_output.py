@@ -1,0 +1,169 @@
+"""The output no longer depends on the input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from statistics import median
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import constant_output, last_look
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import ModelOutput
+from torchwhy.record.trace import Trace
+
+LEARNT = 1e-3  # a loss at this share of its first value was learnt: then a constant is the right answer
+NEAR = 0.02  # relative distance at which a loss is at ln C, the loss of guessing among C classes
+
+
+class CollapsedOutput(Detector):
+    """The model gives the same output for every sample, and the loss rests at what a constant can reach.
+
+    ## What it finds
+
+    A later step of the run was looked at: the rows of the batch differ, the rows of the output are equal to the
+    last digit, and the loss has stopped falling above zero.
+
+    ## Why it breaks training
+
+    A constant output can match the mean of the targets or the shares of the classes, no more: the loss rests at
+    the targets' variance or at the entropy of the labels (ln C for C equal classes). Something between input and
+    output has lost the signal.
+
+    ## Broken
+
+    The average over the wrong dimension takes the mean over the batch.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(10, 32), nn.ReLU())
+            self.head = nn.Linear(32, 3)
+
+        def forward(self, x):
+            features = self.body(x)
+            pooled = features.mean(dim=0, keepdim=True).expand_as(features)
+            return self.head(pooled)
+
+
+    torch.manual_seed(0)
+    x = torch.randn(120, 10)
+    labels = x[:, :3].argmax(dim=1)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(150):
+        logits = model(x)  # <- collapsed-output
+        loss = nn.functional.cross_entropy(logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(10, 32), nn.ReLU())
+            self.head = nn.Linear(32, 3)
+
+        def forward(self, x):
+            return self.head(self.body(x))
+
+
+    torch.manual_seed(0)
+    x = torch.randn(120, 10)
+    labels = x[:, :3].argmax(dim=1)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(150):
+        logits = model(x)
+        loss = nn.functional.cross_entropy(logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Labels that no input can tell: the loss rests at ln 3, but the output follows the input.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(150):
+        x, labels = torch.randn(64, 10), torch.randint(0, 3, (64,))
+        loss = nn.functional.cross_entropy(model(x), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    The output is compared between the samples of one batch, at steps that a signal asked for. Outputs that differ
+    a little are not reported, though they may differ too little to be of use.
+    """
+
+    name = "collapsed-output"
+    needs = frozenset({"output", "loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        look = last_look(trace)
+        if look is None or trace.alarms:
+            return
+        output = constant_output(trace, look)
+        training = next((t for t in trainings(trace) if t.alone and t.rests), None)
+        if output is None or training is None:
+            return
+        if median(training.tail) > LEARNT * abs(training.losses[0][1]):
+            yield self._finding(trace, training, output)
+
+    def _finding(self, trace: Trace, training: Training, output: ModelOutput) -> Finding:
+        level = median(training.tail)
+        classes = output.facts.shape[-1] if len(output.facts.shape) > 1 else 0
+        guess = math.log(classes) if classes > 1 else 0.0
+        at = f", which is ln {classes}: guessing" if guess and abs(level - guess) < NEAR * guess else ""
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"{output.path} gives the same output for all {output.rows} samples, whatever goes in; "
+                f"the loss rests at {level:.4g}{at}"
+            ),
+            step=_since(trace, output),
+            rank=trace.rank,
+            location=output.location,
+            evidence=(
+                Evidence("largest difference between two rows of the output, relative to its size", value=output.spread),
+                Evidence("the same for the input", value=output.input_spread, step=output.step),
+                loss_curve(training),
+            ),
+            fixes=(
+                Fix(
+                    title="follow the input through the layers: print `h.std(dim=0)` after each and find where it becomes 0",
+                    safety="show-only",
+                ),
+            ),
+        )
+
+
+def _since(trace: Trace, output: ModelOutput) -> int:
+    steps = sorted({o.step for o in trace.of(ModelOutput) if o.path == output.path})
+    return next((step for step in steps if constant_output(trace, step) is not None), output.step)

@@ -1,0 +1,179 @@
+"""A layer of rectifiers no longer fires for any sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import (
+    RECTIFIERS,
+    activations,
+    constant_output,
+    dead_layers,
+    last_look,
+    training_outputs,
+)
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import Activation
+from torchwhy.record.trace import Trace
+
+
+class DeadUnits(Detector):
+    """Every unit of a ReLU layer gives 0 on every sample, so nothing before it can learn any more.
+
+    ## What it finds
+
+    A later step of the run was looked at: a whole layer of rectifiers is 0 on the whole batch, and the model's
+    output is the same for every sample though the samples differ.
+
+    ## Why it breaks training
+
+    Where a ReLU gives 0 its gradient is 0, too. When a unit is 0 on every sample no weight in front of it ever
+    changes again. The network is a constant; a loss of 0 then means only that the constant fits the targets.
+
+    ## Broken
+
+    A bias of −10 keeps every unit below zero from the first step on.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 8)
+    y = x.sum(dim=1, keepdim=True)
+    hidden = nn.Linear(8, 32)
+    with torch.no_grad():
+        hidden.bias.sub_(10.0)
+    head = nn.Linear(32, 1)
+
+
+    def network(x):
+        return head(torch.relu(hidden(x)))  # <- dead-units
+
+
+    optimizer = torch.optim.SGD([*hidden.parameters(), *head.parameters()], lr=0.01)
+    for step in range(120):
+        loss = nn.functional.mse_loss(network(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 8)
+    y = x.sum(dim=1, keepdim=True)
+    hidden = nn.Linear(8, 32)
+    head = nn.Linear(32, 1)
+
+
+    def network(x):
+        return head(torch.relu(hidden(x)))
+
+
+    optimizer = torch.optim.SGD([*hidden.parameters(), *head.parameters()], lr=0.01)
+    for step in range(120):
+        loss = nn.functional.mse_loss(network(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A third of the units is dead; the others do the work.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 8)
+    y = x.sum(dim=1, keepdim=True)
+    model = nn.Sequential(nn.Linear(8, 30), nn.ReLU(), nn.Linear(30, 1))
+    with torch.no_grad():
+        model[0].bias[:10] = -10.0
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(120):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Only steps that were looked at count, and only when a signal asked for a look: no gradient at all, or a loss
+    that rests or grows. Layers of which some units fire are not reported.
+    """
+
+    name = "dead-units"
+    needs = frozenset({"activation", "loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        look = last_look(trace)
+        if look is None or trace.alarms:
+            return
+        dead = dead_layers(trace, look)
+        training = next((t for t in trainings(trace) if t.alone), None)
+        if not dead or training is None or not _does_harm(trace, training, look):
+            return
+        yield self._finding(trace, training, dead)
+
+    def _finding(self, trace: Trace, training: Training, dead: list[Activation]) -> Finding:
+        first, look = dead[0], dead[0].step
+        seen = len(activations(trace, look, RECTIFIERS))
+        units = sum(layer.units for layer in dead)
+        since = _since(trace, first)
+        loss = training.losses[-1][1]
+        fits = ", so the loss 0.0 is not learning" if loss == 0 else f"; the loss rests at {loss:.3g}"
+        samples = first.shape[0]
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"no unit fires in {len(dead)} of {seen} ReLU layers: all {units} units give 0 on all {samples} samples "
+                f"at step {look}, and the output is the same for every sample{fits}"
+            ),
+            step=since,
+            rank=trace.rank,
+            location=first.location,
+            evidence=(
+                *(
+                    Evidence(f"{a.module or 'activation'}: {a.dead} of {a.units} units are 0 on all samples", step=a.step)
+                    for a in dead[:4]
+                ),
+                loss_curve(training),
+            ),
+            fixes=(
+                Fix(
+                    title="find what pushed the units below zero (rate, bias, inputs); leaky_relu keeps a gradient there",
+                    safety="show-only",
+                ),
+            ),
+        )
+
+
+def _does_harm(trace: Trace, training: Training, look: int) -> bool:
+    """Tell whether the dead layer leaves a constant, or a loss that does not fall."""
+    if constant_output(trace, look) is not None:
+        return training.rests or training.losses[-1][1] == 0 or training.stays_grown
+    return not training_outputs(trace, look) and training.never_learnt
+
+
+def _since(trace: Trace, layer: Activation) -> int:
+    """Return the first step at which this layer was seen dead."""
+    same = [
+        a.step
+        for a in trace.of(Activation)
+        if (a.module, a.location) == (layer.module, layer.location) and a.dead == a.units
+    ]
+    return min(same, default=layer.step)

@@ -1,0 +1,182 @@
+"""A long product of weights makes the gradient explode before any update was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.history import times, total_size
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.troubles import Trouble, find_trouble, first_input, target_scale
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.learning import GraphOperation
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+EXPLODED = 1e3  # gradient over weight at the first step, with inputs and targets of normal size
+NORMAL = 20.0  # largest size of an input that does not by itself explain a large gradient
+NORMAL_TARGET = 100.0  # the same for targets
+REPEATED = 5  # times one expression multiplies in a step before it counts as a recurrence
+PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "mv", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell"}
+RECURRENT = ("lstm", "gru", "rnn")
+
+
+class ExplodingGradients(Detector):
+    """The gradient is enormous at the very first step: a product of many matrices grows with every factor.
+
+    ## What it finds
+
+    Training that diverged or does not learn, whose gradient was a thousand times the weights or more before any
+    update was made, though inputs and targets are of normal size.
+
+    ## Why it breaks training
+
+    A recurrence multiplies by the same matrix at every time step: if that stretches by 1.5, fifty steps stretch by
+    600 million, forward and backward. No learning rate suits both that gradient and the others.
+
+    ## Broken
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    W = torch.nn.Parameter(torch.randn(16, 16) * 0.5)
+    out = torch.nn.Linear(16, 1)
+    x = torch.randn(32, 50, 16)
+    y = torch.randn(32, 1)
+    optimizer = torch.optim.SGD([W, *out.parameters()], lr=0.01)
+    for epoch in range(100):
+        h = torch.zeros(32, 16)
+        for t in range(50):
+            h = h @ W + x[:, t]  # <- exploding-gradients
+        loss = ((out(h) - y) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    W = torch.nn.Parameter(torch.nn.init.orthogonal_(torch.empty(16, 16)) * 0.9)
+    out = torch.nn.Linear(16, 1)
+    x = torch.randn(32, 50, 16)
+    y = torch.randn(32, 1)
+    optimizer = torch.optim.SGD([W, *out.parameters()], lr=0.01)
+    for epoch in range(100):
+        h = torch.zeros(32, 16)
+        for t in range(50):
+            h = torch.tanh(h @ W + x[:, t])
+        loss = ((out(h) - y) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([W, *out.parameters()], 1.0)
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    The gradient is large because the loss is summed over many elements; a small rate makes up for it.
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(4000, 8)
+    y = x.sum(dim=1, keepdim=True)
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+    for epoch in range(100):
+        loss = ((model(x) - y) ** 2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Gradients that explode only after many good steps are not told from a learning rate that is too high.
+    """
+
+    name = "exploding-gradients"
+    needs = frozenset({"weights", "loss", "graph", "birth"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        call = first_input(trace)
+        if call is not None and _largest_input(trace) >= NORMAL and not _repeated(trace):
+            return
+        if target_scale(trace)[0] >= NORMAL_TARGET:
+            return
+        for training in trainings(trace):
+            ratio = _gradient_ratio(training)
+            if ratio < EXPLODED:
+                continue
+            trouble = find_trouble(trace, training)
+            if trouble is not None:
+                yield self._finding(trace, training, trouble, ratio)
+
+    def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
+        place, count = _repeated(trace) or (None, 0)
+        product = f"`{place.expression}` runs {count} times in a row and " if place is not None else ""
+        evidence = [
+            Evidence(f"gradient over weight at the first step: {ratio:.3g}", value=ratio, step=training.samples[0].step)
+        ]
+        if len(training.losses) > 1:
+            evidence.append(loss_curve(training))
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"{product}the gradient is {times(ratio)} the weights before any update was made; then {trouble.text}"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=place or training.made.location,
+            evidence=tuple(evidence),
+            fixes=(
+                Fix(
+                    title=(
+                        "keep the product near 1: orthogonal initialisation, a gated cell (GRU, LSTM), a normalisation; "
+                        "clip_grad_norm_ limits the damage"
+                    ),
+                    safety="show-only",
+                ),
+            ),
+            births=trouble.births,
+        )
+
+
+def _gradient_ratio(training: Training) -> float:
+    if not training.samples:
+        return 0.0
+    sample = training.samples[0]
+    weights = total_size(sample.names, sample.weight_rms, training.counts)
+    return total_size(sample.names, sample.gradient_rms, training.counts) / weights if weights else 0.0
+
+
+def _largest_input(trace: Trace) -> float:
+    call = first_input(trace)
+    return decode(call.given_rms) if call is not None else 0.0
+
+
+def _repeated(trace: Trace) -> tuple[SourceSpan, int] | None:
+    """Return the expression that multiplies most often in one step, if often enough, and how often."""
+    places = Counter(
+        o.location
+        for o in trace.of(GraphOperation)
+        if o.step == 0 and o.location is not None and _multiplies(o.op)
+    )
+    if not places:
+        return None
+    place, count = places.most_common(1)[0]
+    return (place, count) if count >= REPEATED else None
+
+
+def _multiplies(op: str) -> bool:
+    name = op.split(".")[1] if "." in op else op
+    return name in PRODUCTS or name.startswith(RECURRENT)

@@ -1,0 +1,154 @@
+"""The rate is so low that nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.births import show
+from torchwhy.detect.looks import Measured, curvatures
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import ADAPTIVE, Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.trace import Trace
+
+HARDLY = 1e-3  # share of their own size that the weights went in the whole run: no layer can learn within that
+FAR_BELOW = 1e-3  # rate over stable rate; sensible rates lie between 0.01 and 1 of it
+WORTH_IT = 0.01  # share of the loss that one step at the stable rate would take off: at a minimum it is none
+
+
+class LearningRateTooLow(Detector):
+    """The learning rate is so low that the weights hardly move in the whole run, though the loss has a slope.
+
+    ## What it finds
+
+    A loss that did not fall, weights that went less than a thousandth of their own size over all steps, and a slope:
+    measured in the run, a step at the stable rate would lower the loss at once.
+
+    ## Why it breaks training
+
+    The update is rate × gradient. With a millionth of the right rate a run needs a million times the steps.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 20)
+    y = (x[:, 0] > 0).long()
+    model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-9)  # <- learning-rate-too-low
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = torch.randn(512, 6)
+    loader = DataLoader(TensorDataset(data, data.sum(dim=1, keepdim=True)), batch_size=64, shuffle=True)
+    net = nn.Sequential(nn.Linear(6, 24), nn.Tanh(), nn.Linear(24, 1))
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-8)  # <- learning-rate-too-low
+    for epoch in range(15):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(net(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 20)
+    y = (x[:, 0] > 0).long()
+    model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A model at its minimum has no slope: a low rate is not what keeps the loss where it is.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 3)
+    y = x @ torch.tensor([[1.0], [2.0], [3.0]]) + 0.5 * torch.randn(256, 1)
+    model = nn.Linear(3, 1, bias=False)
+    with torch.no_grad():
+        model.weight.copy_(torch.linalg.lstsq(x, y).solution.T)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+    for step in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Runs of fewer than 40 steps, and rates that are still being raised, are not judged; nor is a rate of exactly 0.
+    """
+
+    name = "learning-rate-too-low"
+    needs = frozenset({"loss", "weights", "curvature"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        if trace.alarms:
+            return
+        for training in trainings(trace):
+            if not training.never_learnt or not training.rate or training.moved() > HARDLY:
+                continue
+            if training.rates[-1][1] > training.rates[0][1]:
+                continue
+            measured = next(iter(curvatures(trace, training)), None)
+            if measured is not None and measured.ratio < FAR_BELOW and measured.possible > WORTH_IT:
+                yield self._finding(trace, training, measured)
+
+    def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
+        rate, moved = show(training.rate), training.moved()
+        sensible = "1e-3" if training.made.kind in ADAPTIVE else f"{measured.stable_rate / 10:.1g}"
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"lr={rate} is too low for this {training.made.kind}: in {len(training.losses)} steps the weights moved by "
+                f"{moved:.1g} of their size, and the loss stayed at {training.values[-1]:.4g}"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=training.made.location,
+            evidence=(
+                Evidence(
+                    f"rates up to {measured.stable_rate:.2g} are stable here; lr={rate} is {measured.ratio:.1g} of that",
+                    value=measured.ratio,
+                    step=measured.step,
+                ),
+                Evidence(
+                    f"one step at the best stable rate would lower the loss by about {measured.possible:.0%}",
+                    value=measured.possible,
+                    step=measured.step,
+                ),
+                loss_curve(training),
+            ),
+            fixes=(Fix(title=f"raise lr={rate}, for instance to {sensible}", safety="show-only"),),
+        )

@@ -1,0 +1,163 @@
+"""Sigmoid or tanh units sit at their flat ends and pass no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import SQUASHERS, activations, last_look, training_outputs
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import Activation
+from torchwhy.record.trace import Trace
+
+SATURATED = 0.9  # share of a layer's values within 1e-4 of the limits, where the slope is below 1e-4
+
+
+class SaturatedActivations(Detector):
+    """Almost all values of a sigmoid or tanh layer sit at its limits, where its slope, and so its gradient, is nil.
+
+    ## What it finds
+
+    A loss that does not fall, and a hidden sigmoid or tanh layer of which nine in ten values are within a
+    ten-thousandth of the limits, at a later step that was looked at.
+
+    ## Why it breaks training
+
+    The slope of tanh is 1 − tanh², at its limits zero. Nothing before a saturated layer learns, and the layer itself
+    passes on only signs.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(12, 24)
+            self.deep = nn.Linear(24, 24)
+            self.out = nn.Linear(24, 1)
+
+        def forward(self, x):
+            h = torch.sigmoid(self.hidden(x) * 1000 - 4000)  # <- saturated-activations
+            return self.out(torch.relu(self.deep(h)))
+
+
+    torch.manual_seed(0)
+    x = torch.randn(200, 12)
+    y = x[:, :1] * x[:, 1:2]
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(12, 24)
+            self.deep = nn.Linear(24, 24)
+            self.out = nn.Linear(24, 1)
+
+        def forward(self, x):
+            h = torch.tanh(self.hidden(x))
+            return self.out(torch.relu(self.deep(h)))
+
+
+    torch.manual_seed(0)
+    x = torch.randn(200, 12)
+    y = x[:, :1] * x[:, 1:2]
+    model = Net()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for epoch in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    An output that is sure of itself after training is meant to be at the limits.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(100, 4)
+    y = (x[:, :1] > 0).float()
+    x[:, 0] += 3 * y[:, 0]
+    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1), nn.Sigmoid())
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    for epoch in range(200):
+        loss = nn.functional.binary_cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Gates inside nn.LSTM and nn.GRU are not seen one by one.
+    """
+
+    name = "saturated-activations"
+    needs = frozenset({"activation", "loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        look = last_look(trace)
+        if look is None or trace.alarms:
+            return
+        training = next((t for t in trainings(trace) if t.never_learnt), None)
+        hidden = _hidden(trace, look)
+        flat = [a for a in hidden if a.saturated >= SATURATED]
+        if training is not None and flat:
+            yield self._finding(trace, training, flat, len(hidden))
+
+    def _finding(self, trace: Trace, training: Training, flat: list[Activation], seen: int) -> Finding:
+        first = flat[0]
+        start = [a for a in trace.of(Activation) if a.step == 0 and a.location == first.location]
+        since = 0 if start and start[0].saturated >= SATURATED else first.step
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"{first.saturated:.0%} of this {first.op} layer sits at its limits, where the gradient is 0 "
+                f"({len(flat)} of {seen} such layers); the loss does not fall from {training.values[0]:.3g}"
+            ),
+            step=since,
+            rank=trace.rank,
+            location=first.location,
+            evidence=(
+                *(Evidence(f"saturated share of {a.module or a.op}", value=a.saturated, step=a.step) for a in flat[:4]),
+                loss_curve(training),
+            ),
+            fixes=(
+                Fix(
+                    title="bring what goes into it to about −2 … 2: smaller weights, scaled inputs, a normalisation before it",
+                    safety="show-only",
+                ),
+            ),
+        )
+
+
+def _hidden(trace: Trace, look: int) -> list[Activation]:
+    """Return the squashing activations whose result is not the model's own output."""
+    outputs = [o.facts.shape for o in training_outputs(trace, look)]
+    seen = activations(trace, look, SQUASHERS)
+    return [a for a in seen if a is not seen[-1] or a.shape not in outputs]

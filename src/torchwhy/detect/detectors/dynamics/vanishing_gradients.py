@@ -1,0 +1,185 @@
+"""The first layers get orders of magnitude less gradient than the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import SQUASHERS, activations, constant_output, last_look, weight_names
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.events import Weights
+from torchwhy.record.learning import Activation
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+VANISHED = 1e-4  # gradient of the first weight over that of the last; networks that learn stay above 1e-3
+EARLY = 5  # steps whose gradients are compared; later the last layer has found its constant and gets little, too
+FEWEST_LAYERS = 4  # with fewer there is no product of many slopes
+
+
+class VanishingGradients(Detector):
+    """The gradient shrinks on its way back through the layers until the first of them get none worth the name.
+
+    ## What it finds
+
+    A loss that did not fall, and gradients that are smaller in the first layers than in the last by more than
+    four orders of magnitude over the first steps.
+
+    ## Why it breaks training
+
+    Each layer multiplies the gradient by its weights and by the slope of its activation. The slope of a sigmoid is
+    at most 1/4: ten of them in a row leave less than a millionth. The first layers, which see the input, stay as they
+    were, and so does what they pass on.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Deep(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(20, 20) for _ in range(10))
+            self.out = nn.Linear(20, 2)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.sigmoid(layer(x))  # <- vanishing-gradients
+            return self.out(x)
+
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 20)
+    y = (x[:, 0] > 0).long()
+    model = Deep()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Deep(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(20, 20) for _ in range(10))
+            self.out = nn.Linear(20, 2)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = x + torch.relu(layer(x))
+            return self.out(x)
+
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 20)
+    y = (x[:, 0] > 0).long()
+    model = Deep()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Three sigmoid layers pass enough gradient, and learn.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 10)
+    y = (x[:, 0] > 0).long()
+    model = nn.Sequential(nn.Linear(10, 32), nn.Sigmoid(), nn.Linear(32, 32), nn.Sigmoid(), nn.Linear(32, 2))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Layers are taken in the order in which the optimizer holds them. Gradients that vanish over the time steps of a
+    recurrent layer share one weight and are not seen.
+    """
+
+    name = "vanishing-gradients"
+    needs = frozenset({"weights", "loss", "activation"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        if trace.alarms:
+            return
+        for training in trainings(trace):
+            names = weight_names(training)
+            if len(names) < FEWEST_LAYERS or not training.samples or not _does_not_learn(trace, training):
+                continue
+            ratio = median(_ratio(sample, names) for sample in training.samples[:EARLY])
+            if 0 < ratio < VANISHED:
+                yield self._finding(trace, training, names, ratio)
+
+    def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
+        sizes = _gradients(training.samples[0], names)
+        squashers = activations(trace, 0, SQUASHERS)
+        what = f"; {len(squashers)} {squashers[0].op} activations lie between them" if squashers else ""
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"the gradient of {names[0]} is {ratio:.1g} of that of {names[-1]}, so the first layers do not learn{what}"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=_place(trace, squashers) or training.made.location,
+            evidence=(
+                Evidence("gradient of each weight from the first layer to the last, root mean square", series=tuple(sizes)),
+                *(Evidence(f"gradient of {n}", value=s) for n, s in ((names[0], sizes[0]), (names[-1], sizes[-1]))),
+                loss_curve(training),
+            ),
+            fixes=(
+                Fix(
+                    title="use relu or gelu in place of sigmoid and tanh, skip connections, or a normalisation per layer",
+                    safety="show-only",
+                ),
+            ),
+        )
+
+
+def _does_not_learn(trace: Trace, training: Training) -> bool:
+    look = last_look(trace)
+    collapsed = look is not None and constant_output(trace, look) is not None
+    return training.never_learnt or (training.rests and collapsed)
+
+
+def _gradients(sample: Weights, names: list[str]) -> list[float]:
+    known = dict(zip(sample.names, map(decode, sample.gradient_rms), strict=True))
+    return [known[name] for name in names if name in known]
+
+
+def _ratio(sample: Weights, names: list[str]) -> float:
+    sizes = _gradients(sample, names)
+    return sizes[0] / sizes[-1] if len(sizes) >= FEWEST_LAYERS and sizes[-1] else 1.0
+
+
+def _place(trace: Trace, squashers: list[Activation]) -> SourceSpan | None:
+    """Return the expression of the activations, or of the first of any kind."""
+    seen = squashers or [a for a in trace.of(Activation) if a.step == 0]
+    return next((a.location for a in seen if a.location is not None), None)

@@ -1,0 +1,101 @@
+"""That a run went wrong, in whichever way, and how large its inputs and targets are: what causes of scale are read from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torchwhy.detect.detectors.dynamics import learning_rate_too_high as divergence
+from torchwhy.detect.looks import SQUASHERS, activations, curvatures, training_outputs
+from torchwhy.detect.overshoot import find_overshoot
+from torchwhy.detect.training import Training
+from torchwhy.finding import SourceSpan
+from torchwhy.record.events import ModuleCalled
+from torchwhy.record.learning import GraphOperation, LossRoot, ModelOutput
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+FLAT = 0.9  # share of saturated elements at which a layer passes on signs only
+DOMINATES = 10.0  # a loss this many times the square of the output comes from the targets, not from the output
+REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """How training failed: in words, since when, the births of a divergence, and how far beyond stable the updates were."""
+
+    step: int
+    text: str
+    births: tuple[int, ...] = ()
+    excess: float = 0.0
+
+
+def find_trouble(trace: Trace, training: Training) -> Trouble | None:
+    """Return how one optimizer's training failed, None if it did not or cannot be judged."""
+    if trace.alarms:
+        return _diverged(trace, training)
+    overshoot = find_overshoot(trace, training)
+    if overshoot is not None:
+        return Trouble(overshoot.step, f"the updates {overshoot.harm}", excess=_excess(trace, training))
+    saturated = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= FLAT]
+    if training.never_learnt:
+        last = training.values[-1]
+        flat = f", {len(saturated)} activations are saturated from the start" if saturated else ""
+        return Trouble(0, f"the loss does not fall (still {last:.4g} after {len(training.losses)} steps){flat}")
+    return None
+
+
+def _diverged(trace: Trace, training: Training) -> Trouble | None:
+    births = divergence.failing_births(trace)
+    if not births or not divergence.are_consequences(births):
+        return None
+    step = births[0].step
+    return Trouble(
+        step,
+        f"training diverged to inf or NaN at step {step}",
+        births=tuple(birth.id for birth in births),
+        excess=_excess(trace, training),
+    )
+
+
+def _excess(trace: Trace, training: Training) -> float:
+    """Return how far the updates were beyond what is stable: the first one against the weights, or as measured first.
+
+    What is measured later, among weights that were thrown away already, says nothing about the cause.
+    """
+    first = max((training.relative_update(sample) for sample in training.samples[:1]), default=0.0)
+    measured = next((m.ratio for m in curvatures(trace, training) if m.ratio > 1), 0.0)
+    return first if first > 1 else measured
+
+
+def first_input(trace: Trace) -> ModelOutput | None:
+    """Return the call of the first module that got real numbers at the first step, unless it normalises them itself."""
+    calls = [o for o in training_outputs(trace, 0) if o.given is not None and not o.given_computed]
+    if not calls:
+        return None
+    leaves = [m.kind for m in trace.of(ModuleCalled) if m.step == 0]
+    return None if leaves and "Norm" in leaves[0] else calls[0]
+
+
+def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
+    """Return the size of a regression's targets at the first step and the place of its loss; 0 if there is none."""
+    root = next((r for r in trace.of(LossRoot) if r.step == 0), None)
+    for operation in trace.of(GraphOperation):
+        if operation.step == 0 and operation.op.split(".")[1:2] in [[name] for name in REGRESSIONS]:
+            if len(operation.facts) > 1:
+                target = operation.facts[1]
+                size = max(abs(target.minimum or 0.0), abs(target.maximum or 0.0))
+                return size, operation.location
+    outputs = training_outputs(trace, 0)
+    if root is None or not outputs or not _squares(trace):
+        return 0.0, None
+    loss, output = abs(decode(root.value)), decode(outputs[-1].rms)
+    return (math.sqrt(loss), root.location) if loss > DOMINATES * output**2 else (0.0, None)
+
+
+def _squares(trace: Trace) -> bool:
+    """Tell whether the loss is a mean of squares written by hand."""
+    operations = {o.op.split(".")[1] for o in trace.of(GraphOperation) if o.step == 0 and "." in o.op}
+    return bool({"pow", "square", "mul"} & operations) and bool({"sub", "rsub"} & operations) and not (
+        {"_log_softmax", "binary_cross_entropy_with_logits", "nll_loss_forward"} & operations
+    )

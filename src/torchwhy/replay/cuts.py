@@ -1,0 +1,181 @@
+"""Parameters that were used and got no gradient: between which operations was their graph cut, and by which words?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.frames import span_of
+from torchwhy.observe.sentinel import Check
+from torchwhy.record.learning import GraphCut
+from torchwhy.replay.inquest.cut_graph import switch_around
+from torchwhy.replay.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.stage import Stage
+
+JOINING = {"add", "sub", "rsub", "mul", "div", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_similarity"}
+MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
+READS = {"_local_scalar_dense", "item"}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One place where a value left its graph: `operation` used it without, `by` is the call that took it out."""
+
+    operation: Operation
+    by: Operation | None
+    meets: bool
+
+
+def write_cuts(stage: Stage, check: Check) -> None:
+    """Write where the graphs of an optimizer's parameters without gradient were cut, at its first step."""
+    watched = check.watched
+    if watched is None:
+        return
+    microscope = stage.microscope
+    used = microscope.used_parameters
+    pairs = list(zip(watched.names(), watched.parameters(), strict=True))
+    dry = [(n, p) for n, p in pairs if p.requires_grad and p.grad is None and id(p) in used]
+    if not dry:
+        return
+    operations = [o for o in microscope.operations() if o.node is None and o.phase == "forward"]
+    groups: dict[tuple[int, str], list[str]] = {}
+    found: dict[tuple[int, str], GraphCut] = {}
+    whole = all(p.grad is None for _, p in pairs)
+    for name, parameter in dry:
+        told = _cut_of(stage, operations, id(parameter))
+        if told is None:
+            continue
+        cut, how, where = told
+        key = (where.line if where else cut.operation.order, how)
+        groups.setdefault(key, []).append(name)
+        found.setdefault(
+            key,
+            GraphCut(
+                step=check.step,
+                optimizer=watched.index,
+                parameters=groups[key],
+                how=how,
+                op=cut.operation.info.name,
+                location=where,
+                joins=cut.meets,
+                whole=whole,
+                loaded=_was_loaded(stage, parameter),
+            ),
+        )
+    for event in found.values():
+        stage.session.write(event)
+
+
+def _cut_of(
+    stage: Stage, operations: list[Operation], parameter: int
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return the first cut on a parameter's way to a loss, how it was done and where."""
+    alive, cuts = _follow(operations, parameter)
+    reached = stage.graph.reached
+    leading = [cut for cut in cuts if cut.operation.order in reached]
+    if leading:
+        cut = leading[0]
+        same = [c for c in leading if c.by is cut.by or c.operation.order == cut.operation.order]
+        cut = Cut(cut.operation, cut.by, meets=all(c.meets for c in same))
+        how, where = _words(cut)
+        return cut, how, where
+    return _made_anew(stage, operations, alive)
+
+
+def _follow(operations: list[Operation], parameter: int) -> tuple[set[int], list[Cut]]:
+    """Return the operations that autograd followed from a parameter on, and the places where it lost it."""
+    alive: set[int] = set()
+    cuts: list[Cut] = []
+    for operation in operations:
+        if operation.info.writes and not operation.grad_mode:
+            continue  # a weight is initialised or updated by hand
+        sources = list(operation.inputs) or [None] * len(operation.tracked)
+        for position, (tracked, own) in enumerate(zip(operation.tracked, operation.parameter_ids, strict=True)):
+            source = sources[position] if position < len(sources) else None
+            fed = own == parameter or (source is not None and source.order in alive)
+            if not fed:
+                continue
+            if tracked and (operation.sequence is not None or operation.info.is_view) and operation.grad_mode:
+                alive.add(operation.order)
+                continue
+            if not operation.info.is_view:
+                cuts.append(Cut(operation, _detached_by(operation, position), _meets_another(operation, position)))
+    return alive, cuts
+
+
+def _detached_by(operation: Operation, position: int) -> Operation | None:
+    """Return the call that took an operand out of its graph, behind the views that came after it."""
+    view = operation.through[position] if position < len(operation.through) else None
+    for _ in range(16):
+        if view is None or view.info.base in ("detach", "detach_"):
+            return view
+        view = view.through[0] if view.through else None
+    return None
+
+
+def _meets_another(operation: Operation, position: int) -> bool:
+    """Tell whether a value without graph is combined, element by element, with an activation that has one."""
+    others = [
+        tracked and parameter is None
+        for place, (tracked, parameter) in enumerate(zip(operation.tracked, operation.parameter_ids, strict=True))
+        if place != position
+    ]
+    return operation.info.base.rstrip("_") in JOINING and any(others)
+
+
+def _words(cut: Cut) -> tuple[str, SourceSpan | None]:
+    """Return how the graph was cut and the expression to blame."""
+    if cut.by is not None:
+        site = cut.by.place()
+        where = span_of(site) if site else None
+        text = (where.expression or "") if where else ""
+        return ("data" if text.endswith(".data") else "detach"), where
+    site = cut.operation.place()
+    if not cut.operation.grad_mode:
+        switch = switch_around(cut.operation.sites)
+        return "no-grad", switch or (span_of(site) if site else None)
+    return "underivable", span_of(site) if site else None
+
+
+def _made_anew(
+    stage: Stage, operations: list[Operation], alive: set[int]
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return the new tensor on the way to the loss that was made of numbers read from followed values before."""
+    reads = [
+        cut for cut in stage.microscope.notes.cuts if any(s is not None and s.order in alive for s in cut.inputs)
+    ]
+    if not reads:
+        return None
+    for read, made in _pairs(reads, operations, stage.graph.reached):
+        cut = Cut(made, None, meets=False)
+        where, here = made.place(), read.place()
+        if where is None:
+            continue
+        span = span_of(where)
+        how = "item" if read.info.base in READS else "array"
+        text = span.expression or ""
+        if here is not None and not text.rstrip().endswith(")"):
+            span = span_of(here)
+        return cut, how, span
+    return None
+
+
+def _pairs(
+    reads: list[Operation], operations: list[Operation], reached: set[int]
+) -> Iterator[tuple[Operation, Operation]]:
+    for made in operations:
+        if made.order not in reached or made.info.base not in MADE_ANEW or any(made.inputs):
+            continue
+        before = [read for read in reads if read.order < made.order]
+        if before:
+            yield before[-1], made
+
+
+def _was_loaded(stage: Stage, parameter: object) -> bool:
+    entry = stage.microscope.ledger.entry(parameter)  # type: ignore[arg-type]
+    base = entry.last_operation.info.base if entry is not None and entry.last_operation is not None else ""
+    return base in ("copy_", "set_")

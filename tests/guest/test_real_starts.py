@@ -1,0 +1,83 @@
+"""As a user starts it: `python -m torchwhy run …` in a process of its own, with nothing imported before."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.guest.pairs import PROGRAMS
+from tests.support.children import clean_environment
+
+TORCHWHY = (sys.executable, "-m", "torchwhy", "run")
+
+
+def start(folder: Path, *command: str, limit_seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run a command in a new folder, as a person at a terminal would."""
+    folder.mkdir()
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=limit_seconds,
+        check=False,
+    )
+
+
+def test_healthy_program_prints_what_it_prints_bare_and_one_line_of_ours(tmp_path: Path) -> None:
+    program = str(PROGRAMS / "everything.py")
+
+    bare = start(tmp_path / "bare", sys.executable, program)
+    watched = start(tmp_path / "watched", *TORCHWHY, program)
+
+    assert bare.returncode == watched.returncode == 0, watched.stderr
+    assert watched.stdout == bare.stdout
+    assert watched.stderr.startswith(bare.stderr)
+    (line,) = watched.stderr[len(bare.stderr) :].splitlines()
+    assert line.startswith("torchwhy: ")
+    assert witness_of(tmp_path / "watched") == witness_of(tmp_path / "bare")
+
+
+def test_supervisor_reports_after_a_kill(tmp_path: Path) -> None:
+    ended = start(tmp_path / "run", *TORCHWHY, str(PROGRAMS / "dying" / "out_of_memory.py"))
+
+    assert ended.returncode == 128 + signal.SIGKILL
+    assert "SIGKILL" in ended.stderr
+    assert len(list((tmp_path / "run" / ".torchwhy" / "runs").glob("*/report.json"))) == 1
+
+
+@pytest.mark.slow
+def test_torchrun_is_watched_and_reported(tmp_path: Path) -> None:
+    launcher = str(Path(sys.executable).with_name("torchrun"))
+    command = (launcher, "--standalone", "--nproc_per_node", "2", str(PROGRAMS / "two_ranks.py"), "zeros")
+
+    ended = start(tmp_path / "run", *TORCHWHY, *command, limit_seconds=180)
+
+    assert ended.returncode == 1
+    (folder,) = [entry for entry in (tmp_path / "run" / ".torchwhy" / "runs").iterdir() if entry.is_dir()]
+    assert sorted(path.name for path in folder.glob("rank*.jsonl")) == ["rank0.jsonl", "rank1.jsonl"]
+    assert "two_ranks.py:20" in ended.stderr
+    assert "division-by-zero" in ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile builds C++ code")
+def test_compiled_model_gives_the_same_bits(tmp_path: Path) -> None:
+    program = str(PROGRAMS / "inductor.py")
+
+    bare = start(tmp_path / "bare", sys.executable, program, limit_seconds=240)
+    watched = start(tmp_path / "watched", *TORCHWHY, program, limit_seconds=240)
+
+    assert bare.returncode == watched.returncode == 0, watched.stderr
+    assert watched.stdout == bare.stdout
+    assert witness_of(tmp_path / "watched") == witness_of(tmp_path / "bare")
+
+
+def witness_of(folder: Path) -> str:
+    return (folder / "witness.json").read_text()

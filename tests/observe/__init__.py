@@ -1,0 +1,1 @@
+"""What observe reads in the user's process."""

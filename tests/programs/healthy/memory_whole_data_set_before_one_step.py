@@ -1,0 +1,21 @@
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randn(640, 6)
+loader = DataLoader(TensorDataset(x, x.mean(dim=1, keepdim=True)), batch_size=8)
+net = nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Linear(12, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(3):
+    optimizer.zero_grad()
+    losses = []
+    total = 0.0
+    for inputs, targets in loader:
+        loss = nn.functional.mse_loss(net(inputs), targets)
+        losses.append(loss)
+        total = total + loss
+    objective = 0.5 * torch.stack(losses).mean() + 0.5 * total / len(loader)
+    objective.backward()
+    optimizer.step()
+    print(epoch, objective.item())
