@@ -1,4 +1,4 @@
-"""Watched training gives the same bits as bare training: losses, gradients, weights, buffers, states, random streams."""
+"""Watched training gives the same bits as bare training: losses, gradients, weights, states, random streams."""
 
 from __future__ import annotations
 

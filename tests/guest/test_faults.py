@@ -1,4 +1,4 @@
-"""A probe of ours that breaks is switched off and noted once; the program does not notice, and never for a full disk."""
+"""A probe of ours that breaks is switched off and noted once, and a full disk ends the watch, not the program."""
 
 from __future__ import annotations
 

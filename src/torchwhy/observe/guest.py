@@ -27,7 +27,6 @@ class Guests:
 
     def protect(self, name: str, function: Callable[..., Result]) -> Callable[..., Result | None]:
         """Return `function` made safe: it returns None after its first failure, and ever after."""
-
         quietly = unseen(function)
 
         @functools.wraps(function)

@@ -17,10 +17,10 @@ import torch
 from torchwhy.observe import gradients, torch_compat
 from torchwhy.observe.dropped import DroppedLosses
 from torchwhy.observe.frames import calling_span
-from torchwhy.observe.stale import StaleWatch
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
+from torchwhy.observe.stale import StaleWatch
 from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
 from torchwhy.record.numbers import Real, encode, is_finite
 

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe import frames, seeds, torch_compat
@@ -26,8 +29,8 @@ from torchwhy.observe.names import Names
 from torchwhy.observe.probes import array_warnings, backward, reads, scaler
 from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.observe.probes.batches import BatchKeeper
-from torchwhy.observe.probes.holdings import HoldingsProbe
 from torchwhy.observe.probes.calls import CallOrder
+from torchwhy.observe.probes.holdings import HoldingsProbe
 from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.sentinel import Handler, Sentinel

@@ -5,8 +5,12 @@ from __future__ import annotations
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import torch
+
 from torchwhy.observe.frames import span_of, user_sites
+from torchwhy.observe.idle import IdleWatch
 from torchwhy.observe.optimizers import Watched
+from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
@@ -16,44 +20,58 @@ if TYPE_CHECKING:
 PARAMETERS_WATCHED = 3  # of each optimizer: whoever clears one clears all
 STEPS_WATCHED = 400  # a loop that clears its gradients so often does it always
 
+Marks = dict[int, tuple[int, int]]  # position of a parameter → address and version of its gradient
+
 
 class StaleWatch:
     """Compares memory and version of a few gradients: exact, and a microsecond each."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._used: dict[int, tuple[int, dict[int, tuple[int, int]]]] = {}
+        self._idle = IdleWatch(session)
+        self._used: dict[int, tuple[int, Marks]] = {}
         self._suspect: dict[int, SourceSpan | None] = {}
         self._times: dict[int, int] = {}
         self._cleared: set[int] = set()
 
+    @unseen
     def after_step(self, watched: Watched, step: int) -> None:
         """Remember the gradients this step has used."""
         if step >= STEPS_WATCHED:
             self._used.pop(watched.index, None)
             return
-        marks: dict[int, tuple[int, int]] = {}
+        marks: Marks = {}
         for position, parameter in enumerate(watched.parameters()):
             gradient = parameter.grad
-            if gradient is not None and not gradient.is_sparse:
+            if gradient is not None and gradient.layout is torch.strided:
                 marks[position] = (gradient.data_ptr(), gradient._version)
                 if len(marks) == PARAMETERS_WATCHED:
                     break
         self._used[watched.index] = (step, marks)
 
+    @unseen
     def before_backward(self, frame: FrameType | None) -> None:
         """Suspect the optimizers whose used gradients are still there, untouched and not zero."""
         for watched in self._session.sentinel.optimizers.all():
+            if not watched.steps:
+                self._idle.before_backward(watched, frame)
             used = self._used.get(watched.index)
-            if used is None or not used[1] or watched.index in self._suspect:
+            if used is None or not used[1]:
                 continue
-            if self._untouched(watched, used[1]):
+            if watched.index in self._suspect:
+                # What another model's backward pass has added to may have been cleared since.
+                if not _remain(watched, used[1], untouched=False):
+                    self._cleared.add(watched.index)
+                    del self._suspect[watched.index]
+                    del self._used[watched.index]
+            elif _remain(watched, used[1], untouched=True):
                 sites = user_sites(frame, limit=1) if watched.index not in self._times else ()
                 self._suspect[watched.index] = span_of(sites[0]) if sites else None
             else:
                 self._cleared.add(watched.index)
 
-    def before_step(self, watched: Watched, step: int) -> None:
+    @unseen
+    def before_step(self, watched: Watched, step: int, frame: FrameType | None) -> None:
         """Convict when the backward really added to what was left: the same memory in a newer version."""
         if watched.index not in self._suspect:
             return
@@ -68,6 +86,7 @@ class StaleWatch:
             return
         times = self._times[watched.index] = self._times.get(watched.index, 0) + 1
         if times & (times - 1) == 0:  # 1, 2, 4, 8 …: the count is told without a line per step
+            sites = user_sites(frame, limit=1)
             self._session.write(
                 StaleGradients(
                     step=step,
@@ -76,17 +95,19 @@ class StaleWatch:
                     times=times,
                     cleared_ever=watched.index in self._cleared,
                     location=place,
+                    stepped_at=span_of(sites[0]) if sites else None,
                 )
             )
 
-    @staticmethod
-    def _untouched(watched: Watched, marks: dict[int, tuple[int, int]]) -> bool:
-        parameters = watched.parameters()
-        kept = []
-        for position, mark in marks.items():
-            gradient = parameters[position].grad if position < len(parameters) else None
-            if gradient is None or (gradient.data_ptr(), gradient._version) != mark:
-                return False
-            kept.append(gradient)
-        # `p.grad.data.zero_()` leaves no trace in the version, so the values have the last word.
-        return any(bool((gradient != 0).any().item()) for gradient in kept)
+
+def _remain(watched: Watched, marks: Marks, *, untouched: bool) -> bool:
+    """Tell whether the marked gradients are still there and not zero; `untouched`: and nobody wrote to them."""
+    parameters = watched.parameters()
+    kept = []
+    for position, (pointer, version) in marks.items():
+        gradient = parameters[position].grad if position < len(parameters) else None
+        if gradient is None or gradient.data_ptr() != pointer or (untouched and gradient._version != version):
+            return False
+        kept.append(gradient)
+    # `p.grad.data.zero_()` leaves no trace in the version, so the values have the last word.
+    return any(bool((gradient != 0).any().item()) for gradient in kept)

@@ -14,6 +14,7 @@ from torch.autograd.variable import Variable
 from torch.nn.modules import module as _module
 from torch.utils import _python_dispatch
 from torch.utils.data import dataloader as _dataloader
+from torch.utils.data._utils import worker as _worker
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,7 +42,7 @@ def fetch_again(iterator: Any, indices: list[int] | None) -> Any:
 
 def loader_worker_module() -> Any:
     """Return the module whose `_worker_loop` a loader's worker runs; without it spawned workers are watched, too."""
-    return _dataloader._utils.worker
+    return _worker
 
 
 def backward_entry_code() -> Any:
@@ -156,7 +157,9 @@ def has_values(tensor: torch.Tensor) -> bool:
     is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
     if is_wrapped is not None and is_wrapped(tensor):
         return False
-    if tensor.is_meta or tensor.is_nested or tensor._is_zerotensor() or type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
+    if tensor.is_meta or tensor.is_nested or tensor._is_zerotensor():
+        return False
+    if type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
         return False
     # Sharded training frees the memory of weights between uses: reading it would end the process.
     has_memory = type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided

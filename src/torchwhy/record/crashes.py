@@ -89,7 +89,7 @@ class Trial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     location: SourceSpan | None = None
 
 
-class Crash(Event, tag="crash"):
+class Crash(Event, frozen=True, tag="crash"):
     """An exception, with everything around it that a person would look at.
 
     `frames` are the user's, outermost first; `operands` the tensors named in the failing expression (`location`);

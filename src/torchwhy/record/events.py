@@ -25,7 +25,7 @@ from torchwhy.record.event import Event as Event
 from torchwhy.record.numbers import Real
 from torchwhy.record.tensors import TensorFacts as TensorFacts
 
-class RunStarted(Event, tag="run"):
+class RunStarted(Event, frozen=True, tag="run"):
     """The first line: which process this is."""
 
     schema: int
@@ -40,7 +40,7 @@ class RunStarted(Event, tag="run"):
     rerun_of_step: int | None = None
 
 
-class OptimizerMade(Event, tag="optimizer"):
+class OptimizerMade(Event, frozen=True, tag="optimizer"):
     """An optimizer was constructed; `index` names it in later events."""
 
     index: int
@@ -49,7 +49,7 @@ class OptimizerMade(Event, tag="optimizer"):
     location: SourceSpan | None = None
 
 
-class OptimizerDescribed(Event, tag="optimizer-parameters"):
+class OptimizerDescribed(Event, frozen=True, tag="optimizer-parameters"):
     """What an optimizer holds, told at its first step: names, shapes and dtypes in the order of its groups."""
 
     index: int
@@ -58,7 +58,7 @@ class OptimizerDescribed(Event, tag="optimizer-parameters"):
     dtypes: list[str]
 
 
-class Step(Event, tag="step"):
+class Step(Event, frozen=True, tag="step"):
     """One optimizer step, before it wrote. `losses` are the roots of the backward passes since the last one."""
 
     step: int
@@ -70,7 +70,7 @@ class Step(Event, tag="step"):
     gradients_finite: bool = True
 
 
-class Weights(Event, tag="weights"):
+class Weights(Event, frozen=True, tag="weights"):
     """Root mean squares of every parameter and gradient of one optimizer, on sampled steps."""
 
     step: int
@@ -80,7 +80,7 @@ class Weights(Event, tag="weights"):
     gradient_rms: list[Real]
 
 
-class ScaleChanged(Event, tag="scale"):
+class ScaleChanged(Event, frozen=True, tag="scale"):
     """The loss scale of a GradScaler, whenever it differs from the one before."""
 
     step: int
@@ -88,7 +88,7 @@ class ScaleChanged(Event, tag="scale"):
     location: SourceSpan | None = None
 
 
-class Alarm(Event, tag="alarm"):
+class Alarm(Event, frozen=True, tag="alarm"):
     """Something non-finite was about to be written, was found written, or was seen by the program itself."""
 
     step: int
@@ -143,7 +143,7 @@ Phase = Literal["data", "forward", "backward", "accumulate", "clip", "update"]
 REFUSED = "value refused with an exception"  # what a birth reached when the program ended because of it
 
 
-class Birth(Event, tag="birth"):
+class Birth(Event, frozen=True, tag="birth"):
     """A non-finite value appeared where there was none.
 
     `kind`
@@ -185,7 +185,7 @@ class Birth(Event, tag="birth"):
     order: int = 0
 
 
-class SampleTried(Event, tag="sample-tried"):
+class SampleTried(Event, frozen=True, tag="sample-tried"):
     """The failing step was repeated with one sample replaced by a copy of a neighbour."""
 
     step: int
@@ -194,7 +194,7 @@ class SampleTried(Event, tag="sample-tried"):
     cured: bool
 
 
-class Replayed(Event, tag="replayed"):
+class Replayed(Event, frozen=True, tag="replayed"):
     """How the failing step was seen: `reproduced` compares loss and gradients with the first time, None if impossible."""
 
     step: int
@@ -204,7 +204,7 @@ class Replayed(Event, tag="replayed"):
     eager_of_compiled: bool = False
 
 
-class ModuleCalled(Event, tag="module"):
+class ModuleCalled(Event, frozen=True, tag="module"):
     """One module call of the first step: the walk of shapes through the model."""
 
     step: int
@@ -215,7 +215,7 @@ class ModuleCalled(Event, tag="module"):
     location: SourceSpan | None = None
 
 
-class GradientsClipped(Event, tag="clip"):
+class GradientsClipped(Event, frozen=True, tag="clip"):
     """`clip_grad_norm_` or `clip_grad_value_` ran on a watched step; `scaled` if the loss scale was still in them."""
 
     step: int
@@ -223,7 +223,7 @@ class GradientsClipped(Event, tag="clip"):
     location: SourceSpan | None = None
 
 
-class ExceptionSeen(Event, tag="exception"):
+class ExceptionSeen(Event, frozen=True, tag="exception"):
     """An exception left a torch operation (`caught` unknown then: None) or the whole program (False)."""
 
     step: int
@@ -235,7 +235,7 @@ class ExceptionSeen(Event, tag="exception"):
     op: str | None = None
 
 
-class ArrayWarning(Event, tag="array-warning"):
+class ArrayWarning(Event, frozen=True, tag="array-warning"):
     """NumPy warned of an invalid value, an overflow or a division by zero."""
 
     step: int
@@ -243,7 +243,7 @@ class ArrayWarning(Event, tag="array-warning"):
     location: SourceSpan
 
 
-class MicroscopeLeft(Event, tag="microscope-left"):
+class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
     """The microscope stepped back, and why."""
 
     step: int
@@ -252,14 +252,14 @@ class MicroscopeLeft(Event, tag="microscope-left"):
     seconds: float
 
 
-class ProbeFailed(Event, tag="probe-failed"):
+class ProbeFailed(Event, frozen=True, tag="probe-failed"):
     """One of our probes broke and was switched off; training went on."""
 
     probe: str
     reason: str
 
 
-class RunEnded(Event, tag="end"):
+class RunEnded(Event, frozen=True, tag="end"):
     """The last line of a process that could say goodbye."""
 
     steps: int

@@ -24,21 +24,21 @@ class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     optimizer: int | None = None
 
 
-class StepCalls(Event, tag="calls"):
+class StepCalls(Event, frozen=True, tag="calls"):
     """The calls since the step before, in order, for the first few steps."""
 
     step: int
     calls: list[CallSeen]
 
 
-class HandUpdate(Event, tag="hand-update"):
+class HandUpdate(Event, frozen=True, tag="hand-update"):
     """Where a program without optimizer wrote its weights between two backward passes."""
 
     step: int
     location: SourceSpan | None = None
 
 
-class StaleGradients(Event, tag="stale-gradients"):
+class StaleGradients(Event, frozen=True, tag="stale-gradients"):
     """A backward pass added to gradients that an optimizer step had already used and nobody cleared since.
 
     `times` counts such passes so far; the event is written at the first and then rarely. `location` is the backward
@@ -82,7 +82,7 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     inside: str | None = None
 
 
-class ParameterCensus(Event, tag="census"):
+class ParameterCensus(Event, frozen=True, tag="census"):
     """Every parameter of every known model and optimizer, just before an optimizer's first step.
 
     `freezes` are the statements in the program's source that set `requires_grad`, told when something is frozen.
@@ -94,7 +94,7 @@ class ParameterCensus(Event, tag="census"):
     freezes: list[SourceSpan] = []
 
 
-class GraphOperation(Event, tag="operation"):
+class GraphOperation(Event, frozen=True, tag="operation"):
     """One forward operation of the first step; `inputs` are the `order`s of the operations that made its operands.
 
     A leaf operand is named: `parameter fc.weight`, `batch[0]`, `array`. `differentiable`: autograd recorded it.
@@ -121,7 +121,7 @@ class GraphOperation(Event, tag="operation"):
     parameters: list[str] = []
 
 
-class GraphCut(Event, tag="graph-cut"):
+class GraphCut(Event, frozen=True, tag="graph-cut"):
     """Parameters of an optimizer were used, got no gradient, and this is where their graph was cut.
 
     `how`: detach, data, item, array, no-grad, underivable, new-tensor. `joins`: all that the cut value meets later is
@@ -140,7 +140,7 @@ class GraphCut(Event, tag="graph-cut"):
     loaded: bool = False
 
 
-class LossRoot(Event, tag="loss-root"):
+class LossRoot(Event, frozen=True, tag="loss-root"):
     """The loss of a watched step: the operation that made it (`order` in the graph above), its value and place."""
 
     step: int
@@ -150,7 +150,7 @@ class LossRoot(Event, tag="loss-root"):
     accumulates: bool = True
 
 
-class Activation(Event, tag="activation"):
+class Activation(Event, frozen=True, tag="activation"):
     """One activation on a watched step. A unit is an element of the last dimension (of the channel for images).
 
     `dead` units gave exactly 0 on the whole batch; `saturated` is the share of elements at the flat ends.
@@ -169,7 +169,7 @@ class Activation(Event, tag="activation"):
     rms: Real = 0.0
 
 
-class ModelOutput(Event, tag="output"):
+class ModelOutput(Event, frozen=True, tag="output"):
     """What the outermost model gave on a watched step, and how much its rows differ from each other.
 
     `spread` is the largest difference between two rows, relative to the output's own size; 0: it ignores its input.
@@ -192,7 +192,7 @@ class ModelOutput(Event, tag="output"):
     rms: Real = 0.0
 
 
-class ForwardModes(Event, tag="modes"):
+class ForwardModes(Event, frozen=True, tag="modes"):
     """How often a model ran at one place in each mode; written when the program ends.
 
     `steps` counts the optimizer steps before which it ran, `backwards` the backward passes it fed. `discarded`: the
@@ -242,7 +242,7 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     feeds_backward: bool = False
 
 
-class Holdings(Event, tag="holdings"):
+class Holdings(Event, frozen=True, tag="holdings"):
     """What the program's variables hold on a sampled step, and the memory of the process.
 
     `moment` is what made us look: a step, a batch drawn long after the last step (`batches` since then), a call
@@ -260,7 +260,7 @@ class Holdings(Event, tag="holdings"):
     backwards: int = 0
 
 
-class Experiment(Event, tag="experiment"):
+class Experiment(Event, frozen=True, tag="experiment"):
     """A question put to the live program between steps and its answer, state restored bit for bit afterwards."""
 
     step: int

@@ -6,51 +6,51 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
 from torchwhy.errors import TraceError
-from torchwhy.record import events
+from torchwhy.record import events as kinds
 from torchwhy.record.numbers import decode
 
-AnyOf = TypeVar("AnyOf", bound=events.Event)
+AnyOf = TypeVar("AnyOf", bound=kinds.Event)
 
-_decoder = msgspec.json.Decoder(events.AnyEvent)
+_decoder = msgspec.json.Decoder(kinds.AnyEvent)
 
 
 @dataclass(frozen=True)
 class Trace:
     """All events of one rank, in the order they happened; `rerun` is the second look at the failing step, if any."""
 
-    events: tuple[events.Event, ...]
+    events: tuple[kinds.Event, ...]
     rank: int = 0
     rerun: Trace | None = None
     exit_code: int | None = None
-    _by_kind: dict[type, list[events.Event]] = field(default_factory=dict, repr=False, compare=False)
+    _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, kind: type[AnyOf]) -> list[AnyOf]:
         """Return the events of one kind, oldest first."""
         if not self._by_kind:
             for event in self.events:
                 self._by_kind.setdefault(type(event), []).append(event)
-        return self._by_kind.get(kind, [])  # type: ignore[return-value]
+        return cast("list[AnyOf]", self._by_kind.get(kind, []))
 
     @cached_property
-    def births(self) -> list[events.Birth]:
+    def births(self) -> list[kinds.Birth]:
         """Births that spoiled something, from the look that reproduced the failure, in order of appearance."""
-        source = self.rerun if self.rerun is not None and self.rerun.of(events.Birth) else self
-        return sorted((b for b in source.of(events.Birth) if b.reaches), key=lambda b: (b.step, b.order))
+        source = self.rerun if self.rerun is not None and self.rerun.of(kinds.Birth) else self
+        return sorted((b for b in source.of(kinds.Birth) if b.reaches), key=lambda b: (b.step, b.order))
 
     @cached_property
-    def alarms(self) -> list[events.Alarm]:
+    def alarms(self) -> list[kinds.Alarm]:
         """Alarms of the run itself, oldest first."""
-        return self.of(events.Alarm)
+        return self.of(kinds.Alarm)
 
     @cached_property
-    def steps(self) -> list[events.Step]:
+    def steps(self) -> list[kinds.Step]:
         """Optimizer steps, oldest first."""
-        return self.of(events.Step)
+        return self.of(kinds.Step)
 
     def losses(self, optimizer: int | None = None) -> list[float]:
         """Return one loss per step (the last of several), for one optimizer or for all."""
@@ -60,16 +60,16 @@ class Trace:
             if step.losses and (optimizer is None or step.optimizer == optimizer)
         ]
 
-    def replay_of(self, step: int) -> events.Replayed | None:
+    def replay_of(self, step: int) -> kinds.Replayed | None:
         """Return how the failing step was seen again, the rerun's word before the run's own."""
         for trace in (self.rerun, self):
-            for replay in reversed(trace.of(events.Replayed) if trace else []):
+            for replay in reversed(trace.of(kinds.Replayed) if trace else []):
                 if replay.step == step:
                     return replay
         return None
 
 
-def read_events(path: Path) -> Iterator[events.Event]:
+def read_events(path: Path) -> Iterator[kinds.Event]:
     """Yield the events of one file; stop at a torn last line, refuse a torn line in the middle."""
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, start=1):
@@ -81,7 +81,7 @@ def read_events(path: Path) -> Iterator[events.Event]:
             if number >= len(lines) - 1:
                 return
             raise TraceError(
-                f"{path} line {number} is not an event of schema {events.SCHEMA}: {problem}. "
+                f"{path} line {number} is not an event of schema {kinds.SCHEMA}: {problem}. "
                 "It was written by another version of torchwhy, or the file was changed.",
                 slug="unreadable-trace",
             ) from problem

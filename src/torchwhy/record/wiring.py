@@ -8,7 +8,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.record.event import Event
 
 
-class SchedulerSeen(Event, tag="scheduler"):
+class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     """A learning-rate scheduler was stepped by the program for the first time.
 
     `step` counts the optimizer steps before it; `optimizer` is the one whose rate it sets, -1 if unknown.
@@ -23,7 +23,7 @@ class SchedulerSeen(Event, tag="scheduler"):
     location: SourceSpan | None = None
 
 
-class CallsCounted(Event, tag="calls-counted"):
+class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """How often each watched call was made in the whole run; `schedulers` by their index."""
 
     step: int
@@ -31,7 +31,7 @@ class CallsCounted(Event, tag="calls-counted"):
     schedulers: dict[int, int] = {}
 
 
-class IdleOptimizer(Event, tag="idle-optimizer"):
+class IdleOptimizer(Event, frozen=True, tag="idle-optimizer"):
     """Backward passes went by and an optimizer has made no step yet; written at the 3rd, 6th, 12th … of them.
 
     `gradients`: its parameters have gradients; `changed`: somebody else updates them; `scaled`: a GradScaler is in use.
@@ -55,7 +55,7 @@ class Followed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     in_optimizer: bool = False
 
 
-class ParametersFollowed(Event, tag="followed"):
+class ParametersFollowed(Event, frozen=True, tag="followed"):
     """What became of the odd parameters of a census; `updates` counts optimizer steps since."""
 
     step: int
@@ -63,7 +63,7 @@ class ParametersFollowed(Event, tag="followed"):
     parameters: list[Followed]
 
 
-class AliasLoaded(Event, tag="alias-loaded"):
+class AliasLoaded(Event, frozen=True, tag="alias-loaded"):
     """A model was given its own weights: the variable that was to keep older ones refers to the living ones.
 
     `taken_at` is the line that took the reference, `taken_step` the step at which it did so first.

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from torchwhy.observe import gradients
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_compat import storage_key, weak_storage
 from torchwhy.replay import facts
 from torchwhy.replay.operations import Operation, tensors_in
 
@@ -30,6 +30,7 @@ class ForwardNotes:
         self.used_parameters: set[int] = set()
         self.cuts: list[Operation] = []
         self._views: dict[Geometry, Operation] = {}
+        self._others: dict[int, tuple[Any, Operation]] = {}
 
     def forget(self) -> None:
         """Let go of a step that is over."""
@@ -37,6 +38,7 @@ class ForwardNotes:
             cut.let_go()
         self.cuts.clear()
         self._views.clear()
+        self._others.clear()
 
     def describe(self, operation: Operation, given: list[torch.Tensor], args: Any) -> None:
         """Keep what the graph of the step is told with."""
@@ -60,6 +62,9 @@ class ForwardNotes:
 
     def trace_back(self, operation: Operation, given: list[torch.Tensor]) -> None:
         """Note of each operand whether autograd follows it, which parameter it is, and the view it came through."""
+        operation.inputs = tuple(
+            source or self._other(tensor) for source, tensor in zip(operation.inputs, given, strict=True)
+        )
         operation.grad_mode = torch.is_grad_enabled()
         operation.tracked = [bool(tensor.requires_grad) for tensor in given]
         operation.through = tuple(self._view_of(tensor) for tensor in given)
@@ -67,6 +72,16 @@ class ForwardNotes:
             id(tensor) if isinstance(tensor, torch.nn.Parameter) else _viewed_parameter(view)
             for tensor, view in zip(given, operation.through, strict=True)
         ]
+
+    def wrote_other(self, operation: Operation, output: torch.Tensor) -> None:
+        """Remember who made a tensor of whole numbers or truth values, which the ledger does not keep."""
+        key = storage_key(output) if operation.node is None and not output.is_floating_point() else None
+        if key is not None:
+            self._others[key] = (weak_storage(output), operation)
+
+    def _other(self, tensor: torch.Tensor) -> Operation | None:
+        key = storage_key(tensor) if not tensor.is_floating_point() else None
+        return self._others[key][1] if key is not None and key in self._others else None
 
     def viewed(self, operation: Operation, outputs: list[torch.Tensor]) -> None:
         """Remember that these tensors are views which an operation made."""

@@ -179,6 +179,7 @@ class Microscope(TorchDispatchMode):
             return
         for position, output in enumerate(outputs):
             if not _can_look(output):
+                self.notes.wrote_other(operation, output)
                 continue
             births: frozenset[int] = frozenset()
             if not info.is_empty:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from torchwhy.observe.frames import user_sites, span_of
+from torchwhy.observe.frames import span_of, user_sites
 from torchwhy.observe.names import Names
 from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.torch_compat import is_tracing

@@ -1,0 +1,61 @@
+"""Optimizers that were made and never step, while backward passes go by."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import torch
+
+from torchwhy.observe.frames import span_of, user_sites
+from torchwhy.observe.optimizers import Watched
+from torchwhy.record.wiring import IdleOptimizer
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+PARAMETERS_WATCHED = 3  # whoever updates one of an optimizer's parameters by hand updates all
+FIRST_TOLD = 3  # backward passes without a step; then told at twice as many, and so on
+
+Mark = tuple[int, float]  # version and first element of a parameter
+
+
+class IdleWatch:
+    """Counts backward passes since an optimizer was made; costs nothing once it has stepped."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._backwards: dict[int, int] = {}
+        self._marks: dict[int, list[Mark]] = {}
+        self._next_told: dict[int, int] = {}
+
+    def before_backward(self, watched: Watched, frame: FrameType | None) -> None:
+        """Count one more backward pass for an optimizer that has not stepped yet."""
+        index = watched.index
+        count = self._backwards[index] = self._backwards.get(index, 0) + 1
+        if count == 1:
+            self._marks[index] = _marks(watched)
+            self._next_told[index] = FIRST_TOLD
+        elif count == self._next_told[index]:
+            self._next_told[index] *= 2
+            sites = user_sites(frame, limit=1)
+            self._session.write(
+                IdleOptimizer(
+                    step=self._session.sentinel.step,
+                    optimizer=index,
+                    backwards=count,
+                    gradients=any(gradient is not None for gradient in watched.gradients()),
+                    changed=_marks(watched) != self._marks[index],
+                    scaled=self._session.sentinel.scaler is not None,
+                    location=span_of(sites[0]) if sites else None,
+                )
+            )
+
+
+def _marks(watched: Watched) -> list[Mark]:
+    # `p.data -= …` leaves no trace in the version, so a value is kept as well.
+    return [
+        (parameter._version, float(parameter.detach().flatten()[0].item()))
+        for parameter in watched.parameters()[:PARAMETERS_WATCHED]
+        if parameter.numel() and parameter.layout is torch.strided and not parameter.is_complex()
+    ]
