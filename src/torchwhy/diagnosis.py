@@ -15,6 +15,7 @@ from torchwhy.record.events import ProbeFailed
 from torchwhy.record.numbers import is_finite
 from torchwhy.record.run import Run, read_run, read_traces
 from torchwhy.record.trace import Trace
+from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.model import Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # the detector that reports what no other can explain
@@ -40,6 +41,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
         notices.append(why_nothing_was_seen(run_directory, run))
     elif (failure := boot_failure(run_directory)) is not None:
         notices.append(f"torchwhy could not start in one of the processes {failure}")
+    notices += _broken_off(run_directory, steps)
     if traces and steps == 0 and not findings:
         notices.append("torch was used, but no optimizer step was seen; nothing wrong was found.")
     notices += [*_ending(run, findings), *_switched_off(traces), *notes]
@@ -109,6 +111,14 @@ def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[F
         for one in findings
         if (one.detector, one.location) not in said and not (explained and one.detector == LAST_RESORT)
     )
+
+
+def _broken_off(run_directory: Path, steps: int) -> Iterator[str]:
+    """Say so when the recording could not be written to its end."""
+    stopped = run_directory / RECORDING_STOPPED
+    if stopped.exists():
+        reason = stopped.read_text(errors="replace").strip() or "is the disk full?"
+        yield f"the recording could not be written after {steps} steps ({reason}); the rest of the run was not watched."
 
 
 def _steps_of(trace: Trace) -> int:

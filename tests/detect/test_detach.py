@@ -58,6 +58,10 @@ def test_whole_outputs_are_kept_as_tensors():
     assert "losses.append(loss.detach())" in fix_for(held(bytes=4096)).diff
 
 
+def test_what_is_differentiated_is_not_cut_blindly():
+    assert fix_for(held(feeds_backward=True)).diff == ""
+
+
 def test_without_a_place_there_is_only_advice():
     fix = fix_for(held(grown_at=None))
 

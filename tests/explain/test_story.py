@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from torchwhy.explain.story import tell
-from torchwhy.finding import Finding, SourceSpan
-from torchwhy.record.events import Birth, ForwardTwin
+from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.record.events import Alarm, Birth, ForwardTwin
 from torchwhy.record.trace import Trace
 
 
@@ -248,3 +248,35 @@ def test_births_of_the_rerun_are_the_ones_that_count() -> None:
 
 def test_no_findings_give_no_story() -> None:
     assert tell([], Trace(())) == []
+
+
+def test_exception_is_told_once_by_the_detector_that_says_most():
+    last = Evidence("RuntimeError: sizes differ", step=3)
+    told = [
+        Finding(detector=name, severity="error", message=name, step=3, evidence=(last,))
+        for name in ("unexplained-error", "broadcast-mismatch", "ragged-last-batch")
+    ]
+
+    story = tell(told, Trace(()))
+
+    assert [finding.detector for finding in story] == ["ragged-last-batch"]
+
+
+def test_exceptions_of_different_steps_are_told_each():
+    told = [
+        Finding("no-graph", "warning", "a", step=step, location=SourceSpan("t.py", step), evidence=(Evidence("x"),))
+        for step in (1, 2)
+    ]
+
+    assert len(tell(told, Trace(()))) == 2
+
+
+def test_exception_after_a_bad_value_is_its_consequence():
+    spoiled = Finding("log-of-nonpositive", "error", "log of 0", step=3, births=(1,))
+    died = Finding("unexplained-error", "error", "refused", step=3, evidence=(Evidence("ValueError: nan"),))
+    trace = Trace((Alarm(step=3, optimizer=None, what="value", losses=[]), birth(1)))
+
+    (root,) = tell([died, spoiled], trace)
+
+    assert root.detector == "log-of-nonpositive"
+    assert [below.detector for below in root.explains] == ["unexplained-error"]

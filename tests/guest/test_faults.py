@@ -9,6 +9,7 @@ import pytest
 
 import torchwhy
 from tests.guest.pairs import Pairs, differences
+from torchwhy.diagnosis import diagnose
 from torchwhy.record.events import ProbeFailed, RunEnded, Step
 
 SOURCE = Path(torchwhy.__file__).parent
@@ -60,6 +61,7 @@ def test_full_disk_does_not_disturb_training(pairs: Pairs) -> None:
     assert differences(bare, watched) == []
     assert [event.step for event in watched.events if isinstance(event, Step)] == [0, 1, 2]
     assert not any(isinstance(event, RunEnded) for event in watched.events)
+    assert any("could not be written after 3 steps" in note for note in diagnose(watched.folder / "run").notes)
 
 
 def test_vanished_run_directory_does_not_disturb_training(pairs: Pairs) -> None:

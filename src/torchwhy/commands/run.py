@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from torchwhy.errors import TorchwhyError, UsageError
@@ -121,7 +122,8 @@ def _report_if_possible(run_directory: Path, run: Run, options: argparse.Namespa
         import traceback
 
         details = run_directory / "report-failure.txt"
-        details.write_text(traceback.format_exc(), encoding="utf8")
+        with suppress(OSError):
+            details.write_text(traceback.format_exc(), encoding="utf8")
         print(
             f"torchwhy: the report could not be made ({type(problem).__name__}: {problem}). This is "
             f"a fault of torchwhy; details are in {_as_typed(details)}. [internal-error]",

@@ -68,7 +68,9 @@ def loader_evidence(crash: Crash) -> Iterator[Evidence]:
     """Say which sample of the dataset it came with, and that it was in a worker process."""
     index, indices = crash.facts.get("index"), crash.facts.get("indices")
     if isinstance(index, float):
-        yield Evidence(f"it came with sample {index:g} of the dataset", value=index)
+        what = f"sample {index:g} of the dataset"
+        is_none = bool(crash.facts.get("is_none"))
+        yield Evidence(f"{what} is None" if is_none else f"it came with {what}", value=index)
     elif isinstance(indices, list) and indices:
         shown = ", ".join(map(str, indices[:INDICES_SHOWN])) + (
             " …" if len(indices) > INDICES_SHOWN else ""
@@ -143,7 +145,7 @@ def operand_evidence(crash: Crash) -> list[Evidence]:
 
 def walk_evidence(crash: Crash) -> list[Evidence]:
     """Return the way of the data through the model as one fact, empty when it is not known."""
-    if not crash.walk:
+    if len(crash.walk) < 2:
         return []
     stations = [f"{station.what} {sizes(station.shape)}" for station in crash.walk]
     if len(stations) > STATIONS_SHOWN:
@@ -230,6 +232,24 @@ def blamed_constructor(crash: Crash, layer: Layer) -> SourceSpan | None:
         made.end_line or made.line
     )
     return made if is_inside else written
+
+
+def favoured(crash: Crash, layer: Layer, reshaped: Sequence[Trial], *, noun: str) -> list[Evidence]:
+    """Say which of two plausible cures, another layer or other data, the evidence favours."""
+    if reshaped and trials(crash, "resize-layer"):
+        return [
+            Evidence(
+                f"{reshaped[0].change} makes the data fit {layer.path} exactly, so the shape of the data is "
+                "likelier wrong than the size of the layer"
+            )
+        ]
+    if len(crash.walk) == 1 and crash.facts.get("layer_input") == crash.walk[0].shape:
+        return [
+            Evidence(
+                f"{layer.path} is the first layer: if the data should have other {noun}, mend the data instead"
+            )
+        ]
+    return []
 
 
 def is_loss(crash: Crash) -> bool:

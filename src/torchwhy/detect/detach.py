@@ -18,6 +18,10 @@ SIMPLE = (
 
 def fix_for(held: Held) -> Fix:
     """Return the change as a diff where the statement is plain enough, otherwise as advice."""
+    if held.feeds_backward:
+        # What is differentiated must keep its graph for that, so where to cut is for the author to say.
+        title = f"let go of `{held.name}` after each step, or go on from `{held.name}.detach()`"
+        return Fix(title, safety="show-only")
     scalar = held.tensors > 0 and held.bytes / held.tensors <= SCALAR_BYTES
     # A list of numbers is not a list of tensors to whoever reads it, so there only the graph is dropped.
     method = "item" if scalar and held.read_at is None else "detach"

@@ -20,6 +20,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "dead-units": ("stuck-loss", "collapsed-output", "vanishing-gradients"),
     "vanishing-gradients": ("stuck-loss", "collapsed-output"),
     "saturated-activations": ("stuck-loss", "collapsed-output", "vanishing-gradients"),
+    "loss-spike": SYMPTOMS,
     "learning-rate-too-low": ("stuck-loss",),
     "learning-rate-too-high": (*SYMPTOMS, "loss-spike", "collapsing-loss-scale"),
     "weight-decay-too-strong": (*SYMPTOMS, "loss-spike"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ class HandWatch:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._seen: list[tuple[torch.Tensor, int, float]] = []
+        self._seen: list[tuple[weakref.ref[torch.Tensor], int, float]] = []
         self._backwards = 0
         self._times = 0
         self._cleared = False
@@ -36,7 +37,11 @@ class HandWatch:
         if self._backwards > BACKWARDS_WATCHED:
             self._seen.clear()
             return
-        updated = [leaf for leaf, version, value in self._seen if (leaf._version, _first(leaf)) != (version, value)]
+        updated = [
+            leaf
+            for reference, version, value in self._seen
+            if (leaf := reference()) is not None and (leaf._version, _first(leaf)) != (version, value)
+        ]
         stale = [leaf for leaf in updated if leaf.grad is not None and bool((leaf.grad != 0).any().item())]
         leaves = leaves_of(roots)
         if updated and not stale:
@@ -45,11 +50,7 @@ class HandWatch:
             self._times += 1
             if self._times & (self._times - 1) == 0:
                 self._tell(frame)
-        self._seen = [(leaf, leaf._version, _first(leaf)) for leaf in leaves]
-
-    def leave(self) -> None:
-        """Let go of the program's tensors."""
-        self._seen.clear()
+        self._seen = [(weakref.ref(leaf), leaf._version, _first(leaf)) for leaf in leaves]
 
     def _tell(self, frame: FrameType | None) -> None:
         sites = user_sites(frame, limit=1)

@@ -194,7 +194,8 @@ def _note_end(run_directory: Path, run: Run, *, returned: int, started: float) -
         signal=killed_by,
         seconds=round(time.monotonic() - started, 3),
     )
-    write_run(run_directory, ended)
+    with suppress(OSError):  # the program's exit code must not be lost over a full disk
+        write_run(run_directory, ended)
     return ended
 
 

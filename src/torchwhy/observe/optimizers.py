@@ -112,6 +112,11 @@ class WatchedOptimizers:
             self._describe(watched)
         return watched
 
+    def position_of(self, optimizer: Any) -> tuple[int, int]:
+        """Return the index of an optimizer and the steps it has made; -1 for what is none."""
+        watched = self._watched.get(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
+        return (watched.index, watched.steps) if watched is not None else (-1, 0)
+
     def all(self) -> list[Watched]:
         """Return the record of every optimizer that still lives."""
         return list(self._watched.values())

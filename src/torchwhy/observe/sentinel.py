@@ -20,6 +20,7 @@ from torchwhy.observe.frames import calling_span
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
+from torchwhy.observe.hand import HandWatch
 from torchwhy.observe.stale import StaleWatch
 from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
 from torchwhy.record.numbers import Real, encode, is_finite
@@ -69,6 +70,7 @@ class Sentinel:
         self.session = session
         self.optimizers = WatchedOptimizers(session)
         self.stale = StaleWatch(session)
+        self.by_hand = HandWatch(session)
         self.step = 0
         self.backwards = 0
         self.sequences = (0, 0)  # numbers of the next autograd node when the last two backward passes began
@@ -94,7 +96,7 @@ class Sentinel:
         if accumulates or not self.optimizers.any_made:
             self._losses += _detached(roots)
             self.backwards += 1
-        self._before_each_backward(accumulates=accumulates)
+        self._before_each_backward(roots, accumulates=accumulates)
         self.session.handler.before_backward(roots)
         if not self.optimizers.any_made and roots:
             self._judge_backward()
@@ -138,20 +140,24 @@ class Sentinel:
             if self.step >= self.session.holdings.next_step:
                 self.session.holdings.stepped(self.step)
 
-    def _before_each_backward(self, *, accumulates: bool) -> None:
+    def _before_each_backward(self, roots: list[torch.Tensor], *, accumulates: bool) -> None:
         if accumulates and not self.frozen:
             frame = sys._getframe(2)
-            self._watch_backward(frame)
+            self._watch_backward(roots, frame)
 
-    def _watch_backward(self, frame: Any) -> None:
+    def _watch_backward(self, roots: list[torch.Tensor], frame: Any) -> None:
         self.session.calls.note_inner("backward", frame)
-        self.session.modes.backward_ran()
-        self.stale.before_backward(frame)
+        self.session.modes.backward_ran(roots)
+        if self.optimizers.any_made:
+            self.stale.before_backward(frame)
+        else:
+            self.by_hand.before_backward(roots, frame)
 
     def _note_step(self, watched: Watched) -> None:
-        self.session.calls.note_inner("step", sys._getframe(2))
+        frame = sys._getframe(2)
+        self.session.calls.note_inner("step", frame)
         self.session.calls.end_step(self.step)
-        self.stale.before_step(watched, self.step)
+        self.stale.before_step(watched, self.step, frame)
 
     def alarm(self, check: Check, *, withheld: bool, what: str | None = None) -> None:
         """Write what was found bad, by name."""
@@ -220,8 +226,13 @@ class Sentinel:
         scale = float(self.scaler.get_scale())
         if scale != self._scale:
             self._scale = scale
-            self.session.write(ScaleChanged(step=self.step, scale=encode(scale)))
+            self.session.write(ScaleChanged(step=self.step, scale=encode(scale), location=calling_span()))
         return scale or 1.0
+
+    @torch_compat.unseen
+    def note_scale(self) -> None:
+        """Follow the loss scale also where every step is skipped, so that no optimizer is heard of."""
+        self._current_scale()
 
     def _gradients_fine(self, optimizer: Any, tensors: list[torch.Tensor | None]) -> bool:
         # A fused optimizer under GradScaler is told found_inf and skips by itself: that is not ours to judge.

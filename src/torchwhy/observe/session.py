@@ -33,9 +33,10 @@ from torchwhy.observe.probes.calls import CallOrder
 from torchwhy.observe.probes.holdings import HoldingsProbe
 from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
+from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.sentinel import Handler, Sentinel
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
-from torchwhy.record.writer import TraceWriter
+from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
 
 
 class Session:
@@ -51,10 +52,17 @@ class Session:
         self.hooks = Hooks()
         self.names = Names()
         self.batches = BatchKeeper()
-        self.calls = CallOrder(self.write)
         self.holdings = HoldingsProbe(self)
         self.sentinel = Sentinel(self)
-        self.modes = ModeCounter(self.write, lambda: self.sentinel.step)
+        watch = self.sentinel
+        self.calls = CallOrder(self.write, lambda: (watch.step, watch.backwards), watch.optimizers.position_of)
+        self.state_dicts = StateDicts(self.write, lambda: watch.step)
+        self.modes = ModeCounter(
+            self.write,
+            lambda: (watch.step, watch.backwards),
+            self.calls.last_switch,
+            lambda problem: self.guests.switch_off("mode probe", problem),
+        )
         self.handler: Handler
         self.began = time.perf_counter()
         self.own_seconds = 0.0
@@ -76,11 +84,13 @@ class Session:
         """Append one event to the trace; when that fails (a full disk), stop watching altogether."""
         try:
             self.writer.write(event)
-        except OSError:
+        except OSError as problem:
             # Without a trace nobody could explain a withheld update, so from here on the program runs as if bare.
             self.guests.all_off = True
             self.writer.close()
             self._handler_leaves()
+            with suppress(OSError):  # on a full disk an empty file can often still be made
+                (self.directory / RECORDING_STOPPED).write_text(f"{problem}\n", encoding="utf8")
 
     def begin(self, handler: Handler) -> None:
         """Put every hook on torch."""
@@ -95,6 +105,7 @@ class Session:
         self.batches.install(self.hooks, protect)
         self.holdings.install(self.hooks, protect)
         self.calls.install(self.hooks, protect)
+        self.state_dicts.install(self.hooks, protect)
         reads.install(self.hooks, protect("read probe", watch.note_read))
         scaler.install(self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled))
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
@@ -208,6 +219,7 @@ class Session:
     def _scaled(self, grad_scaler: Any) -> None:
         self.sentinel.scaler = grad_scaler if grad_scaler.is_enabled() else None
         self.sentinel.gradients_scaled = bool(grad_scaler.is_enabled())
+        self.sentinel.note_scale()
 
     def _unscaled(self, _: Any) -> None:
         self.sentinel.gradients_scaled = False

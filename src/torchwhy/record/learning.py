@@ -267,3 +267,4 @@ class Experiment(Event, frozen=True, tag="experiment"):
     question: str
     answer: dict[str, Real | bool | str | list[float] | None]
     seconds: float = 0.0
+    places: dict[str, SourceSpan] = {}

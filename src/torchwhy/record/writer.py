@@ -11,6 +11,7 @@ import msgspec
 
 from torchwhy.record.events import Event
 
+RECORDING_STOPPED = "recording-stopped.txt"  # beside the trace, when it could not be written any further
 MOST_PROCESSES = 4096  # enough for the largest node count we know; a bound so that a full folder cannot hang us
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import msgspec
 import torch
 from torch import nn
 
@@ -13,6 +14,7 @@ from torchwhy.observe.probes.weights import root_mean_squares
 from torchwhy.observe.sentinel import Check
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.replay.freezes import freezing_statements
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
@@ -45,23 +47,48 @@ def write_census(stage: Stage, check: Check) -> None:
         for local, parameter in module.named_parameters():
             if id(parameter) not in seen:
                 name = f"{stage.modules.path_of(module)}.{local}"
-                seen[id(parameter)] = _describe(stage, name, parameter, held, owners)
+                entry = _describe(stage, name, parameter, held, owners)
+                inside = stage.modules.caller_of(module)
+                seen[id(parameter)] = msgspec.structs.replace(entry, inside=inside, owner=type(module).__name__)
+    _follow_odd_ones(stage, seen)
     entries = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")[:MOST_TOLD]
-    stage.session.write(ParameterCensus(step=check.step, optimizer=watched.index, parameters=entries))
+    freezes = freezing_statements() if any(not p.requires_grad for p in entries) else []
+    stage.session.write(
+        ParameterCensus(step=check.step, optimizer=watched.index, parameters=entries, freezes=freezes)
+    )
 
 
-def _owners(stage: Stage) -> dict[int, str]:
-    owners: dict[int, str] = {}
-    for _, root in stage.session.names.roots():
-        for module in root.modules():
+class Owner(NamedTuple):
+    """The module that holds a parameter, and the model it belongs to."""
+
+    module: nn.Module
+    path: str
+    model: str
+
+
+def _owners(stage: Stage) -> dict[int, Owner]:
+    owners: dict[int, Owner] = {}
+    for name, root in stage.session.names.roots():
+        for local, module in root.named_modules():
             for parameter in module.parameters(recurse=False):
-                owners[id(parameter)] = type(module).__name__
+                owners.setdefault(id(parameter), Owner(module, ".".join(filter(None, (name, local))), name))
     return owners
 
 
+def _follow_odd_ones(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
+    """Keep an eye on those with a gradient that nobody uses, and on those that somebody holds in vain."""
+    parameters = {id(p): p for watched in stage.session.sentinel.optimizers.all() for p in watched.parameters()}
+    parameters |= {id(p): p for _, root in stage.session.names.roots() for p in root.parameters()}
+    parameters |= {id(p): p for module in stage.modules.unknown_modules() for p in module.parameters()}
+    for key, entry in seen.items():
+        if entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad and key in parameters:
+            stage.followed.follow(entry.name, parameters[key])
+
+
 def _describe(
-    stage: Stage, name: str, parameter: torch.Tensor, held: set[int], owners: dict[int, str]
+    stage: Stage, name: str, parameter: torch.Tensor, held: set[int], owners: dict[int, Owner]
 ) -> ParameterSeen:
+    owner = owners.get(id(parameter))
     return ParameterSeen(
         name=name,
         shape=list(parameter.shape),
@@ -70,7 +97,10 @@ def _describe(
         used=id(parameter) in stage.microscope.used_parameters,
         gradient=_gradient(parameter),
         registered=id(parameter) in owners or not isinstance(parameter, nn.Parameter),
-        owner=owners.get(id(parameter)),
+        owner=type(owner.module).__name__ if owner else None,
+        module=owner.path if owner else None,
+        model=owner.model if owner else None,
+        training=bool(owner.module.training) if owner else True,
         written_by=_writer(stage, parameter),
         made_at=_place_of_writer(stage, parameter),
         rows_equal=rows_equal(parameter),
@@ -104,7 +134,10 @@ def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
 
 def _writer(stage: Stage, parameter: torch.Tensor) -> Literal["random", "constant", "loaded", "unknown"]:
     entry = stage.microscope.ledger.entry(parameter)
-    base = entry.last_operation.info.base if entry is not None and entry.last_operation is not None else ""
+    operation = entry.last_operation if entry is not None else None
+    while operation is not None and operation.info.base == "_to_copy" and operation.inputs:
+        operation = operation.inputs[0]  # the move to another device or type changes nothing
+    base = operation.info.base if operation is not None else ""
     if base in RANDOM:
         return "random"
     if base in CONSTANT:

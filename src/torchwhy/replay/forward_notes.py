@@ -93,7 +93,14 @@ class ForwardNotes:
 
     def _view_of(self, tensor: torch.Tensor) -> Operation | None:
         key = _geometry(tensor, follows=bool(tensor.requires_grad))
-        return None if key is None else self._views.get(key)
+        if key is None:
+            return None
+        view = self._views.get(key)
+        if view is None and tensor.requires_grad:
+            # A view of a parameter made while graphs are not recorded says nevertheless that it requires gradients.
+            view = self._views.get((*key[:4], False))
+            view = None if view is not None and view.info.base in CUTS else view
+        return view
 
 
 def _viewed_parameter(view: Operation | None) -> int | None:

@@ -92,7 +92,8 @@ def _ancestors(root: Operation) -> list[Operation]:
             continue
         found[operation.order] = operation
         held = operation.parameter_ids or [None] * len(operation.inputs)
-        for source, parameter in zip(operation.inputs, held, strict=True):
+        # An operation of an earlier step has let go of its inputs.
+        for source, parameter in zip(operation.inputs, held, strict=False):
             if source is not None and parameter is None:
                 queue.append(source)
         queue += [view for view in operation.through if view is not None]

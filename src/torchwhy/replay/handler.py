@@ -37,6 +37,7 @@ class Replay:
         protect = session.guests.protect
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
         self._write_census = protect("census probe", write_census)
+        self._follow = protect("census probe", self.stage.followed.after_step)
         self._write_cuts = protect("graph probe", write_cuts)
         self._note_hand_update = protect("update probe", HandUpdates(self.stage).before_backward)
         self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
@@ -92,6 +93,7 @@ class Replay:
         if check is not None and (self.stage.microscope.is_on or check.has_closure):
             self._look_at_written(check)
         self._close_first_step()
+        self._follow()
         self._count_swallowed()
         self.stage.snapshot.take()
         if check is not None and check.watched is not None:
@@ -140,6 +142,7 @@ class Replay:
 
     def at_exit(self) -> None:
         """Look at what the program leaves behind."""
+        self.session.guests.protect("census probe", self.stage.followed.at_exit)()
         self.swallowed.end()
         state = self.rewind.state
         self.rewind.leave()

@@ -34,7 +34,7 @@ class Handout:
         self._replacement = replacement or {}
         iterators = torch_compat.loader_iterator_class()
         if self._original is None:
-            self._original = iterators.__next__
+            self._original = iterators.__next__  # type: ignore[attr-defined]
             handout, original = self, self._original
 
             def __next__(iterator: Any) -> Any:  # noqa: N807 - it takes that name's place

@@ -37,7 +37,7 @@ class Microscope(TorchDispatchMode):
     """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
 
     def __init__(self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.book = book
         self.modules = modules
         self.ledger = Ledger()

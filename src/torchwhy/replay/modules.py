@@ -41,6 +41,7 @@ class ModuleStack:
         self.on_outermost: Callable[[nn.Module], object] = lambda _: None
         self.on_model: Callable[[str, nn.Module, Any, Any], object] = lambda *_: None
         self._called: dict[int, weakref.ref[nn.Module]] = {}
+        self._callers: dict[int, weakref.ref[nn.Module]] = {}
 
     @property
     def path(self) -> str | None:
@@ -80,6 +81,8 @@ class ModuleStack:
             self._names.add_root(type(module).__name__, module)  # for want of a variable's name
         if not self._stack:
             self.on_outermost(module)
+        else:
+            self._callers.setdefault(id(module), weakref.ref(self._stack[-1]))
         self._stack.append(module)
         self._called.setdefault(id(module), weakref.ref(module))
 
@@ -112,6 +115,12 @@ class ModuleStack:
     def path_of(self, module: nn.Module) -> str:
         """Return a module's path in the program's words."""
         return self._path(module)
+
+    def caller_of(self, module: nn.Module) -> str | None:
+        """Return the path of the module in whose forward this one ran first; None if it ran by itself."""
+        reference = self._callers.get(id(module))
+        caller = reference() if reference is not None else None
+        return None if caller is None else self._path(caller)
 
     def unknown_modules(self) -> list[nn.Module]:
         """Return the modules that ran and that no known model reaches: kept in a plain list, say."""

@@ -34,6 +34,8 @@ def names_in_order(written: list[str], operands: list[Operand], base: str) -> li
         return nothing
     if base == "rsub":
         written = written[::-1]
+    if base == "reciprocal":
+        written = written[-1:]  # `rate / speed` with a plain number on top: what is inverted stands below
     tensors = [position for position, operand in enumerate(operands) if operand.tensor is not None]
     if len(written) == len(operands):
         return list(written)

@@ -168,7 +168,7 @@ class Rewind:
         good = [row for row in range(rows) if row not in self._positions]
         if len(batches) != 1 or not self._positions or not good or not batches[0].untouched():
             return False
-        replaced = {bad: min(good, key=lambda row, bad=bad: abs(row - bad)) for bad in self._positions}
+        replaced = {bad: _nearest(bad, good) for bad in self._positions}
         self._failed, self.state = check, "trying"
         self.session.sentinel.frozen = True
         self.stage.microscope.leave()
@@ -186,6 +186,10 @@ class Rewind:
                 SampleTried(step=check.step, position=position, dataset_index=index, cured=not check.is_bad)
             )
         self._finish(self._failed or check)
+
+
+def _nearest(row: int, rows: list[int]) -> int:
+    return min(rows, key=lambda other: abs(other - row))
 
 
 def _guilty_positions(births: list[Birth]) -> list[int]:

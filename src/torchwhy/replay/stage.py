@@ -13,6 +13,7 @@ from torchwhy.record.events import GradientsClipped, MicroscopeLeft
 from torchwhy.replay.activity import ActivityWriter
 from torchwhy.replay.births import BirthBook
 from torchwhy.replay.context import Context
+from torchwhy.replay.followed import FollowedParameters
 from torchwhy.replay.graph import GraphWriter
 from torchwhy.replay.microscope import Microscope
 from torchwhy.replay.modules import ModuleStack
@@ -39,6 +40,7 @@ class Stage:
         self.snapshot = Snapshot(session)
         self.graph = GraphWriter(self)
         self.activity = ActivityWriter(self)
+        self.followed = FollowedParameters(session)
         self.compiles = False
         self._last_clip = -1
 

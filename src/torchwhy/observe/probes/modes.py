@@ -1,48 +1,76 @@
-"""In which mode (train or eval, with or without gradients) the outermost models run, counted per combination."""
+"""In which mode (train or eval, with or without gradients) the models run, counted per place in the program."""
 
 from __future__ import annotations
 
+import linecache
 import sys
+import weakref
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from torchwhy.observe.frames import layer_of, span_of, user_sites
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.names import borrowed_locals
 from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.torch_compat import node_sequence, sequence_number
 from torchwhy.record.events import Event
 from torchwhy.record.learning import ForwardModes
-from torchwhy.finding import SourceSpan
 
 GROUP = "modes"
-MODE_LAYERS = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._NormBase)
+MOST_TALLIES = 64  # places told of; a program that calls its model from more is told of in part
+RECENT = 16  # forwards remembered until the next backward pass
+LOOKS = 8  # backward passes whose graph is searched for a forward; one that never fed any is then taken for evaluation
+MOST_NODES = 5000  # of a graph that is searched
+INPUTS_COMPARED = 16  # forwards without gradients whose input is compared with that of the one before
+
+
+class Switch(NamedTuple):
+    """The last `train()` or `eval()` call on a model, and how many backward passes had run then."""
+
+    name: str
+    site: Site | None
+    backwards: int
 
 
 @dataclass
 class _Tally:
     path: str
+    training: bool
+    grad: bool
     layers: list[str]
-    location: SourceSpan | None
+    site: Site | None
     first_step: int
-    last_step: int = 0
+    switch: Switch | None
+    freshly: bool
+    last_step: int = -1
+    steps: int = 0
     count: int = 0
     backwards: int = 0
-    told: int = 0
+    feeds: bool = False
+    looks: int = 0
+    repeats: int = 0
+    input: weakref.ref[torch.Tensor] | None = None
 
 
 @dataclass
 class ModeCounter:
-    """Counts forwards of watched models; two dictionary look-ups per forward of a model, none per layer."""
+    """Counts forwards of watched models: a few look-ups per forward of a model, none per layer."""
 
     write: Callable[[Event], None]
-    step: Callable[[], int]
-    _tallies: dict[tuple[int, bool, bool], _Tally] = field(default_factory=dict)
+    position: Callable[[], tuple[int, int]]  # steps and backward passes so far
+    switch_of: Callable[[nn.Module], Switch | None]
+    failed: Callable[[Exception], object]
+    _tallies: dict[tuple[int, bool, bool, Any, int], _Tally] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
     _classes: set[type] = field(default_factory=set)
-    _last: list[_Tally] = field(default_factory=list)
+    _recent: deque[tuple[_Tally, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def watch(self, hooks: Hooks, path: str, model: nn.Module) -> None:
         """Count the forwards of one model from now on."""
@@ -52,47 +80,93 @@ class ModeCounter:
         if holder is None or holder in self._classes:
             return
         self._classes.add(holder)
-        hooks.replace(holder, "forward", NotedOnAccess(vars(holder)["forward"], self._noted), group=GROUP)
+        hooks.replace(holder, "forward", NotedOnAccess(vars(holder)["forward"], self._safely_noted), group=GROUP)
 
-    def backward_ran(self) -> None:
-        """Give the forwards since the last backward the credit for it."""
-        for tally in self._last:
+    def backward_ran(self, roots: list[torch.Tensor]) -> None:
+        """Give the forwards whose results these losses descend from the credit for it."""
+        if not self._recent:
+            return
+        recent = list(self._recent)
+        self._recent.clear()
+        if any(not tally.feeds and tally.looks < LOOKS for tally, _ in recent):
+            _find_feeding(recent, roots)
+        for tally in {id(tally): tally for tally, _ in recent if tally.feeds}.values():
             tally.backwards += 1
-        self._last.clear()
 
     def tell(self) -> None:
-        """Write every combination whose count changed since it was last told."""
-        for (_, training, grad), tally in self._tallies.items():
-            if tally.count != tally.told:
-                tally.told = tally.count
-                self.write(
-                    ForwardModes(
-                        step=self.step(),
-                        path=tally.path,
-                        training=training,
-                        grad=grad,
-                        count=tally.count,
-                        backwards=tally.backwards,
-                        first_step=tally.first_step,
-                        last_step=tally.last_step,
-                        mode_layers=tally.layers,
-                        location=tally.location,
-                    )
+        """Write every tally."""
+        for tally in self._tallies.values():
+            place = span_of(tally.site) if tally.site else None
+            switch = tally.switch
+            self.write(
+                ForwardModes(
+                    step=self.position()[0],
+                    path=tally.path,
+                    training=tally.training,
+                    grad=tally.grad,
+                    count=tally.count,
+                    backwards=tally.backwards,
+                    first_step=tally.first_step,
+                    last_step=tally.last_step,
+                    mode_layers=tally.layers,
+                    location=place,
+                    steps=tally.steps,
+                    discarded=_is_discarded(tally.site, place),
+                    repeats=tally.repeats,
+                    switched=switch.name if switch else None,
+                    switched_at=span_of(switch.site) if switch and switch.site else None,
+                    freshly=tally.freshly,
                 )
+            )
+        self._tallies.clear()
 
-    def _noted(self, model: Any) -> None:
+    def _safely_noted(self, model: Any) -> None:
         path = self._models.get(id(model))
         if path is None:
             return
-        key = (id(model), bool(model.training), torch.is_grad_enabled())
+        try:
+            self._noted(path, model, sys._getframe(2))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not reach the user's program
+            self._models.clear()
+            self.failed(problem)
+
+    def _noted(self, path: str, model: Any, caller: FrameType) -> None:
+        frame: FrameType | None = caller
+        while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
+            frame = frame.f_back
+        if frame is None:
+            return
+        grad = torch.is_grad_enabled()
+        key = (id(model), model.training, grad, frame.f_code, frame.f_lasti)
         tally = self._tallies.get(key)
-        step = self.step()
+        step = self.position()[0]
         if tally is None:
-            tally = self._tallies[key] = _Tally(path, mode_layers(model), _caller(), step)
+            if len(self._tallies) >= MOST_TALLIES or _refreshes_statistics(caller):
+                return
+            tally = self._tallies[key] = self._new(path, model, frame, grad=grad)
+        if not grad and model.training and tally.count < INPUTS_COMPARED:
+            _compare_input(tally, caller, same_step=tally.last_step == step)
         tally.count += 1
-        tally.last_step = step
-        if key[2] and len(self._last) < 8:
-            self._last.append(tally)
+        if step != tally.last_step:
+            tally.last_step = step
+            tally.steps += 1
+        if grad:
+            self._recent.append((tally, sequence_number()))
+
+    def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
+        sites = user_sites(frame, limit=1)
+        switch = self.switch_of(model)
+        step, backwards = self.position()
+        return _Tally(
+            path=path,
+            training=bool(model.training),
+            grad=grad,
+            layers=mode_layers(model),
+            site=sites[0] if sites else None,
+            first_step=step,
+            switch=switch,
+            freshly=switch is not None and switch.backwards == backwards,
+        )
 
 
 def mode_layers(model: nn.Module) -> list[str]:
@@ -106,9 +180,55 @@ def mode_layers(model: nn.Module) -> list[str]:
     return found[:16]
 
 
-def _caller() -> SourceSpan | None:
-    frame = sys._getframe(2)
+def _find_feeding(recent: list[tuple[_Tally, int]], roots: list[torch.Tensor]) -> None:
+    """Mark the forwards in whose span a node of the losses' graph was made; autograd numbers them in order."""
+    numbers = _sequence_numbers(roots)
+    if numbers is None:
+        for tally, _ in recent:
+            tally.feeds = True  # too large to search: in doubt it feeds
+        return
+    ends = [began for _, began in recent[1:]] + [sys.maxsize]
+    for place, (tally, began) in enumerate(recent):
+        tally.looks += 1
+        end = next((later for later in ends[place:] if later > began), sys.maxsize)
+        tally.feeds = tally.feeds or any(began <= number < end for number in numbers)
+
+
+def _sequence_numbers(roots: list[torch.Tensor]) -> set[int] | None:
+    """Return the numbers of all nodes of a graph, None if there are too many."""
+    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+    seen = set(waiting)
+    while waiting:
+        for below, _ in waiting.pop().next_functions:
+            if below is not None and below not in seen:
+                if len(seen) >= MOST_NODES:
+                    return None
+                seen.add(below)
+                waiting.append(below)
+    return {node_sequence(node) for node in seen if not hasattr(node, "variable")}
+
+
+def _refreshes_statistics(frame: FrameType | None) -> bool:
+    """Tell whether torch itself runs the model, to renew its running statistics."""
     while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
-        frame = frame.f_back  # type: ignore[assignment]
-    sites = user_sites(frame, limit=1)
-    return span_of(sites[0]) if sites else None
+        if frame.f_code.co_name == "update_bn":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _compare_input(tally: _Tally, frame: FrameType | None, *, same_step: bool) -> None:
+    arguments = borrowed_locals(frame).get("args", ()) if frame is not None else ()
+    given = next((value for value in arguments if isinstance(value, torch.Tensor)), None)
+    before = tally.input() if tally.input is not None else None
+    if same_step and given is not None and before is given:
+        tally.repeats += 1
+    tally.input = weakref.ref(given) if given is not None else None
+
+
+def _is_discarded(site: Site | None, place: SourceSpan | None) -> bool:
+    """Tell whether the call is a whole statement: its result is thrown away."""
+    if site is None or place is None or not place.expression:
+        return False
+    line = linecache.getline(site.code.co_filename, place.line)
+    return line.split("#")[0].strip() == place.expression.strip()

@@ -11,6 +11,7 @@ from torch import nn
 from torchwhy.observe.frames import span_of
 from torchwhy.replay.autopsy.again import seen_again
 from torchwhy.replay.autopsy.calls import Call, failed_call
+from torchwhy.replay.autopsy.careful import Careful
 from torchwhy.replay.autopsy.construction import Builder
 from torchwhy.replay.autopsy.layers import running_modules
 from torchwhy.replay.autopsy.operands import Found, inputs_of, operands_of
@@ -39,7 +40,7 @@ class Case:
     modules: list[nn.Module] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     builder: Builder | None = None
-
+    careful: Careful = field(default_factory=Careful)
     call: Call | None = None
     is_loss: bool = False
 
@@ -62,6 +63,8 @@ class Case:
     @property
     def is_worth_trying(self) -> bool:
         """Tell whether the exception is of a kind that another shape or dtype may cure."""
+        if self.spots[-1].is_at_raise_of_user:
+            return False
         return isinstance(
             self.error, (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
         ) and bool(self.callees or self.operands)
@@ -79,16 +82,21 @@ def opened(stage: Stage, error: BaseException, spots: list[Spot], *, caught: boo
     if case.spot is None:
         return case
     case.callees = below(spots, case.spot)
-    stage.session.names.learn(spots[-1].frame)
-    case.operands = operands_of(case.spot, case.callees)
-    case.op, case.inputs = inputs_of(case.callees)
-    case.modules = running_modules(spots)
-    files = [one.frame.f_code.co_filename for one in reversed(spots) if one.layer == "user"]
-    case.builder = Builder(stage.session.names, files)
-    _see_operations(case)
-    case.call = failed_call(case.spot, case.callees)
-    case.is_loss = loss_arguments(case) is not None
+    get = case.careful.get
+    get(None, stage.session.names.learn, spots[-1].frame)
+    case.operands = get([], operands_of, case.spot, case.callees)
+    case.op, case.inputs = get((None, []), inputs_of, case.callees)
+    case.modules = get([], running_modules, spots)
+    case.builder = get(None, _builder, case)
+    get(None, _see_operations, case)
+    case.call = get(None, failed_call, case.spot, case.callees)
+    case.is_loss = get(None, loss_arguments, case) is not None
     return case
+
+
+def _builder(case: Case) -> Builder | None:
+    files = [one.frame.f_code.co_filename for one in reversed(case.spots) if one.layer == "user"]
+    return Builder(case.stage.session.names, files)
 
 
 def _see_operations(case: Case) -> None:

@@ -154,14 +154,17 @@ def argument_of(call: ast.Call, module: nn.Module, setting: str) -> ast.expr | N
             return keyword.value
     if any(isinstance(item, ast.Starred) for item in call.args):
         return None
-    names = _constructor_names(module)
+    names = constructor_names(module)
     if setting in names and names.index(setting) < len(call.args):
         return call.args[names.index(setting)]
     return None
 
 
-def _constructor_names(module: nn.Module) -> list[str]:
+def constructor_names(module: nn.Module) -> list[str]:
+    """Return the parameters of a module's constructor; a recurrent layer hands all of them on to its base class."""
     try:
+        if isinstance(module, nn.RNNBase):
+            return list(inspect.signature(nn.RNNBase.__init__).parameters)[2:]
         return list(inspect.signature(type(module).__init__).parameters)[1:]
     except (TypeError, ValueError):
         return []
@@ -183,7 +186,7 @@ def _contradicts(node: ast.AST, module: nn.Module) -> bool:
 
 def _pairs(call: ast.Call, module: nn.Module) -> Iterator[tuple[Any, Any]]:
     for name, node in [
-        *zip(_constructor_names(module), call.args, strict=False),
+        *zip(constructor_names(module), call.args, strict=False),
         *((keyword.arg or "", keyword.value) for keyword in call.keywords),
     ]:
         if isinstance(node, ast.Starred):

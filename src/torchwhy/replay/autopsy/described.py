@@ -59,8 +59,11 @@ def _range(value: torch.Tensor) -> tuple[float | None, float | None]:
         or value.device.type == "meta"
     ):
         return None, None
-    lowest, highest = torch.aminmax(value.detach())
-    return float(lowest.item()), float(highest.item())
+    try:
+        lowest, highest = torch.aminmax(value.detach())
+        return float(lowest.item()), float(highest.item())
+    except RuntimeError:  # a device that has failed gives nothing any more
+        return None, None
 
 
 def tensors_among(variables: Mapping[str, Any]) -> list[NamedTensor]:

@@ -7,6 +7,7 @@ the user's, except (in a program that is ending anyway) the model's own forward,
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,7 +16,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
-from torchwhy.record.events import Crash, FrameSeen, NamedTensor, Trial, WalkStep
+from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, Trial, WalkStep
 from torchwhy.replay.autopsy.again import model_call, nothing_left_behind
 from torchwhy.replay.autopsy.case import Case, opened
 from torchwhy.replay.autopsy.described import named, numbers_among, tensors_among
@@ -95,53 +96,68 @@ def _before_failing_layer(case: Case) -> list[Operation]:
 
 
 def _crash(case: Case) -> Crash:
-    session, names = case.stage.session, case.stage.session.names
-    has_tensors = bool(case.operands or case.inputs)
-    layers = [describe(module, names, _made_at(case, module)) for module in case.modules]
-    location = None
-    if case.spot is not None:
-        location = span_in_module(case.spot.site, layers[-1].path if layers else None)
+    session, get = case.stage.session, case.careful.get
+    layers = get([], _layers, case)
     return Crash(
         step=session.sentinel.step,
         type=type(case.error).__name__,
         message=str(case.error)[:LONGEST_MESSAGE],
         caught=case.caught,
-        raised_by=who_raised(case.spots, case.error, has_tensors=has_tensors),
+        raised_by=who_raised(
+            case.spots, case.error, has_tensors=bool(case.operands or case.inputs)
+        ),
         op=case.op,
-        location=location,
-        frames=_frames(case.spots),
-        operands=[_named(case, found) for found in case.operands],
-        inputs=[_named(case, _by_the_users_name(case, found)) for found in case.inputs],
+        location=get(None, _location, case, layers),
+        frames=get([], _frames, case.spots),
+        operands=get([], _operands, case),
+        inputs=get([], _inputs, case),
         layers=layers,
-        walk=_walk(case),
-        loader=loader_facts(session, case.spots),
-        trials=_trials(case) if case.is_worth_trying else [],
+        walk=get([], _walk, case),
+        loader=get(None, loader_facts, session, case.spots),
+        trials=get([], _trials, case),
         worker=_worker_traceback(case.error),
-        facts=_facts(case),
+        facts={**_facts(case), **case.careful.failures},
     )
+
+
+def _location(case: Case, layers: list[Layer]) -> SourceSpan | None:
+    if case.spot is None:
+        return None
+    return span_in_module(case.spot.site, layers[-1].path if layers else None)
+
+
+def _layers(case: Case) -> list[Layer]:
+    names = case.stage.session.names
+    return [describe(module, names, _made_at(case, module)) for module in case.modules]
+
+
+def _operands(case: Case) -> list[NamedTensor]:
+    return [_named(case, found) for found in case.operands]
+
+
+def _inputs(case: Case) -> list[NamedTensor]:
+    return [_named(case, _by_the_users_name(case, found)) for found in case.inputs]
 
 
 def _trials(case: Case) -> list[Trial]:
     """Try changes on the real tensors; random state and buffers are as if nothing had been tried."""
+    if not case.spots or not case.is_worth_trying:
+        return []
     found: list[Trial] = []
     with nothing_left_behind(case.modules[:1]):
         for group in ATTEMPTS:
-            try:
-                found += group(case)
-            except Exception as problem:
-                found.append(
-                    Trial(
-                        kind="failed",
-                        change=group.__name__,
-                        worked=False,
-                        detail=repr(problem)[:200],
-                    )
-                )
+            found += case.careful.get([], _made, group, case)
     return found
 
 
+def _made(group: Callable[[Case], Iterator[Trial]], case: Case) -> list[Trial]:
+    return list(group(case))
+
+
 def _made_at(case: Case, module: nn.Module) -> SourceSpan | None:
-    made = case.builder.made_at(module) if case.builder is not None else None
+    made = (
+        case.careful.get(None, case.builder.made_at, module) if case.builder is not None else None
+    )
     return made.span if made is not None else None
 
 
@@ -172,13 +188,11 @@ def _by_the_users_name(case: Case, found: Found) -> Found:
 
 
 def _facts(case: Case) -> dict[str, Any]:
-    """Return further numbers by name; a part that fails is left out."""
+    """Return further numbers by name."""
     facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.spots)) else {}
+    nothing: dict[str, Any] = {}
     for collect in (_layer_facts, range_facts, _dataset_facts):
-        try:
-            facts.update(collect(case))
-        except Exception as problem:
-            facts[f"failed {collect.__name__}"] = repr(problem)[:200]
+        facts.update(case.careful.get(nothing, collect, case))
     return facts
 
 

@@ -20,9 +20,9 @@ MOST_ELEMENTS = 50_000_000  # a tensor larger than this is not computed with, on
 PLAIN = (torch.Tensor, nn.Parameter)
 # Methods of tensors that only look at or copy them.
 HARMLESS = {
-    "t", "transpose", "permute", "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "expand_as",
-    "view_as", "repeat", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool", "byte", "to", "type",
-    "size", "dim", "numel", "detach", "clone", "cpu", "mean", "sum", "argmax", "max", "min", "softmax", "log_softmax",
+    "t", "transpose", "permute", "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "expand",
+    "expand_as", "view_as", "repeat", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool", "byte",
+    "to", "type", "size", "dim", "numel", "detach", "clone", "cpu", "mean", "sum", "argmax", "max", "min", "softmax", "log_softmax",
     "sigmoid", "tanh", "relu", "abs", "sqrt", "exp", "log", "pow", "mul", "add", "sub", "div", "neg", "chunk", "split",
     "unbind", "swapaxes", "movedim", "select", "narrow", "diagonal", "masked_fill", "type_as", "item", "tolist",
 }  # fmt: skip

@@ -51,7 +51,7 @@ def operands_of(spot: Spot, callees: list[Spot]) -> list[Found]:
 
 
 def _as_dispatched(node: ast.AST, callees: list[Spot]) -> list[Found]:
-    """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as the source has parts."""
+    """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as there are parts."""
     _, given = inputs_of(callees)
     parts = [part for _, part in _parts(node) if not isinstance(part, ast.Constant)]
     if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from torch import nn
 
 from torchwhy.record.events import Trial
 from torchwhy.replay.autopsy.calls import module_call
-from torchwhy.replay.autopsy.construction import argument_of
+from torchwhy.replay.autopsy.construction import argument_of, constructor_names
 from torchwhy.replay.autopsy.sources import replaced
 
 if TYPE_CHECKING:
@@ -75,13 +74,12 @@ def resized(layer: nn.Module, new: int) -> nn.Module:
     size = size_of(layer)
     assert size is not None
     settings: dict[str, Any] = {}
-    for name in list(inspect.signature(type(layer).__init__).parameters)[1:]:
-        if name in ("device", "dtype"):
-            continue
-        if name == "bias":
-            settings["bias"] = getattr(layer, "bias", None) is not None
-        elif name in vars(layer):
-            settings[name] = vars(layer)[name]
+    for name in constructor_names(layer):
+        value = getattr(layer, name, None)
+        if name == "bias" and not isinstance(value, bool):
+            settings["bias"] = value is not None
+        elif name in vars(layer) and not (name == "proj_size" and not value):
+            settings[name] = value
     if isinstance(layer, nn.LayerNorm):
         settings[size.parameter] = (*layer.normalized_shape[:-1], new)
     else:

@@ -22,6 +22,7 @@ SKIPPED = {
     "clone",
     "alias",
     "is_same_size",
+    "ones_like",
 }
 
 

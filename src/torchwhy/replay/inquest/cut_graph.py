@@ -19,6 +19,7 @@ from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
 from torchwhy.replay.inquest.freed_graph import receiver
+from torchwhy.replay.inquest.keepers import modules_in
 
 # What takes a value out of its graph, and the words for it.
 METHODS = {
@@ -166,19 +167,15 @@ class Search:
         made = source.last_assignment(place.scope, name, line)
         statement, expression = made if made is not None else (node, None)
         if expression is None:
-            if isinstance(node, ast.Attribute):
-                return (
-                    self.of(node.value, place, line=line)
-                    if isinstance(node.value, ast.Attribute)
-                    else None
-                )
-            return None
+            return (
+                self.of(node.value, place, line=line) if isinstance(node, ast.Attribute) else None
+            )
         found = self.of(expression, place, line=source.line_at(statement))
         if found is None and isinstance(statement, ast.AugAssign):
             earlier = source.last_assignment(place.scope, name, source.line_at(statement))
             if earlier is not None and earlier[1] is not None and earlier[0] is not statement:
                 found = self.of(earlier[1], place, line=source.line_at(earlier[0]))
-        return found or _under_switch(statement, place)
+        return found or _under_switch(source.line_at(statement), place)
 
     def _of_itself(self, node: ast.AST, place: Place, *, line: int) -> Cut | None:
         if isinstance(node, ast.Compare):
@@ -214,7 +211,7 @@ class Search:
             for node in source.inside(scope):
                 if isinstance(node, ast.Return) and node.value is not None:
                     found = self.of(node.value, inner, line=node.lineno) or _under_switch(
-                        node, inner
+                        node.lineno, inner
                     )
                     if found is not None:
                         return found
@@ -233,12 +230,10 @@ def _is_torch(function: ast.Attribute) -> bool:
     return source.text_of(function.value) in ("torch", "torch.autograd", "autograd")
 
 
-def _under_switch(statement: ast.AST, place: Place) -> Cut | None:
-    """Return the `with torch.no_grad():` around a statement."""
+def _under_switch(line: int, place: Place) -> Cut | None:
+    """Return the `with torch.no_grad():` around a line."""
     for node in source.inside(place.scope):
-        if isinstance(node, (ast.With, ast.AsyncWith)) and source.covers(
-            node, getattr(statement, "lineno", 0)
-        ):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and source.covers(node, line):
             for item in node.items:
                 if _switches_off(item.context_expr):
                     words = source.text_of(item.context_expr)
@@ -253,8 +248,7 @@ def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
         if scope is None:
             continue
         place = Place(scope, site.code, {})
-        here = ast.Pass(lineno=span_of(site).line)
-        cut = _under_switch(here, place) or _decorated(scope, place)
+        cut = _under_switch(span_of(site).line, place) or _decorated(scope, place)
         if cut is not None:
             return cut.where
     return None
@@ -309,22 +303,33 @@ def _argument(inner: Spot, outer: Spot, loss: ast.expr) -> ast.expr | None:
 
 def _switched_off(users: list[Spot]) -> Cut | None:
     """Look for what stops gradients everywhere: recording switched off, or weights that were frozen."""
+    for spot in users:
+        scope = source.scope_of(spot.frame.f_code)
+        place = Place(scope, spot.frame.f_code, spot.frame.f_globals) if scope is not None else None
+        around = _under_switch(line_of(spot), place) if place is not None else None
+        if around is not None:
+            return around
     found = _statement(users, lambda text: text.endswith("set_grad_enabled(False)"))
     if found is not None:
         return Cut(
             found, "recording of graphs was switched off here, and not on again", "switched-off"
         )
     modules = [
-        value
-        for spot in users
-        for value in [*spot.variables.values(), *spot.frame.f_globals.values()]
-        if isinstance(value, nn.Module) and any(True for _ in value.parameters())
+        module for spot in users for _, module in modules_in(spot) if list(module.parameters())
     ]
     if modules and not any(p.requires_grad for module in modules for p in module.parameters()):
         found = _statement(users, _freezes)
         if found is not None:
             return Cut(found, "every parameter of the model is frozen here", "frozen")
     return None
+
+
+def codes_of(module: nn.Module) -> list[CodeType]:
+    """Return the code of the `forward` of every class of the user's in a model."""
+    kinds = {
+        type(part) for part in module.modules() if not type(part).__module__.startswith("torch.")
+    }
+    return [kind.forward.__code__ for kind in kinds if hasattr(kind.forward, "__code__")]
 
 
 def _freezes(text: str) -> bool:
@@ -334,7 +339,14 @@ def _freezes(text: str) -> bool:
 
 def _statement(users: list[Spot], wanted: Any) -> SourceSpan | None:
     """Return the first simple statement of the program's files whose text is wanted."""
-    for filename in dict.fromkeys(spot.frame.f_code.co_filename for spot in users):
+    files = [spot.frame.f_code.co_filename for spot in users]
+    files += [
+        code.co_filename
+        for spot in users
+        for _, module in modules_in(spot)
+        for code in codes_of(module)
+    ]
+    for filename in dict.fromkeys(files):
         tree = source.tree_of(filename)
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, (ast.Expr, ast.Assign)) and wanted(source.text_of(node)):

@@ -47,6 +47,9 @@ def look(spots: list[Spot], again: Again | None) -> Clues:
         clues.facts["indices"] = seen.indices[:MOST_SAMPLES]
     if seen.failing is not None:
         clues.facts["index"] = float(seen.failing)
+    missing = [place for place, sample in enumerate(seen.samples) if sample is None]
+    if missing and missing[0] < len(seen.indices):
+        clues.facts.update(index=float(seen.indices[missing[0]]), is_none=True)
     if seen.samples:
         _note_unequal(seen.samples, seen.indices, clues)
         _note_reversed(seen.samples, clues)

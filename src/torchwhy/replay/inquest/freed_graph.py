@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe import torch_compat
@@ -20,6 +19,7 @@ from torchwhy.replay.autopsy.sources import replaced
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
+from torchwhy.replay.inquest.keepers import attributes_in
 
 MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
 MOST_ITEMS = 64  # of a list: its newest
@@ -37,7 +37,7 @@ def look(spots: list[Spot], freed_before: int) -> Clues:
     for spot in users:
         if _in_one_frame(spot, nodes, clues):
             return clues
-    if not users or _in_modules(users, nodes, clues):
+    if not users or _in_objects(users, nodes, freed_before, clues):
         return clues
     _twice(users[0], clues)
     if "way" not in clues.facts:
@@ -165,36 +165,22 @@ def tensors_with_graph(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
             yield from tensors_with_graph(item, depth + 1)
 
 
-def _in_modules(users: list[Spot], nodes: set[Any], clues: Clues) -> bool:
-    """Look for a tensor of this graph that a module of the program keeps as an attribute, and where it reads it."""
-    return any(
-        _in_module(variable, module, nodes, clues)
-        for spot in users
-        for variable, module in modules_in(spot)
-    )
-
-
-def modules_in(spot: Spot) -> Iterator[tuple[str, nn.Module]]:
-    """Yield the modules that a frame has a name for, also as attributes of its `self`."""
-    owner = spot.variables.get("self")
-    held = vars(owner) if hasattr(owner, "__dict__") and not isinstance(owner, nn.Module) else {}
-    for variable, value in [*spot.variables.items(), *spot.frame.f_globals.items(), *held.items()]:
-        if isinstance(value, nn.Module):
-            yield variable, value
-
-
-def _in_module(variable: str, root: nn.Module, nodes: set[Any], clues: Clues) -> bool:
-    for path, module in root.named_modules():
-        for name, value in [*vars(module).items(), *module._buffers.items()]:
-            if name.startswith("_") or not any(
-                _shares_a_part_with(tensor, nodes) for tensor in tensors_with_graph(value)
-            ):
-                continue
-            place = _first_read(type(module), f"self.{name}")
-            if place is None:
-                continue
-            clues.facts.update(carried=".".join(filter(None, (variable, path, name))), way="module")
-            clues.facts["attribute"] = f"self.{name}"
+def _in_objects(users: list[Spot], nodes: set[Any], freed_before: int, clues: Clues) -> bool:
+    """Look for a tensor of this graph that a module or object keeps for the next iteration, and where it reads it."""
+    for keeper, name, value in attributes_in(users):
+        tensors = [
+            tensor for tensor in tensors_with_graph(value) if _shares_a_part_with(tensor, nodes)
+        ]
+        # What was there already when the graph was freed was not carried over: it is shared by two passes.
+        if not any(
+            torch_compat.node_sequence(tensor.grad_fn) >= freed_before for tensor in tensors
+        ):
+            continue
+        place = _first_read(type(keeper.value), f"self.{name}")
+        if place is not None:
+            clues.facts.update(
+                carried=f"{keeper.path}.{name}", way="module", attribute=f"self.{name}"
+            )
             clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
             clues.places["carried"] = place
             return True
@@ -202,23 +188,30 @@ def _in_module(variable: str, root: nn.Module, nodes: set[Any], clues: Clues) ->
 
 
 def _first_read(kind: type, name: str) -> SourceSpan | None:
-    """Return where a class reads an attribute: in `forward` first, then in its other methods."""
-    methods = [kind.__dict__.get("forward"), *kind.__dict__.values()]
-    for method in methods:
+    """Return where a method of a class reads an attribute before it gives it a value: in `forward` first."""
+    for method in (kind.__dict__.get("forward"), *kind.__dict__.values()):
         code = getattr(method, "__code__", None)
-        scope = source.scope_of(code) if code is not None else None
-        reads = source.uses(scope, name) if scope is not None else []
-        if reads and code is not None and code.co_name != "__init__":
-            return source.span(reads[0], code.co_filename, code.co_name)
+        scope = source.scope_of(code) if code is not None and code.co_name != "__init__" else None
+        if code is None or not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        touched = (
+            (node, is_read)
+            for node, touched, is_read in _in_running_order(scope.body)
+            if touched == name
+        )
+        first = next(touched, None)
+        if first is not None and first[1]:
+            return source.span(first[0], code.co_filename, code.co_name)
     return None
 
 
 def _shared(users: list[Spot], freed: set[Any], clues: Clues) -> None:
-    """Name the newest variable whose graph an earlier backward pass went through."""
+    """Name the newest variable or attribute whose graph an earlier backward pass went through."""
+    named = [(name, value) for spot in users for name, value in spot.variables.items()]
+    named += [(f"{keeper.path}.{name}", value) for keeper, name, value in attributes_in(users)]
     found = [
         (torch_compat.node_sequence(value.grad_fn), name)
-        for spot in users
-        for name, value in spot.variables.items()
+        for name, value in named
         if isinstance(value, torch.Tensor) and value.grad_fn in freed
     ]
     if found:

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import torch
-from torch import nn
 
 from torchwhy.observe import torch_compat
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
@@ -15,7 +14,9 @@ from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.expressions import operand_names, span_in_module
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, user_spots
+from torchwhy.replay.inquest.cut_graph import codes_of
 from torchwhy.replay.inquest.freed_graph import nodes_behind, roots_of
+from torchwhy.replay.inquest.keepers import modules_in
 from torchwhy.replay.inquest.writes import Record, WriteLog
 
 MODIFIED = "modified by an inplace operation"
@@ -105,17 +106,7 @@ def _only_candidate(users: list[Spot], message: str, clues: Clues) -> None:
 def _running_code(users: list[Spot]) -> list[tuple[str, str, ast.AST]]:
     """Return the functions on the stack, and the `forward` of every module of the user's that they hold."""
     codes = [spot.frame.f_code for spot in users]
-    for spot in users:
-        for value in [*spot.variables.values(), *spot.frame.f_globals.values()]:
-            if isinstance(value, nn.Module):
-                parts = {
-                    type(part)
-                    for part in value.modules()
-                    if not type(part).__module__.startswith("torch.")
-                }
-                codes += [
-                    kind.forward.__code__ for kind in parts if hasattr(kind.forward, "__code__")
-                ]
+    codes += [code for spot in users for _, module in modules_in(spot) for code in codes_of(module)]
     scopes = [
         (code.co_filename, code.co_name, source.scope_of(code)) for code in dict.fromkeys(codes)
     ]

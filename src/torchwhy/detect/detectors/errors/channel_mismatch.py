@@ -10,6 +10,7 @@ from torchwhy.detect.crashes import (
     blamed_constructor,
     crashes,
     expression_of,
+    favoured,
     finding_of,
     fixes_of,
     is_in_loader,
@@ -221,6 +222,7 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, wanted: int, given: int)
         evidence.append(
             Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed")
         )
+    evidence += favoured(crash, layer, reshaped, noun="channels")
     kinds = ("permute-input", "add-channel", "resize-layer") if blames_data else ("resize-layer",)
     return finding_of(
         trace,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says
+from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 
 NONE = r"element \d+ of tensors does not require grad and does not have a grad_fn"
+UNUSED = r"differentiated Tensors? .*(?:appears? to not have been used in the graph|does not require grad)"
+INFERENCE = r"Inference tensors cannot be saved for backward"
 ADVICE = {
     "no_grad": "move the forward pass and the loss out of it",
     "frozen": "leave at least one parameter trainable, or do not train this model",
@@ -186,6 +188,26 @@ class NoGraph(Detector):
                     location=crash.places.get("cut"),
                     fixes=[_advice(crash)],
                 )
+            elif says(crash, UNUSED) or says(crash, INFERENCE):
+                yield _told_by_torch(trace, crash, self.name)
+
+
+def _told_by_torch(trace: Trace, crash: Crash, detector: str) -> Finding:
+    """Report the two cases in which torch itself says which tensor has no graph."""
+    if says(crash, UNUSED):
+        message = f"`{expression_of(crash)}` asks for the gradient of a tensor that did not go into the result"
+        fix = idea(
+            "differentiate by a tensor that the result was computed from, or pass `allow_unused=True`"
+        )
+    else:
+        message = f"`{expression_of(crash)}` trains on a tensor that was made under `torch.inference_mode()`"
+        fix = idea(
+            "make it under `torch.no_grad()`, or `clone()` it outside before it is used for training"
+        )
+    evidence = operand_evidence(crash)
+    return finding_of(
+        trace, crash, detector=detector, message=message, evidence=evidence, fixes=[fix]
+    )
 
 
 def _message(crash: Crash) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import (
@@ -22,13 +23,15 @@ from torchwhy.record.trace import Trace
 
 ON_CPU = r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes"
 ON_DEVICE = r"out of memory\. Tried to allocate (?P<amount>[\d.]+) (?P<unit>[KMGT]?i?B)"
-ANY = r"(?i)\bout of memory\b|can't allocate memory"
+OF_NUMPY = r"Unable to allocate (?P<amount>[\d.]+) (?P<unit>[KMGTP]?i?B) for an array with shape \((?P<shape>[\d, ]+)\)"
+ANY = r"(?i)\bout of memory\b|can't allocate memory|unable to allocate .* for an array"
 UNITS = {
     "B": 1,
     "KiB": 2**10,
     "MiB": 2**20,
     "GiB": 2**30,
     "TiB": 2**40,
+    "PiB": 2**50,
     "KB": 1e3,
     "MB": 1e6,
     "GB": 1e9,
@@ -133,7 +136,7 @@ class OutOfMemory(Detector):
             if says(crash, ANY) or crash.type in ("OutOfMemoryError", "MemoryError"):
                 asked = asked_bytes(crash)
                 shape = shape_of(crash, asked)
-                yield finding_of(
+                found = finding_of(
                     trace,
                     crash,
                     detector=self.name,
@@ -141,6 +144,8 @@ class OutOfMemory(Detector):
                     evidence=[*_evidence(crash, asked, shape), *operand_evidence(crash)],
                     fixes=list(_fixes(crash, shape)),
                 )
+                # To try, and to do with less when memory runs out, is good practice: worth knowing, no fault.
+                yield replace(found, severity="note") if found.severity == "warning" else found
 
 
 def asked_bytes(crash: Crash) -> float | None:
@@ -148,13 +153,16 @@ def asked_bytes(crash: Crash) -> float | None:
     found = says(crash, ON_CPU)
     if found is not None:
         return float(found["bytes"])
-    found = says(crash, ON_DEVICE)
+    found = says(crash, ON_DEVICE) or says(crash, OF_NUMPY)
     return float(found["amount"]) * UNITS.get(found["unit"], 1) if found is not None else None
 
 
 def shape_of(crash: Crash, asked: float | None) -> list[int] | None:
     """Return the shape that needs just the bytes that were asked for, guessed from the operands."""
     tensors = list(crash.operands) + list(crash.inputs)
+    array = says(crash, OF_NUMPY)
+    if array is not None:
+        return [int(size) for size in array["shape"].split(",") if size.strip()]
     if asked is None:
         return None
     for number, one in enumerate(tensors):

@@ -15,6 +15,14 @@ STACK = (
     r"and \[(?P<other>[\d, ]*)\] at entry (?P<other_place>\d+)"
 )
 LISTS = r"each element in list of batch should be of equal size"
+ROWS = r"expected sequence of length (?P<first>\d+) at dim \d+ \(got (?P<other>\d+)\)"
+# Said also of other things, so they count only while a loader makes a batch.
+IN_LOADER = (
+    r"Sizes of tensors must match except in dimension",
+    r"all input arrays must have the same shape",
+    r"inhomogeneous shape",
+    r"Trying to resize storage that is not resizable",
+)
 
 
 class RaggedBatch(Detector):
@@ -163,7 +171,7 @@ class RaggedBatch(Detector):
         for crash in crashes(trace):
             if crash.layers and not crash.facts.get("in_loader"):
                 continue  # tensors stacked inside a model are no samples
-            if says(crash, STACK) or says(crash, LISTS):
+            if is_ragged(crash):
                 yield finding_of(
                     trace,
                     crash,
@@ -172,6 +180,14 @@ class RaggedBatch(Detector):
                     evidence=_evidence(crash),
                     fixes=_fixes(crash),
                 )
+
+
+def is_ragged(crash: Crash) -> bool:
+    """Tell whether an exception is about samples that do not fit into one tensor."""
+    if says(crash, STACK) or says(crash, LISTS) or says(crash, ROWS):
+        return True
+    makes_batch = "indices" in crash.facts and "index" not in crash.facts
+    return makes_batch and any(says(crash, pattern) for pattern in IN_LOADER)
 
 
 def _message(crash: Crash) -> str:
@@ -183,8 +199,12 @@ def _message(crash: Crash) -> str:
             f"the samples of a batch cannot be stacked: {_field(field)} is {first} in sample "
             f"{_number(crash, 'first_index')} of the dataset and {other} in sample {_number(crash, 'other_index')}"
         )
+    rows = says(crash, ROWS)
+    if rows is not None:
+        lengths = f"{rows['first']} and {rows['other']}"
+        return f"{expression_of(crash)} makes a tensor of rows of different lengths: {lengths}"
     if stacked is None:
-        return "the samples of a batch cannot be stacked: a list in them has different lengths"
+        return "the samples of a batch cannot be stacked: their sizes differ"
     first, other = _written(stacked["first"]), _written(stacked["other"])
     if isinstance(indices, list) and int(stacked["other_place"]) < len(indices):
         return (

@@ -138,8 +138,10 @@ class UnsupportedInit(Detector):
 
 
 def _is_initialiser(crash: Crash) -> bool:
-    text = f"{crash.op} {expression_of(crash)} {crash.facts.get('initialiser')}"
-    return "init" in text
+    """Tell whether an initialiser of torch said so; other functions refuse dimensions in like words."""
+    if "initialiser" in crash.facts or says(crash, PATTERNS[0]):
+        return True
+    return "init" in f"{crash.op} {expression_of(crash)}"
 
 
 def _message(crash: Crash) -> str:

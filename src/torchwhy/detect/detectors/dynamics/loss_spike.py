@@ -1,0 +1,134 @@
+"""The loss jumped in one step and never came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.history import times
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.spikes import AFTER, WINDOW, unrecovered_spike
+from torchwhy.detect.training import Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import LossRoot
+from torchwhy.record.trace import Trace
+
+
+class LossSpike(Detector):
+    """The loss jumped tenfold within a step and stays far above what had been learnt before.
+
+    ## What it finds
+
+    A run that was learning, one step whose loss is ten times the level before, and a level afterwards that stays
+    five times higher and does not fall. A spike that heals by itself is not reported.
+
+    ## Why it breaks training
+
+    One batch with outliers, or one update that was too long, can throw the weights to a place from which they do
+    not find back: what was learnt until then is lost.
+
+    ## Broken
+
+    One batch in wrong units wrecks the weights.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+    for step in range(300):
+        x = torch.randn(64, 6)
+        labels = x[:, :3].argmax(dim=1)
+        if step == 150:
+            x = x * 1000 + 2000
+        loss = nn.functional.cross_entropy(model(x), labels)  # <- loss-spike
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+    for step in range(300):
+        x = torch.randn(64, 6)
+        labels = x[:, :3].argmax(dim=1)
+        if step == 150:
+            x = x * 1000 + 2000
+        x = (x - x.mean(dim=0)) / x.std(dim=0)
+        loss = nn.functional.cross_entropy(model(x), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A spike that the run recovers from, and a second task whose loss starts high and falls.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    for step in range(300):
+        x = torch.randn(32, 6)
+        y = x.sum(dim=1, keepdim=True) if step < 150 else 5 * x[:, :1]
+        if step == 80:
+            y = y + 30
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    The batch that did it is named only by its step.
+    """
+
+    name = "loss-spike"
+    needs = frozenset({"loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        if trace.alarms:
+            return
+        for training in trainings(trace):
+            place = unrecovered_spike(training)
+            if place is not None:
+                yield self._finding(trace, training, place)
+
+    def _finding(self, trace: Trace, training: Training, place: int) -> Finding:
+        step, loss = training.losses[place]
+        before = median(training.values[place - WINDOW : place])
+        after = median(training.values[-AFTER:])
+        root = next(iter(trace.of(LossRoot)), None)
+        return Finding(
+            detector=self.name,
+            severity="warning",
+            message=(
+                f"the loss jumped {times(loss / before)} at step {step}, from {before:.3g} to {loss:.3g}, and never came back: "
+                f"it ends at {after:.3g}"
+            ),
+            step=step,
+            rank=trace.rank,
+            location=root.location if root is not None else training.made.location,
+            evidence=(loss_curve(training), Evidence("level before the jump", value=before, step=step)),
+            fixes=(
+                Fix(
+                    title=f"look at the batch of step {step}; clip_grad_norm_ keeps one bad batch from wrecking the weights",
+                    safety="show-only",
+                ),
+            ),
+        )

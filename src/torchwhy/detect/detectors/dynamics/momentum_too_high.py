@@ -1,0 +1,156 @@
+"""The momentum remembers longer than the run lasts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import curvatures
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.troubles import Trouble, find_trouble
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.trace import Trace
+
+HIGH = 0.99  # from here on a velocity lasts for a hundred steps
+ENDLESS = 1.0  # at which a velocity never decays
+USUAL_BOUND = 3.8  # rate · curvature at which momentum 0.9 becomes unstable: 2 (1 + 0.9)
+SWINGS = 3  # times the loss must come back up, each time above half of where it started
+LOW = 0.5
+
+
+class MomentumTooHigh(Detector):
+    """The momentum is so high that old velocities carry the weights past the minimum again and again.
+
+    ## What it finds
+
+    SGD with a momentum of 0.99 or more, a loss that swings back up several times or diverges, and a rate which by
+    itself is stable: with the usual 0.9 the same curvature would be no trouble.
+
+    ## Why it breaks training
+
+    Momentum β remembers the gradients of the last 1 / (1 − β) steps: a thousand at 0.999. The weights roll through
+    the minimum like a ball without friction. At β = 1 nothing is ever forgotten, and the swings do not decay at all.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 4)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5], [3.0]])
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.999)  # <- momentum-too-high
+    for epoch in range(200):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 4)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5], [3.0]])
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    for epoch in range(200):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A high momentum with a rate that is low enough for it: the loss comes down and stays down.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 4)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5], [3.0]])
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5, momentum=0.99)
+    for epoch in range(200):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Adam's first beta is not judged.
+    """
+
+    name = "momentum-too-high"
+    needs = frozenset({"loss", "curvature"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for training in trainings(trace):
+            momentum = training.made.defaults.get("momentum")
+            if not isinstance(momentum, (int, float)) or momentum < HIGH or training.made.defaults.get("nesterov"):
+                continue
+            trouble = find_trouble(trace, training)
+            swings = _swings(training)
+            if trouble is None and swings < SWINGS:
+                continue
+            if momentum >= ENDLESS or (not trace.alarms and swings >= SWINGS and _rate_is_stable(trace, training)):
+                yield self._finding(trace, training, float(momentum), swings=swings, trouble=trouble)
+
+    def _finding(
+        self, trace: Trace, training: Training, momentum: float, *, swings: int, trouble: Trouble | None
+    ) -> Finding:
+        memory = f"{1 / (1 - momentum):.0f} steps" if momentum < ENDLESS else "for ever"
+        harm = f"the loss came back up {swings} times" if swings >= SWINGS or trouble is None else trouble.text
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=f"momentum={momentum:g} remembers {memory}, in a run of {len(training.losses)}: {harm}",
+            step=0,
+            rank=trace.rank,
+            location=training.made.location,
+            evidence=(
+                *([loss_curve(training)] if training.losses else []),
+                *(
+                    Evidence(
+                        f"lr={m.rate:g} by itself is stable: rate × curvature is {m.rate * m.curvature:.2g}, and momentum 0.9 "
+                        f"allows {USUAL_BOUND:g}",
+                        value=m.rate * m.curvature,
+                        step=m.step,
+                    )
+                    for m in curvatures(trace, training)[:1]
+                ),
+            ),
+            fixes=(Fix(title=f"lower momentum={momentum:g} to 0.9", safety="show-only"),),
+            births=trouble.births if trouble is not None else (),
+        )
+
+
+def _rate_is_stable(trace: Trace, training: Training) -> bool:
+    measured = curvatures(trace, training)
+    return all(m.rate * m.curvature < USUAL_BOUND for m in measured)
+
+
+def _swings(training: Training) -> int:
+    """Count how often the loss went below a quarter of its first value and came back above half of it."""
+    if not training.alone or not training.losses:
+        return 0
+    first, count, low = training.losses[0][1], 0, False
+    for _, loss in training.losses:
+        if loss < LOW / 2 * first:
+            low = True
+        elif low and loss > LOW * first and math.isfinite(loss):
+            low, count = False, count + 1
+    return count

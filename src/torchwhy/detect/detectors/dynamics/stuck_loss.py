@@ -1,0 +1,166 @@
+"""The loss does not move although it has a slope, and nothing else explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.looks import Measured, curvatures
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import LossRoot
+from torchwhy.record.trace import Trace
+
+SAME = 1e-6  # relative difference between losses that are one and the same up to rounding
+WORTH_IT = 0.05  # share of the loss that one step at the stable rate would take off
+LONG = 100  # steps after which a noisy loss that did not fall is worth a note
+
+
+class StuckLoss(Detector):
+    """The loss is the same at every step although its gradient says that it could fall.
+
+    ## What it finds
+
+    The last resort when no other cause is found: a loss that repeats itself to the last digit for the second half
+    of the run, while its slope and curvature, measured in the run, promise a lower one for the next step. A noisy
+    loss that does not fall gets a note only: it may be at its floor.
+
+    ## Why it breaks training
+
+    Whatever the updates do, the loss does not see it: weights that are overwritten after the step, a loss of a copy
+    of the model, a rate of zero.
+
+    ## Broken
+
+    The weights are loaded again in every epoch.
+
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 8)
+    y = x.sum(dim=1, keepdim=True)
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+    checkpoint = copy.deepcopy(model.state_dict())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(100):
+        model.load_state_dict(checkpoint)
+        loss = nn.functional.mse_loss(model(x), y)  # <- stuck-loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(128, 8)
+    y = x.sum(dim=1, keepdim=True)
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+    checkpoint = copy.deepcopy(model.state_dict())
+    model.load_state_dict(checkpoint)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A model at its minimum: the loss repeats itself because there is nothing left to learn.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 3)
+    y = x @ torch.tensor([[1.0], [2.0], [3.0]]) + 0.5 * torch.randn(256, 1)
+    model = nn.Linear(3, 1, bias=False)
+    with torch.no_grad():
+        model.weight.copy_(torch.linalg.lstsq(x, y).solution.T)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for step in range(100):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Where the curvature cannot be measured, and where every batch is another, it says nothing or gives a note.
+    """
+
+    name = "stuck-loss"
+    needs = frozenset({"loss", "curvature"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        if trace.alarms:
+            return
+        for training in trainings(trace):
+            if not training.never_learnt:
+                continue
+            measured = next(iter(curvatures(trace, training)), None)
+            if _repeats(training) and measured is not None and measured.possible >= WORTH_IT:
+                yield self._finding(trace, training, measured)
+            elif len(training.losses) >= LONG and not _repeats(training):
+                yield self._note(trace, training)
+
+    def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
+        root = next(iter(trace.of(LossRoot)), None)
+        zero = " (lr is 0)" if not training.rate else ""
+        return Finding(
+            detector=self.name,
+            severity="warning",
+            message=(
+                f"the loss is {training.values[-1]:.6g} at every step{zero}, though one update at the stable rate would lower it "
+                f"by about {measured.possible:.0%}: the updates do not reach what the loss is computed from"
+            ),
+            step=training.losses[0][0],
+            rank=trace.rank,
+            location=root.location if root is not None else training.made.location,
+            evidence=(
+                Evidence("part of the loss that one step can take off", value=measured.possible, step=measured.step),
+                loss_curve(training),
+            ),
+            fixes=(
+                Fix(
+                    title="compare a weight before and after a step, and in the next forward: who puts it back?",
+                    safety="show-only",
+                ),
+            ),
+        )
+
+    def _note(self, trace: Trace, training: Training) -> Finding:
+        return Finding(
+            detector=self.name,
+            severity="note",
+            message=(
+                f"the loss did not fall in {len(training.losses)} steps: {median(training.head):.4g} at first, "
+                f"{median(training.tail):.4g} in the second half; it may be at its floor"
+            ),
+            step=training.losses[0][0],
+            rank=trace.rank,
+            location=training.made.location,
+            evidence=(loss_curve(training),),
+        )
+
+
+def _repeats(training: Training) -> bool:
+    """Tell whether the losses of the second half are all the same, and are not zero."""
+    tail = training.tail
+    return max(tail) > 0 and max(tail) - min(tail) <= SAME * max(tail)

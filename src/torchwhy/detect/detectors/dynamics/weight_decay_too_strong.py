@@ -1,0 +1,168 @@
+"""Weight decay pulls the weights to zero faster than the loss can hold them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from statistics import median
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.history import total_size
+from torchwhy.detect.looks import weight_names
+from torchwhy.detect.overshoot import loss_curve
+from torchwhy.detect.training import ADAPTIVE, Training, trainings
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Weights
+from torchwhy.record.trace import Trace
+
+SHRUNK = 0.2  # weights at this share of their start have lost what they were for
+ALONE = 0.5  # decay by itself, without any gradient, would have halved them at least
+LITTLE = 0.5  # a loss above this share of its start was hardly learnt
+DECOUPLED = ("AdamW",)
+
+
+class WeightDecayTooStrong(Detector):
+    """Weight decay is so strong that the weights shrink towards zero and the network forgets its input.
+
+    ## What it finds
+
+    A loss that rests high while the weights have shrunk to a fraction of their start, where rate × weight_decay,
+    compounded over the steps, is enough to shrink them that far.
+
+    ## Why it breaks training
+
+    Each step takes the share rate × weight_decay off every weight. At 0.1 × 1 that is a tenth per step: after forty
+    steps a hundredth is left, and a gradient must be as large as the weight itself to hold against it.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 10)
+    y = (x[:, 0] * x[:, 1] > 0).long()
+    model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=1.0)  # <- weight-decay-too-strong
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 10)
+    y = x[:, :3].argmax(dim=1)
+    model = nn.Sequential(nn.Linear(10, 32), nn.Tanh(), nn.Linear(32, 3))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=100.0)  # <- weight-decay-too-strong
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 10)
+    y = (x[:, 0] * x[:, 1] > 0).long()
+    model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=1e-4)
+    for epoch in range(150):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Strong decay on a problem that needs only small weights: the loss falls all the same.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 10)
+    y = 0.05 * x[:, :1]
+    model = nn.Sequential(nn.Linear(10, 16), nn.Tanh(), nn.Linear(16, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=1.0)
+    for epoch in range(150):
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Penalties written into the loss by hand are not seen.
+    """
+
+    name = "weight-decay-too-strong"
+    needs = frozenset({"weights", "loss"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        if trace.alarms:
+            return
+        for training in trainings(trace):
+            decay = training.made.defaults.get("weight_decay")
+            if not isinstance(decay, (int, float)) or decay <= 0 or not training.rests or len(training.samples) < 2:
+                continue
+            shrunk = _size(training, training.samples[-1]) / max(_size(training, training.samples[0]), 1e-30)
+            alone = _by_decay_alone(training, decay)
+            hardly = median(training.tail) > LITTLE * training.losses[0][1]
+            if hardly and shrunk <= SHRUNK and alone <= ALONE:
+                yield self._finding(trace, training, decay=decay, shrunk=shrunk, alone=alone)
+
+    def _finding(self, trace: Trace, training: Training, *, decay: float, shrunk: float, alone: float) -> Finding:
+        sizes = tuple(_size(training, sample) for sample in training.samples)
+        share = (training.rate or 0.0) * decay
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"weight_decay={decay:g} takes {share:.1%} off every weight at each step: they are down to {shrunk:.1%} of "
+                f"their start, and the loss rests at {median(training.tail):.3g}"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=training.made.location,
+            evidence=(
+                Evidence("root mean square of the weights at the sampled steps", series=sizes),
+                Evidence(f"decay alone would have left {alone:.1g} of them", value=alone),
+                loss_curve(training),
+            ),
+            fixes=(Fix(title=f"lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual", safety="show-only"),),
+        )
+
+
+def _size(training: Training, sample: Weights) -> float:
+    """Return the root mean square of the weights with two or more dimensions; biases are held by the targets."""
+    wanted = set(weight_names(training))
+    pairs = [(n, s) for n, s in zip(sample.names, sample.weight_rms, strict=True) if n in wanted]
+    return total_size([n for n, _ in pairs], [s for _, s in pairs], training.counts) if pairs else 0.0
+
+
+def _by_decay_alone(training: Training, decay: float) -> float:
+    """Return what decay by itself would have left of the weights."""
+    rates = [training.rate_at(step) for step, _ in training.losses]
+    if training.made.kind in ADAPTIVE and training.made.kind not in DECOUPLED:
+        # Adam with weight_decay adds it to the gradient and then takes steps of about the rate, whatever the size.
+        start = _size(training, training.samples[0])
+        return max(0.0, 1 - sum(rates) / start) if start else 1.0
+    momentum = training.made.defaults.get("momentum")
+    gain = 1 / (1 - momentum) if isinstance(momentum, float) and momentum < 1 else 1.0
+    return math.exp(-min(700.0, sum(rate * decay * gain for rate in rates)))

@@ -1,0 +1,226 @@
+"""The graph between a parameter and the loss is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.record.events import Weights
+from torchwhy.record.learning import GraphCut
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+WORDS = {
+    "detach": "`.detach()` takes the value out of the graph",
+    "data": "`.data` is the value without its graph",
+    "item": "a plain number knows nothing of its graph, and a new tensor made of it begins an empty one",
+    "array": "an array or list knows nothing of its graph, and a new tensor made of it begins an empty one",
+    "no-grad": "nothing computed under `no_grad` has a graph",
+    "underivable": "this operation has no derivative",
+}
+CURES = {
+    "detach": "remove the `.detach()`",
+    "data": "use the tensor itself in place of `.data`",
+    "item": "use the tensor itself, not a new tensor made of its number",
+    "array": "stay with torch operations between the parameters and the loss",
+    "no-grad": "compute this part outside of `no_grad`",
+    "underivable": "use an operation with a derivative: probabilities in place of the chosen class",
+}
+MOST_NAMED = 4
+
+
+class DetachedGraph(Detector):
+    """Parameters are used and given to the optimizer, but the graph between them and the loss is cut.
+
+    ## What it finds
+
+    At an optimizer's first step some of its parameters have no gradient, though they were used and the loss depends
+    on them: their values were followed through memory to the call where autograd lost them, a `.detach()`, `.data`,
+    `.item()`, `torch.tensor(…)`, a way through NumPy, a `no_grad` block, an `argmax` or a comparison.
+
+    ## Why it breaks training
+
+    Backward stops at the cut. What lies before it keeps its random initial weights for ever, and what lies behind it
+    learns from features that never improve. If the loss itself was made anew, nothing learns at all.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(6, 16)
+            self.head = nn.Linear(16, 3)
+
+        def forward(self, x):
+            hidden = torch.relu(self.encoder(x))
+            hidden = torch.from_numpy(hidden.detach().numpy() / 2)  # <- detached-graph
+            return self.head(hidden)
+
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(30):
+        x = torch.randn(32, 4)
+        error = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        loss = torch.tensor(error.item(), requires_grad=True)  # <- detached-graph
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    class Sequence(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(20, 8)
+            self.rnn = nn.GRU(8, 16, batch_first=True)
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, tokens):
+            states, _ = self.rnn(self.embed(tokens))
+            return self.out(states[:, -1].data)  # <- detached-graph
+
+
+    torch.manual_seed(0)
+    tokens = torch.randint(0, 20, (320, 7))
+    loader = DataLoader(TensorDataset(tokens, (tokens[:, 0] > 9).long()), batch_size=32)
+    model = Sequence()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(6, 16)
+            self.head = nn.Linear(16, 3)
+
+        def forward(self, x):
+            hidden = torch.relu(self.encoder(x))
+            return self.head(hidden / 2)
+
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A frozen backbone whose parameters are not in the optimizer, a target network, and a straight-through code.
+
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    backbone = nn.Linear(6, 8)
+    online = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+    target = copy.deepcopy(online)
+    optimizer = torch.optim.Adam(online.parameters(), lr=1e-2)
+    for step in range(40):
+        with torch.no_grad():
+            features = backbone(torch.randn(32, 6))
+        prediction = online(features)
+        rounded = prediction + (prediction.round() - prediction).detach()
+        loss = nn.functional.mse_loss(rounded, target(features).detach())
+        print(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            for slow, fast in zip(target.parameters(), online.parameters()):
+                slow.lerp_(fast, 0.05)
+    ```
+
+    ## Limits
+
+    Only the first step of an optimizer is followed; parameters that get a gradient in a later step are left alone. A
+    cut value that only meets another one with a graph, element by element, is a stop-gradient idiom and gets a note; so
+    do loaded weights under `no_grad`.
+    """
+
+    name = "detached-graph"
+    needs = frozenset({"graph"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for cut in trace.of(GraphCut):
+            names = [name for name in cut.parameters if not _gets_gradient_later(trace, cut.optimizer, name)]
+            if not names:
+                continue
+            shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+            what = "no parameter of the optimizer gets" if cut.whole else f"{shown} get"
+            yield Finding(
+                detector=self.name,
+                severity=_severity(cut),
+                message=f"the graph is cut here, so {what} a gradient: {WORDS.get(cut.how, 'the value loses its graph')}",
+                step=cut.step,
+                rank=trace.rank,
+                location=cut.location,
+                evidence=(
+                    Evidence(f"used in the forward pass, held by the optimizer, and without gradient: {shown}", value=float(len(names)), step=cut.step),
+                    Evidence(f"the first operation that no longer knew them is {cut.op}", step=cut.step),
+                ),
+                fixes=(Fix(CURES.get(cut.how, "keep the graph"), safety="show-only"),),
+            )
+
+
+def _severity(cut: GraphCut) -> Severity:
+    if cut.whole:
+        return "error"
+    meant = cut.joins or (cut.how == "no-grad" and cut.loaded)
+    return "note" if meant else "warning"
+
+
+def _gets_gradient_later(trace: Trace, optimizer: int, name: str) -> bool:
+    return any(
+        decode(size) > 0
+        for sample in trace.of(Weights)
+        if sample.optimizer == optimizer and name in sample.names
+        for size in [sample.gradient_rms[sample.names.index(name)]]
+    )

@@ -1,0 +1,254 @@
+"""A softmax that runs over the samples of the batch, or over nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.graph import ForwardGraph, axis_of, base_of, elements, expression_of
+from torchwhy.detect.samples import samples_answer
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import GraphOperation
+from torchwhy.record.trace import Trace
+
+SOFTMAXES = ("_softmax", "_log_softmax", "_safe_softmax")
+# Losses and selections that look at every row by itself.
+PER_SAMPLE = {
+    "nll_loss_forward", "nll_loss2d_forward", "mse_loss", "l1_loss", "binary_cross_entropy", "_log_softmax", "gather",
+    "index", "log",
+}  # fmt: skip
+
+
+class SoftmaxOverBatch(Detector):
+    """A softmax runs over the samples of the batch, or over a dimension of size one.
+
+    ## What it finds
+
+    In the graph of the first step: a softmax over dimension 0 whose rows a loss then judges one by one; a softmax over
+    dimension 0 inside of a model whose outputs move for all samples when one sample is changed (tried on the live
+    model); or a softmax over a last dimension that has one element, which is always 1.
+
+    ## Why it breaks training
+
+    Over the batch, the samples compete with each other: the probabilities of one sample do not sum to 1, and its
+    prediction depends on who else is in the batch. Over one element the result is 1 whatever the model says, and no
+    gradient comes back through it.
+
+    ## Broken
+
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        y = x[:, :3].argmax(dim=1)
+        scores = F.log_softmax(model(x), dim=0)  # <- softmax-over-batch
+        loss = F.nll_loss(scores, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 1))
+            self.squash = nn.Softmax(dim=1)
+
+        def forward(self, x):
+            return self.squash(self.net(x))  # <- softmax-over-batch
+
+
+    torch.manual_seed(0)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 5)
+        y = (x[:, :1] > 0).float()
+        loss = nn.functional.binary_cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.key, self.value = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+            self.out = nn.Linear(8, 2)
+
+        def forward(self, x):
+            scores = self.query(x) @ self.key(x).transpose(1, 2) / 8**0.5
+            weights = torch.softmax(scores, dim=0)  # <- softmax-over-batch
+            return self.out((weights @ self.value(x)).mean(dim=1))
+
+
+    torch.manual_seed(0)
+    x = torch.randn(256, 6, 8)
+    loader = DataLoader(TensorDataset(x, (x[:, 0, 0] > 0).long()), batch_size=32)
+    model = Attention()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for inputs, labels in loader:
+        loss = nn.functional.cross_entropy(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        y = x[:, :3].argmax(dim=1)
+        scores = F.log_softmax(model(x), dim=1)
+        loss = F.nll_loss(scores, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Weights of a mixture, attention over time where time comes first, and attention over the instances of a bag.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mixture = nn.Parameter(torch.zeros(3))
+            self.score = nn.Linear(8, 1)
+            self.experts = nn.ModuleList([nn.Linear(8, 2) for _ in range(3)])
+
+        def forward(self, x):
+            weights = torch.softmax(self.score(x), dim=0)
+            pooled = (weights * x).sum(dim=0)
+            shares = torch.softmax(self.mixture, dim=0)
+            return sum(share * expert(pooled) for share, expert in zip(shares, self.experts))
+
+
+    torch.manual_seed(0)
+    model = Model()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(7, 16, 8)
+        y = (x.mean(dim=0)[:, 0] > 0).long()
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    A softmax over dimension 0 in the middle of a model is reported only if the live model could be tried: not for
+    compiled models, nor for models with hooks or effects of their own.
+    """
+
+    name = "softmax-over-batch"
+    needs = frozenset({"graph", "experiment"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        graph = ForwardGraph(trace)
+        seen = set()
+        for softmax in graph.operations(*SOFTMAXES):
+            if softmax.location in seen or not graph.trains(softmax):
+                continue
+            told = _of_one(graph, softmax) or _of_rows(graph, softmax) or _of_samples(trace, graph, softmax)
+            if told is None:
+                continue
+            seen.add(softmax.location)
+            message, facts = told
+            yield Finding(
+                detector=self.name,
+                severity="error",
+                message=message,
+                step=0,
+                rank=trace.rank,
+                location=softmax.location,
+                evidence=facts,
+                fixes=(Fix("let it run over the classes: `dim=-1`, or `dim=1` for (batch, class, …)", safety="show-only"),),
+            )
+
+
+Told = tuple[str, tuple[Evidence, ...]]
+
+
+def _of_one(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
+    """Judge a softmax over a single element, made by a layer with one output."""
+    axis, shape = axis_of(softmax), softmax.shape
+    source = graph.source(softmax)
+    if axis is None or source is None or shape[axis] != 1 or elements(shape) < 2:
+        return None
+    last = axis == len(shape) - 1 or (len(shape) == 4 and axis == 1)
+    elsewhere = [o for o in graph.operations(*SOFTMAXES) if o.location == softmax.location and o.shape[axis : axis + 1] != [1]]
+    if not last or not source.parameters or elsewhere:
+        return None
+    value = "0" if base_of(softmax) == "_log_softmax" else "1"
+    made = expression_of(source.location, "the layer before it")
+    fact = Evidence(f"{made} gives shape {shape}: there is one number to share 1 between", step=0, location=source.location)
+    message = f"a softmax over one element (dimension {axis} of {shape}) is {value} whatever the model says, without gradient"
+    return message, (fact,)
+
+
+def _of_rows(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
+    """Judge a softmax over the rows of a layer's output, which a loss then takes row by row."""
+    source = graph.source(softmax)
+    if axis_of(softmax) != 0 or len(softmax.shape) < 2 or softmax.shape[0] < 2 or source is None or not source.parameters:
+        return None
+    taken = [consumer for consumer in graph.taken_by(softmax) if base_of(consumer) in PER_SAMPLE]
+    if not taken:
+        return None
+    fact = Evidence(
+        f"its rows are judged one by one in {expression_of(taken[0].location, 'the loss')}", step=0, location=taken[0].location
+    )
+    rows = softmax.shape[0]
+    return f"the softmax runs over dimension 0, the {rows} samples of the batch: they compete with each other", (fact,)
+
+
+def _of_samples(trace: Trace, graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
+    """Judge a softmax over dimension 0 inside of a model by what changing one sample did to the others."""
+    answer = samples_answer(trace)
+    if answer is None or not answer.mixed or answer.batch_axis != 0 or answer.has_sequence_layer:
+        return None
+    if axis_of(softmax) != 0 or len(softmax.shape) < 2 or softmax.shape[0] != answer.rows:
+        return None
+    if not any(softmax.module == path or _inside(softmax.module, path) for path in (answer.path,)):
+        return None
+    fact = Evidence(
+        f"changing sample 0 alone moved the outputs of {answer.moved} of {answer.rows - 1} other samples (tried on the live model)",
+        value=float(answer.moved),
+        step=answer.step,
+    )
+    return f"the softmax runs over dimension 0, the {answer.rows} samples of the batch: they compete with each other", (fact,)
+
+
+def _inside(module: str | None, path: str) -> bool:
+    return module is not None and (module == path or module.startswith(f"{path}."))

@@ -1,0 +1,67 @@
+"""What the experiment with one changed sample said: do the outputs of other samples move?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.learning import Experiment
+from torchwhy.record.trace import Trace
+
+QUESTION = "do other samples' outputs move when sample 0 is changed?"
+
+
+@dataclass(frozen=True)
+class SamplesAnswer:
+    """`moved` of the `rows` outputs moved besides sample 0's own; `batch_axis` is the input's dimension of samples.
+
+    The layer is one that recurs or attends over its first dimension, on the way from the input to the output.
+    """
+
+    step: int
+    path: str
+    batch_axis: int
+    rows: int
+    moved: int
+    certain_axis: bool
+    layer: str | None = None
+    layer_kind: str | None = None
+    layer_input: list[int] | None = None
+    layer_made: SourceSpan | None = None
+    layer_called: SourceSpan | None = None
+
+    @property
+    def mixed(self) -> bool:
+        """Tell whether samples reach each other."""
+        return self.moved > 0
+
+    @property
+    def has_sequence_layer(self) -> bool:
+        """Tell whether a layer that takes time first stands in the model."""
+        return self.layer is not None
+
+
+def samples_answer(trace: Trace) -> SamplesAnswer | None:
+    """Return the answer of the first experiment, None if it was not or could not be made."""
+    for experiment in trace.of(Experiment):
+        if experiment.question == QUESTION and "moved" in experiment.answer:
+            said = experiment.answer
+            given = said.get("layer input")
+            return SamplesAnswer(
+                step=experiment.step,
+                path=str(said["path"]),
+                batch_axis=int(float(str(said["batch axis"]))),
+                rows=int(float(str(said["rows"]))),
+                moved=int(float(str(said["moved"]))),
+                certain_axis=bool(said.get("certain axis")),
+                layer=_text(said.get("layer")),
+                layer_kind=_text(said.get("layer kind")),
+                layer_input=[int(size) for size in given] if isinstance(given, list) else None,
+                layer_made=experiment.places.get("made"),
+                layer_called=experiment.places.get("called"),
+            )
+    return None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,37 @@
+"""A jump of the loss from which a run that was learning did not recover."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from torchwhy.detect.training import Training, is_lower
+
+JUMP = 10.0  # loss over the median of the steps before it
+STAYS = 5.0  # level after the jump over the level before it: what came back this far did not recover
+WINDOW = 10  # steps whose median is the level before
+AFTER = 20  # steps that a loss is given to come back
+LEARNT = 0.7  # share of the first loss below which a run was learning
+
+
+def unrecovered_spike(training: Training) -> int | None:
+    """Return the place of the first jump that the run did not recover from."""
+    values = training.values
+    if not training.is_judged:
+        return None
+    for place in range(WINDOW, len(values) - AFTER):
+        before = median(values[place - WINDOW : place])
+        if not 0 < JUMP * before <= values[place] or before > LEARNT * values[0]:
+            continue
+        later = values[place + 1 :]
+        half = len(later) // 2
+        if min(median(later[half:]), median(values[-AFTER:])) < STAYS * before:
+            continue
+        if not is_lower(later[half:], than=later[:half]):
+            return place
+    return None
+
+
+def steady_rate(training: Training, place: int) -> bool:
+    """Tell whether the rate at the jump was one that had served the run before."""
+    used = max(training.rate_at(step) for step, _ in training.losses[: max(1, place // 2)])
+    return training.rate_at(training.losses[place][0]) <= used

@@ -1,0 +1,1 @@
+"""What happens in the user's process around a failure."""

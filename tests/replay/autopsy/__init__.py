@@ -1,0 +1,1 @@
+"""What is found around an exception, right after it came."""
