@@ -8,7 +8,7 @@ from typing import Literal
 Severity = Literal["error", "warning", "note"]
 Certainty = Literal["observed", "replayed", "verified"]
 Safety = Literal["safe", "changes-results", "show-only"]
-Verdict = Literal["cured", "no-difference", "not-run"]
+Verdict = Literal["cured", "symptom-only", "no-difference", "not-run"]
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,19 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Trial:
-    """What happened when a fix was run."""
+    """What happened when a fix was run.
+
+    `symptom-only`: the failure is gone, but the model does not learn. `summary` says it in one sentence; the
+    losses are the curves without and with the fix, oldest first.
+    """
 
     verdict: Verdict = "not-run"
     steps: int = 0
     before: dict[str, float] | None = None
     after: dict[str, float] | None = None
+    summary: str = ""
+    before_losses: tuple[float, ...] | None = None
+    after_losses: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

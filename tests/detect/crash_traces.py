@@ -16,7 +16,9 @@ LINE = SourceSpan("train.py", 9, column=4, end_column=14, expression="f(x)")
 def crash(message: str, *, expression: str | None = None, **facts: Any) -> Crash:
     """Return a RuntimeError of step 3 at line 9."""
     place = LINE if expression is None else SourceSpan("train.py", 9, expression=expression)
-    return Crash(**{"step": 3, "type": "RuntimeError", "message": message, "location": place, **facts})
+    return Crash(
+        **{"step": 3, "type": "RuntimeError", "message": message, "location": place, **facts}
+    )
 
 
 def tensor(name: str, *shape: int, dtype: str = "float32", **facts: Any) -> NamedTensor:

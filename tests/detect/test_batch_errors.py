@@ -33,7 +33,13 @@ def test_unequal_samples_are_named_by_their_index_in_the_dataset():
 
 
 def test_the_field_that_differs_is_named():
-    facts = {"field": "['tokens']", "first_index": 3.0, "other_index": 9.0, "first_size": [5], "other_size": [6]}
+    facts = {
+        "field": "['tokens']",
+        "first_index": 3.0,
+        "other_index": 9.0,
+        "first_size": [5],
+        "other_size": [6],
+    }
 
     finding = scan(RaggedBatch, crash(STACK, facts=facts))
 
@@ -43,11 +49,16 @@ def test_the_field_that_differs_is_named():
 def test_stacking_outside_of_a_loader_is_told_by_its_expression():
     finding = scan(RaggedBatch, crash(STACK, expression="torch.stack(parts)"))
 
-    assert finding.message.startswith("torch.stack(parts) stacks tensors of different sizes: number 0 is 5, number 2 is 6")
+    assert finding.message.startswith(
+        "torch.stack(parts) stacks tensors of different sizes: number 0 is 5, number 2 is 6"
+    )
 
 
 def test_smaller_last_batch_is_told_with_its_arithmetic():
-    finding = scan(RaggedLastBatch, crash(SIZES, loader=loader(), operands=[tensor("x", 6, 4), tensor("mask", 8, 4)]))
+    finding = scan(
+        RaggedLastBatch,
+        crash(SIZES, loader=loader(), operands=[tensor("x", 6, 4), tensor("mask", 8, 4)]),
+    )
 
     assert "30 samples in batches of 8 leave 6" in finding.message
     assert finding.evidence[0].claim == "30 samples = 3 × 8 + 6"
@@ -82,7 +93,10 @@ def test_other_batches_are_not_called_the_last_one(facts):
 
 
 def test_error_of_the_last_batch_that_is_about_something_else_is_left_to_others():
-    error = crash("The size of tensor a (6) must match the size of tensor b (5) at dimension 1", loader=loader())
+    error = crash(
+        "The size of tensor a (6) must match the size of tensor b (5) at dimension 1",
+        loader=loader(),
+    )
 
     assert list(RaggedLastBatch().scan(trace_of(error))) == []
 
@@ -90,7 +104,10 @@ def test_error_of_the_last_batch_that_is_about_something_else_is_left_to_others(
 def test_batchnorm_says_that_one_sample_is_left():
     layers = [Layer(path="net.norm", kind="BatchNorm1d", text="BatchNorm1d(8)")]
 
-    finding = scan(BatchnormOfOne, crash(ONE, type="ValueError", loader=loader(rest=1, length=33), layers=layers))
+    finding = scan(
+        BatchnormOfOne,
+        crash(ONE, type="ValueError", loader=loader(rest=1, length=33), layers=layers),
+    )
 
     assert "`net.norm` (BatchNorm1d(8)) got a batch of one sample" in finding.message
     assert "33 samples in batches of 8 leave 1" in finding.message

@@ -32,7 +32,10 @@ def test_carried_state_is_blamed_where_it_is_read():
     ("facts", "advice"),
     [
         ({"carried": "total", "way": "loop", "is_sum": True}, "add `.item()` of it to `total`"),
-        ({"carried": "state", "way": "loop", "is_collection": True}, "detach each tensor in `state`"),
+        (
+            {"carried": "state", "way": "loop", "is_collection": True},
+            "detach each tensor in `state`",
+        ),
         ({"carried": "features", "way": "before-loop"}, "compute `features` inside the loop"),
         ({"way": "twice", "first": "a", "second": "b"}, "`(a + b).backward()`"),
         ({"way": "twice", "first": "a", "second": "a"}, "leave out the second"),
@@ -51,7 +54,10 @@ def test_writer_is_blamed_and_the_order_is_told():
     needed = SourceSpan("train.py", 11, expression="head(hidden)")
     facts = {"variable": "hidden", "node": "AddmmBackward0", "shape": [6, 8], "times_written": 1.0}
 
-    finding = scan(InplaceModification, crash(CHANGED, facts=facts, places={"written": written, "needed": needed}))
+    finding = scan(
+        InplaceModification,
+        crash(CHANGED, facts=facts, places={"written": written, "needed": needed}),
+    )
 
     assert finding.location == written
     assert [evidence.location for evidence in finding.evidence[:2]] == [needed, written]
@@ -62,7 +68,9 @@ def test_writer_is_blamed_and_the_order_is_told():
 def test_optimizer_step_before_backward_is_told_as_such():
     written = SourceSpan("train.py", 12, expression="optimizer.step()")
 
-    finding = scan(InplaceModification, crash(CHANGED, facts={"phase": "update"}, places={"written": written}))
+    finding = scan(
+        InplaceModification, crash(CHANGED, facts={"phase": "update"}, places={"written": written})
+    )
 
     assert "changes the weights between the forward pass" in finding.message
 
@@ -76,8 +84,14 @@ def test_unknown_writer_leaves_the_failing_line():
 @pytest.mark.parametrize(
     ("message", "advice"),
     [
-        ("a leaf Variable that requires grad is being used in an in-place operation.", "torch.no_grad()"),
-        ("a view of a leaf Variable that requires grad is being used in an in-place operation.", "torch.no_grad()"),
+        (
+            "a leaf Variable that requires grad is being used in an in-place operation.",
+            "torch.no_grad()",
+        ),
+        (
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            "torch.no_grad()",
+        ),
         ("Output 0 of Unbind is a view and is being modified inplace. This view …", "clone()"),
     ],
 )
@@ -95,7 +109,10 @@ def test_cut_is_blamed_with_its_reason():
     finding = scan(NoGraph, crash(NONE, facts=facts, places={"cut": cut}))
 
     assert finding.location == cut
-    assert finding.message == "`loss` has no graph, because it was cut at `scores.argmax(1)`: `argmax` has no derivative"
+    assert (
+        finding.message
+        == "`loss` has no graph, because it was cut at `scores.argmax(1)`: `argmax` has no derivative"
+    )
 
 
 def test_unknown_cut_leaves_the_failing_line():
@@ -106,9 +123,14 @@ def test_unknown_cut_leaves_the_failing_line():
 
 
 def test_number_of_elements_is_told():
-    finding = scan(NonScalarBackward, crash(MANY, operands=[tensor("loss", 6, 3, graph="PowBackward0")]))
+    finding = scan(
+        NonScalarBackward, crash(MANY, operands=[tensor("loss", 6, 3, graph="PowBackward0")])
+    )
 
-    assert finding.message == "`loss` has 18 elements (6×3), and a backward pass starts from one number"
+    assert (
+        finding.message
+        == "`loss` has 18 elements (6×3), and a backward pass starts from one number"
+    )
 
 
 @pytest.mark.parametrize("detector", [GraphFreed, InplaceModification, NoGraph, NonScalarBackward])

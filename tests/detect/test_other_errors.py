@@ -13,11 +13,14 @@ from torchwhy.detect.detectors.errors.unsupported_init import UnsupportedInit
 from torchwhy.finding import SourceSpan
 from torchwhy.record.crashes import Layer
 
-CPU = "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate {} bytes."
+CPU = "DefaultCPUAllocator: can't allocate memory: you tried to allocate {} bytes. Error code 12 (Cannot allocate memory)"
 CUDA = (
-    "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.21 GiB is free."
+    "CUDA out of memory. Tried to allocate 2.00 GiB. "
+    "GPU 0 has a total capacity of 23.65 GiB of which 1.21 GiB is free."
 )
-NEGATIVE = "At least one stride in the given numpy array is negative, and tensors with negative strides …"
+NEGATIVE = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides …"
+)
 FAN = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
 MANY = "grad can be implicitly created only for scalar outputs"
 
@@ -53,7 +56,9 @@ def test_accelerator_says_what_was_free():
     assert any("1.21 GiB were free" in evidence.claim for evidence in finding.evidence)
 
 
-@pytest.mark.parametrize(("count", "text"), [(12, "12 bytes"), (4e9, "4 GB"), (3.6e11, "360 GB"), (5.76e12, "5.76 TB")])
+@pytest.mark.parametrize(
+    ("count", "text"), [(12, "12 bytes"), (4e9, "4 GB"), (3.6e11, "360 GB"), (5.76e12, "5.76 TB")]
+)
 def test_bytes_are_told_as_people_say_them(count, text):
     assert human(count) == text
 
@@ -63,13 +68,18 @@ def test_initialiser_names_the_parameter():
 
     finding = scan(UnsupportedInit, crash(FAN, type="ValueError", facts=facts))
 
-    assert finding.message == "`xavier_uniform_` cannot initialise `fc.bias` of shape 8: it needs at least two dimensions"
+    assert (
+        finding.message
+        == "`xavier_uniform_` cannot initialise `fc.bias` of shape 8: it needs at least two dimensions"
+    )
 
 
 def test_array_turned_round_in_a_dataset_is_blamed_there():
     turned = SourceSpan("data.py", 5, expression="image[::-1]")
 
-    finding = scan(NegativeStrides, crash(NEGATIVE, facts={"indices": [1, 2]}, places={"turned": turned}))
+    finding = scan(
+        NegativeStrides, crash(NEGATIVE, facts={"indices": [1, 2]}, places={"turned": turned})
+    )
 
     assert finding.location == turned
 
@@ -102,7 +112,9 @@ def test_swallowed_exception_without_any_step_is_an_error():
     finding = scan(NonScalarBackward, crash(MANY, caught=True, times=5))
 
     assert finding.severity == "error"
-    assert "5 times as far as seen, and no optimizer step was ever made" in finding.evidence[0].claim
+    assert (
+        "5 times as far as seen, and no optimizer step was ever made" in finding.evidence[0].claim
+    )
 
 
 def test_swallowed_exception_beside_many_steps_is_a_warning():

@@ -264,7 +264,14 @@ def test_exception_is_told_once_by_the_detector_that_says_most():
 
 def test_exceptions_of_different_steps_are_told_each():
     told = [
-        Finding("no-graph", "warning", "a", step=step, location=SourceSpan("t.py", step), evidence=(Evidence("x"),))
+        Finding(
+            "no-graph",
+            "warning",
+            "a",
+            step=step,
+            location=SourceSpan("t.py", step),
+            evidence=(Evidence("x"),),
+        )
         for step in (1, 2)
     ]
 
@@ -273,7 +280,9 @@ def test_exceptions_of_different_steps_are_told_each():
 
 def test_exception_after_a_bad_value_is_its_consequence():
     spoiled = Finding("log-of-nonpositive", "error", "log of 0", step=3, births=(1,))
-    died = Finding("unexplained-error", "error", "refused", step=3, evidence=(Evidence("ValueError: nan"),))
+    died = Finding(
+        "unexplained-error", "error", "refused", step=3, evidence=(Evidence("ValueError: nan"),)
+    )
     trace = Trace((Alarm(step=3, optimizer=None, what="value", losses=[]), birth(1)))
 
     (root,) = tell([died, spoiled], trace)

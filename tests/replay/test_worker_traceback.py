@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchwhy.replay.inquest.worker import read
 
-TEXT = '''Caught RuntimeError in DataLoader worker process 1.
+TEXT = """Caught RuntimeError in DataLoader worker process 1.
 Original Traceback (most recent call last):
   File "{python}/site-packages/torch/utils/data/_utils/worker.py", line 374, in _worker_loop
     data = fetcher.fetch(index)
@@ -13,12 +13,14 @@ Original Traceback (most recent call last):
     return x @ torch.zeros(5, 3)
            ~~^~~~~~~~~~~~~~~~~~~
 RuntimeError: mat1 and mat2 shapes cannot be multiplied (1x4 and 5x3)
-'''
+"""
 
 
 def test_innermost_line_of_the_user_is_found_with_its_columns(tmp_path):
     file = tmp_path / "data.py"
-    file.write_text("class D:\n    def __getitem__(self, i):\n        return x @ torch.zeros(5, 3)\n")
+    file.write_text(
+        "class D:\n    def __getitem__(self, i):\n        return x @ torch.zeros(5, 3)\n"
+    )
 
     error = read(TEXT.format(file=file, python="/usr/lib/python3"))
 

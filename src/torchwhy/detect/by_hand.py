@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 from torchwhy.detect.births import certainty_of
 from torchwhy.finding import Evidence, Finding, Fix
@@ -30,7 +31,7 @@ def diverged_by_hand(trace: Trace, births: list[Birth], detector: str) -> Iterat
     yield Finding(
         detector=detector,
         severity="error",
-        message=f"the updates of `{expression or 'this line'}` are too large: the loss went {shown} → {births[0].value}",
+        message=f"the updates of `{expression or 'this line'}` are too long: the loss went {shown} → {births[0].value}",
         step=births[0].step,
         rank=trace.rank,
         location=update.location,
@@ -53,5 +54,5 @@ def has_run_away(losses: list[float]) -> bool:
     smallest = min(sizes, default=0.0)
     if len(sizes) < 2 or not smallest or sizes[-1] < GROWTH * smallest:
         return False
-    rises = [after >= RISE * before for before, after in zip(sizes, sizes[1:], strict=False)]
+    rises = [after >= RISE * before for before, after in pairwise(sizes)]
     return all(rises[-STEADY:])

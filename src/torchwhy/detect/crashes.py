@@ -189,7 +189,8 @@ def fix_of(trial: Trial) -> Fix:
 
 def fixes_of(crash: Crash, *kinds: str) -> list[Fix]:
     """Return the changes of these kinds that went through."""
-    return [fix_of(trial) for trial in trials(crash, *kinds) if trial.worked]
+    found = [trial for trial in trials(crash, *kinds) if trial.worked]
+    return [fix_of(trial) for trial in sorted(found, key=lambda trial: not trial.diff)]
 
 
 def idea(title: str) -> Fix:

@@ -88,7 +88,7 @@ def node_of(birth: Birth) -> str | None:
 
 
 def is_torchs_update(birth: Birth) -> bool:
-    """Tell whether torch's own optimizer did this: then the program's expression is the call of `step`, no arithmetic."""
+    """Tell whether torch's own optimizer did this: then the program's expression is the call of `step`."""
     written = birth.location.expression if birth.location is not None else None
     return birth.phase == "update" and (not written or ".step(" in written)
 

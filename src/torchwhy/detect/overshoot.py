@@ -16,7 +16,7 @@ from torchwhy.detect.looks import (
     last_look,
     training_outputs,
 )
-from torchwhy.detect.spikes import steady_rate, unrecovered_spike
+from torchwhy.detect.spikes import jumps, steady_rate
 from torchwhy.detect.training import Training
 from torchwhy.finding import Evidence
 from torchwhy.record.numbers import decode
@@ -50,8 +50,8 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     if trace.alarms or not training.alone or not training.rate or len(training.losses) < 3:
         return None
     harm = _harm(trace, training)
-    spike = unrecovered_spike(training)
-    if harm is None or (spike is not None and steady_rate(training, spike)):
+    jump = next(jumps(training), None)
+    if harm is None or (jump is not None and steady_rate(training, jump)):
         return None  # a rate that served until one step came is not what that step was about
     step, text, needed = harm
     unstable = [m for m in curvatures(trace, training) if m.ratio >= needed]

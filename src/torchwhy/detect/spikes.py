@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.training import Training, is_lower
@@ -13,20 +14,28 @@ AFTER = 20  # steps that a loss is given to come back
 LEARNT = 0.7  # share of the first loss below which a run was learning
 
 
+def jumps(training: Training) -> Iterator[int]:
+    """Yield the places where the loss of a run that was learning jumped tenfold in a step."""
+    values = training.values
+    if not training.is_judged:
+        return
+    for place in range(WINDOW, len(values) - AFTER):
+        before = median(values[place - WINDOW : place])
+        if 0 < JUMP * before <= values[place] and before <= LEARNT * values[0]:
+            yield place
+
+
 def unrecovered_spike(training: Training) -> int | None:
     """Return the place of the first jump that the run did not recover from."""
     values = training.values
-    if not training.is_judged:
-        return None
-    for place in range(WINDOW, len(values) - AFTER):
+    for place in jumps(training):
         before = median(values[place - WINDOW : place])
-        if not 0 < JUMP * before <= values[place] or before > LEARNT * values[0]:
-            continue
         later = values[place + 1 :]
         half = len(later) // 2
-        if min(median(later[half:]), median(values[-AFTER:])) < STAYS * before:
+        end = median(values[-AFTER:])
+        if min(median(later[half:]), end) < STAYS * before:
             continue
-        if not is_lower(later[half:], than=later[:half]):
+        if end > values[0] or not is_lower(later[half:], than=later[:half]):
             return place
     return None
 

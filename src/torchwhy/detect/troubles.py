@@ -28,6 +28,7 @@ class Trouble:
     text: str
     births: tuple[int, ...] = ()
     excess: float = 0.0
+    is_mild: bool = False
 
 
 def find_trouble(trace: Trace, training: Training) -> Trouble | None:

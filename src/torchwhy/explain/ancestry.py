@@ -101,7 +101,7 @@ class Ancestry:
 
 
 def spoils_training(birth: Birth) -> bool:
-    """Tell whether the value went into a loss, gradient, weight or buffer or ended the program, not just into a print."""
+    """Tell whether the value spoiled a loss, gradient, weight or buffer, or ended the program: more than a print."""
     return any(
         target in ("loss", REFUSED) or target.startswith(("gradient", "parameter", "buffer"))
         for target in birth.reaches

@@ -48,7 +48,7 @@ class HandWatch:
             self._cleared = True
         elif any(leaf is other for leaf in stale for other in leaves):
             self._times += 1
-            if self._times & (self._times - 1) == 0:
+            if self._times <= 4 or self._times & (self._times - 1) == 0:
                 self._tell(frame)
         self._seen = [(weakref.ref(leaf), leaf._version, _first(leaf)) for leaf in leaves]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 PARAMETERS_WATCHED = 3  # whoever updates one of an optimizer's parameters by hand updates all
+MOST_NODES = 5000  # of the graph of a loss, on the way to its leaves
 FIRST_TOLD = 3  # backward passes without a step; then told at twice as many, and so on
 
 Mark = tuple[int, float]  # version and first element of a parameter
@@ -29,7 +30,7 @@ class IdleWatch:
         self._marks: dict[int, list[Mark]] = {}
         self._next_told: dict[int, int] = {}
 
-    def before_backward(self, watched: Watched, frame: FrameType | None) -> None:
+    def before_backward(self, watched: Watched, roots: list[torch.Tensor], frame: FrameType | None) -> None:
         """Count one more backward pass for an optimizer that has not stepped yet."""
         index = watched.index
         count = self._backwards[index] = self._backwards.get(index, 0) + 1
@@ -44,12 +45,27 @@ class IdleWatch:
                     step=self._session.sentinel.step,
                     optimizer=index,
                     backwards=count,
-                    gradients=any(gradient is not None for gradient in watched.gradients()),
+                    gradients=_reaches(roots, {id(parameter) for parameter in watched.parameters()}),
                     changed=_marks(watched) != self._marks[index],
                     scaled=self._session.sentinel.scaler is not None,
                     location=span_of(sites[0]) if sites else None,
                 )
             )
+
+
+def _reaches(roots: list[torch.Tensor], wanted: set[int]) -> bool:
+    """Tell whether the backward pass of these losses gives one of these parameters a gradient."""
+    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+    seen = set(waiting)
+    while waiting and len(seen) < MOST_NODES:
+        node = waiting.pop()
+        if id(getattr(node, "variable", None)) in wanted:
+            return True
+        for below, _ in node.next_functions:
+            if below is not None and below not in seen:
+                seen.add(below)
+                waiting.append(below)
+    return False
 
 
 def _marks(watched: Watched) -> list[Mark]:

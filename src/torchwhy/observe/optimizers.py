@@ -80,6 +80,7 @@ class WatchedOptimizers:
         self._session = session
         self._watched: weakref.WeakKeyDictionary[Any, Watched] = weakref.WeakKeyDictionary()
         self._described: set[int] = set()
+        self._living: list[Watched] = []
         self.any_made = False
         self.count = 0
 
@@ -89,6 +90,7 @@ class WatchedOptimizers:
             return self._watched[optimizer]
         self.any_made = True
         watched = self._watched[optimizer] = Watched(self.count, optimizer, self._session)
+        self._living = [*self._living, watched]
         self.count += 1
         self._session.names.learn(frame)
         self._session.write(
@@ -119,7 +121,9 @@ class WatchedOptimizers:
 
     def all(self) -> list[Watched]:
         """Return the record of every optimizer that still lives."""
-        return list(self._watched.values())
+        if any(watched.optimizer is None for watched in self._living):
+            self._living = [watched for watched in self._living if watched.optimizer is not None]
+        return self._living
 
     def _describe(self, watched: Watched) -> None:
         parameters = watched.parameters()

@@ -86,6 +86,7 @@ class Sentinel:
         self.bad_scaled_losses = 0
         self.last_scaled_losses: list[Real] = []
         self._shapes: list[str] | None = None
+        self._told_shapes: Any = None
         self._began = time.perf_counter()
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
@@ -139,6 +140,7 @@ class Sentinel:
                 check.watched.steps += 1
             if self.step >= self.session.holdings.next_step:
                 self.session.holdings.stepped(self.step)
+            self.session.leave_after_last_step()
 
     def _before_each_backward(self, roots: list[torch.Tensor], *, accumulates: bool) -> None:
         if accumulates and not self.frozen:
@@ -149,7 +151,7 @@ class Sentinel:
         self.session.calls.note_inner("backward", frame)
         self.session.modes.backward_ran(roots)
         if self.optimizers.any_made:
-            self.stale.before_backward(frame)
+            self.stale.before_backward(roots, frame)
         else:
             self.by_hand.before_backward(roots, frame)
 
@@ -195,6 +197,7 @@ class Sentinel:
         self.step += 1
         if self.step >= self.session.holdings.next_step:
             self.session.holdings.stepped(self.step)
+        self.session.leave_after_last_step()
 
     @torch_compat.unseen
     def _judge_scaled(self, roots: list[torch.Tensor]) -> None:
@@ -238,7 +241,13 @@ class Sentinel:
         # A fused optimizer under GradScaler is told found_inf and skips by itself: that is not ours to judge.
         if getattr(optimizer, "found_inf", None) is not None:
             return True
-        if gradients.all_finite(gradients.sums_of(tensors)):
+        first = next((tensor for tensor in tensors if tensor is not None), None)
+        if first is None:
+            return True
+        if type(first) is torch.Tensor and first.device.type == "cpu" and torch_compat.world_size() == 1:
+            if gradients.quickly_finite(tensors):
+                return True
+        elif gradients.all_finite(gradients.sums_of(tensors)):
             return True
         return all(gradients.is_finite(t) for t in tensors if t is not None)
 
@@ -278,10 +287,11 @@ class Sentinel:
         )
 
     def _changed_shapes(self) -> list[str] | None:
-        recent = self.session.batches.recent
-        if not recent:
+        batches = self.session.batches
+        if not batches.recent or batches.shapes is self._told_shapes:
             return None
-        shapes = described(recent[-1].data)
+        self._told_shapes = batches.shapes
+        shapes = described(batches.recent[-1].data)
         if shapes == self._shapes:
             return None
         self._shapes = shapes

@@ -149,11 +149,22 @@ class Session:
         self.stopped_by_us = True
         raise SystemExit(1)
 
+    def leave_after_last_step(self) -> None:
+        """In a trial, which has an end of its own: close the trace and leave, quietly and without a trace back."""
+        last = self.configuration.get("options", {}).get("stop_after_step")
+        if last is not None and self.sentinel.step > last:
+            self.end()
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(Exception):
+                    stream.flush()
+            os._exit(0)
+
     def _take_or_restore_seeds(self) -> None:
-        if self.rerun_step is None:
+        earlier = self.configuration.get("seeds_from")
+        if self.rerun_step is None and earlier is None:
             self._seeds = seeds.take()
             return
-        recorded = seeds.load(self.directory.parent, rank=self.rank)
+        recorded = seeds.load(Path(earlier) if earlier else self.directory.parent, rank=self.rank)
         if recorded is not None:
             seeds.restore(recorded)
 

@@ -50,11 +50,11 @@ class StaleWatch:
         self._used[watched.index] = (step, marks)
 
     @unseen
-    def before_backward(self, frame: FrameType | None) -> None:
+    def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
         """Suspect the optimizers whose used gradients are still there, untouched and not zero."""
         for watched in self._session.sentinel.optimizers.all():
             if not watched.steps:
-                self._idle.before_backward(watched, frame)
+                self._idle.before_backward(watched, roots, frame)
             used = self._used.get(watched.index)
             if used is None or not used[1]:
                 continue
@@ -85,7 +85,7 @@ class StaleWatch:
         if not added:
             return
         times = self._times[watched.index] = self._times.get(watched.index, 0) + 1
-        if times & (times - 1) == 0:  # 1, 2, 4, 8 …: the count is told without a line per step
+        if times <= 4 or times & (times - 1) == 0:  # the count is told without a line per step
             sites = user_sites(frame, limit=1)
             self._session.write(
                 StaleGradients(

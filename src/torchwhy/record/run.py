@@ -19,6 +19,7 @@ RUN_SCHEMA = 1
 class Run:
     """One start of the user's command. `rerun_step` is set when it is a second run up to that step.
 
+    A trial of a fix begins with the seeds of another run, `seeds_from`, and ends after `stop_after_step`.
     `exit_code` is None while it runs, and as a shell would say it afterwards: 128 + n after signal n.
     """
 
@@ -27,6 +28,8 @@ class Run:
     on_failure: str = "stop"
     hash_seed: int | None = None
     rerun_step: int | None = None
+    seeds_from: str | None = None
+    stop_after_step: int | None = None
     exit_code: int | None = None
     signal: int | None = None
     seconds: float | None = None
@@ -38,9 +41,10 @@ class Run:
             "schema": RUN_SCHEMA,
             "command": list(self.command),
             "directory": self.directory,
-            "options": {"on_failure": self.on_failure},
+            "options": {"on_failure": self.on_failure, "stop_after_step": self.stop_after_step},
             "hash_seed": self.hash_seed,
             "rerun": None if self.rerun_step is None else {"step": self.rerun_step},
+            "seeds_from": self.seeds_from,
         }
         if self.exit_code is not None:
             facts["exit_code"] = self.exit_code
@@ -79,6 +83,8 @@ def read_run(run_directory: Path) -> Run:
         on_failure=facts.get("options", {}).get("on_failure", "stop"),
         hash_seed=facts.get("hash_seed"),
         rerun_step=rerun.get("step"),
+        seeds_from=facts.get("seeds_from"),
+        stop_after_step=facts.get("options", {}).get("stop_after_step"),
         exit_code=facts.get("exit_code"),
         signal=facts.get("signal"),
         seconds=facts.get("seconds"),

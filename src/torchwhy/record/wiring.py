@@ -34,7 +34,7 @@ class CallsCounted(Event, frozen=True, tag="calls-counted"):
 class IdleOptimizer(Event, frozen=True, tag="idle-optimizer"):
     """Backward passes went by and an optimizer has made no step yet; written at the 3rd, 6th, 12th … of them.
 
-    `gradients`: its parameters have gradients; `changed`: somebody else updates them; `scaled`: a GradScaler is in use.
+    `gradients`: the loss gives its parameters gradients; `changed`: somebody else updates them; `scaled`: a GradScaler is in use.
     """
 
     step: int

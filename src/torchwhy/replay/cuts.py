@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 
 JOINING = {"add", "sub", "rsub", "mul", "div", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_similarity"}
 MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
+DERIVABLE = ("float", "bfloat", "complex")
 READS = {"_local_scalar_dense", "item"}
 
 
 @dataclass(frozen=True)
 class Cut:
-    """One place where a value left its graph: `operation` used it without, `by` is the call that took it out."""
+    """One place where a value left its graph: `operation` used it without, `by` is the call that took it out.
+
+    Where there is no such call, `last` is the operation that has no derivative.
+    """
 
     operation: Operation
     by: Operation | None
     meets: bool
+    last: Operation | None = None
 
 
 def write_cuts(stage: Stage, check: Check) -> None:
@@ -80,7 +85,7 @@ def _cut_of(
     if leading:
         cut = leading[0]
         same = [c for c in leading if c.by is cut.by or c.operation.order == cut.operation.order]
-        cut = Cut(cut.operation, cut.by, meets=all(c.meets for c in same))
+        cut = Cut(cut.operation, cut.by, all(c.meets for c in same), cut.last)
         how, where = _words(cut)
         return cut, how, where
     return _made_anew(stage, operations, alive)
@@ -99,11 +104,12 @@ def _follow(operations: list[Operation], parameter: int) -> tuple[set[int], list
             fed = own == parameter or (source is not None and source.order in alive)
             if not fed:
                 continue
-            if tracked and (operation.sequence is not None or operation.info.is_view) and operation.grad_mode:
+            if tracked and operation.grad_mode and operation.dtype.startswith(DERIVABLE):
                 alive.add(operation.order)
-                continue
-            if not operation.info.is_view:
-                cuts.append(Cut(operation, _detached_by(operation, position), _meets_another(operation, position)))
+            elif not operation.info.is_view:
+                by = _detached_by(operation, position)
+                last = operation if tracked else source
+                cuts.append(Cut(operation, by, _meets_another(operation, position), last))
     return alive, cuts
 
 
@@ -138,7 +144,8 @@ def _words(cut: Cut) -> tuple[str, SourceSpan | None]:
     if not cut.operation.grad_mode:
         switch = switch_around(cut.operation.sites)
         return "no-grad", switch or (span_of(site) if site else None)
-    return "underivable", span_of(site) if site else None
+    last = cut.last.place() if cut.last is not None else site
+    return "underivable", span_of(last) if last else None
 
 
 def _made_anew(

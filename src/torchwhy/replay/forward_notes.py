@@ -52,7 +52,8 @@ class ForwardNotes:
         self.trace_back(operation, given)
         for tensor, source in zip(given, operation.inputs, strict=True):
             if isinstance(tensor, torch.nn.Parameter):
-                self.used_parameters.add(id(tensor))
+                if not operation.info.writes:  # to initialise a parameter is not to use it
+                    self.used_parameters.add(id(tensor))
                 operation.leaves.append("parameter")
             elif source is None:
                 operation.leaves.append("input")

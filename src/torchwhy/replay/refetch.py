@@ -62,7 +62,7 @@ def _let_numpy_name_the_line(stage: Stage, batch: Batch) -> None:
             stage.session.write(
                 ArrayWarning(step=stage.session.sentinel.step, message=str(error), location=place)
             )
-    except Exception:  # noqa: BLE001, S110 - the dataset may refuse to be asked again; then nothing is told
+    except Exception:  # noqa: S110 - the dataset may refuse to be asked again; then nothing is told
         pass
 
 

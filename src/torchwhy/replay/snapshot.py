@@ -25,10 +25,14 @@ class Snapshot:
         self._copies: list[torch.Tensor] = []
         self._random_state: torch.Tensor | None = None
 
-    @unseen
-    @torch.no_grad()
     def take(self) -> None:
         """Copy the buffers; the random state too, unless a loader's batches keep their own."""
+        if self._buffers is None or self._buffers or not self._session.batches.serial:
+            self._take()
+
+    @unseen
+    @torch.no_grad()
+    def _take(self) -> None:
         if not self._session.batches.serial:
             self._random_state = torch.get_rng_state()
         if self._buffers is None:

@@ -124,14 +124,13 @@ class Swallowed:
         key = (id(frame.f_code), line, type(error))
         if key in self._ignored:
             return
-        handler = handler_of(frame, line, error)
-        if handler is None or not comes_out_of_a_step(trace):
+        catch = catch_of(frame, line, error)
+        if catch is None:
             self._forget(error)
-            if handler is None or len(self._ignored) > MOST_TIMES:
-                return
+        elif comes_out_of_a_step(trace):
+            self._take_up(error, trace, costs_step=costs_step(catch))
+        elif len(self._ignored) < MOST_TIMES:
             self._ignored.add(key)
-            return
-        self._take_up(error, trace, costs_step=costs_step(*handler))
 
     def _take_up(self, error: BaseException, trace: TracebackType, *, costs_step: bool) -> None:
         self._forget(error)
@@ -157,31 +156,46 @@ class Swallowed:
                     del self._seen[place]
 
 
-def handler_of(
-    frame: FrameType, line: int, error: BaseException
-) -> tuple[ast.Try, ast.ExceptHandler] | None:
-    """Return the `try` around a line and the `except` clause that will take the exception, if there is one."""
+@dataclass(frozen=True)
+class Catch:
+    """A stretch of source whose exceptions are taken: what is tried, and what is done instead."""
+
+    tried: list[ast.stmt]
+    instead: list[ast.stmt]
+
+
+def catch_of(frame: FrameType, line: int, error: BaseException) -> Catch | None:
+    """Return the innermost `try`/`except` or `suppress` around a line that will take the exception."""
     scope = source.scope_of(frame.f_code)
-    if scope is None:
-        return None
     around = [
         node
-        for node in source.inside(scope)
-        if isinstance(node, ast.Try)
-        and node.handlers
+        for node in (source.inside(scope) if scope is not None else ())
+        if isinstance(node, (ast.Try, ast.With))
         and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
     ]
     for node in reversed(around):
-        for handler in node.handlers:
-            if _takes(handler, frame, error):
-                return node, handler
+        if isinstance(node, ast.Try):
+            for handler in node.handlers:
+                if handler.type is None or _takes(_kinds(handler.type), frame, error):
+                    return Catch(node.body, handler.body)
+        elif _takes(
+            [kind for item in node.items for kind in _suppressed(item.context_expr)], frame, error
+        ):
+            return Catch(node.body, [])
     return None
 
 
-def _takes(handler: ast.ExceptHandler, frame: FrameType, error: BaseException) -> bool:
-    if handler.type is None:
-        return True
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+def _kinds(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _suppressed(node: ast.expr) -> list[ast.expr]:
+    """Return the exceptions of `contextlib.suppress(…)`."""
+    is_suppress = isinstance(node, ast.Call) and source.text_of(node.func).endswith("suppress")
+    return node.args if is_suppress and isinstance(node, ast.Call) else []
+
+
+def _takes(kinds: list[ast.expr], frame: FrameType, error: BaseException) -> bool:
     for kind in kinds:
         try:
             value = Lookup(frame).value(kind)
@@ -208,18 +222,19 @@ def comes_out_of_a_step(trace: TracebackType) -> bool:
     )
 
 
-def costs_step(node: ast.Try, handler: ast.ExceptHandler) -> bool:
-    """Tell whether the exception ends the turn of the loop before its update, as the source has it."""
-    if any(isinstance(part, ast.Raise) for part in ast.walk(handler)):
+def costs_step(catch: Catch) -> bool:
+    """Tell whether the exception ends the iteration before its update, as the source has it."""
+    instead = [part for statement in catch.instead for part in ast.walk(statement)]
+    if any(isinstance(part, ast.Raise) for part in instead):
         return False
     if any(
-        isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part)
-        for part in ast.walk(handler)
+        isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part) for part in instead
     ):
         return True
-    calls = [part for body in node.body for part in ast.walk(body) if isinstance(part, ast.Call)]
+    tried = [part for statement in catch.tried for part in ast.walk(statement)]
+    calls = [part.func for part in tried if isinstance(part, ast.Call)]
     return any(
-        isinstance(call.func, ast.Attribute) and call.func.attr in STEP_WORDS for call in calls
+        isinstance(function, ast.Attribute) and function.attr in STEP_WORDS for function in calls
     )
 
 

@@ -177,8 +177,15 @@ def _fix_to_json(fix: Fix) -> dict[str, Any]:
             "steps": trial.steps,
             "before": _measures_to_json(trial.before),
             "after": _measures_to_json(trial.after),
+            "summary": trial.summary,
+            "before_losses": _curve_to_json(trial.before_losses),
+            "after_losses": _curve_to_json(trial.after_losses),
         },
     }
+
+
+def _curve_to_json(curve: Sequence[float] | None) -> list[Real | None] | None:
+    return None if curve is None else [_real(value) for value in curve]
 
 
 def _measures_to_json(measures: Mapping[str, float] | None) -> dict[str, Real | None]:
@@ -252,8 +259,15 @@ def _fix_from_json(facts: Mapping[str, Any]) -> Fix:
             trial["steps"],
             before=_measures_from_json(trial["before"]),
             after=_measures_from_json(trial["after"]),
+            summary=trial.get("summary", ""),
+            before_losses=_curve_from_json(trial.get("before_losses")),
+            after_losses=_curve_from_json(trial.get("after_losses")),
         ),
     )
+
+
+def _curve_from_json(curve: Sequence[Real] | None) -> tuple[float, ...] | None:
+    return None if curve is None else tuple(decode(value) for value in curve)
 
 
 def _measures_from_json(measures: Mapping[str, Real]) -> dict[str, float] | None:

@@ -35,6 +35,7 @@ SAFETY_WORDS = {
 }
 VERDICT_WORDS = {
     "cured": "tried: cured",
+    "symptom-only": "tried: hides the symptom only",
     "no-difference": "tried: no difference",
     "not-run": "not tried",
 }

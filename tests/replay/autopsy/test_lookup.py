@@ -85,4 +85,3 @@ def test_value_is_found(text, shape):
 def test_nothing_is_run_to_find_a_value(text):
     with pytest.raises(Unknown):
         look_up(text)
-

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 def arm(run_directory: str) -> None:
     """Call `wire.begin(run_directory)` once torch has been imported, now if it is there already."""
+    if os.path.exists(os.path.join(run_directory, "overlay.json")):
+        from torchwhy.observe.boot import overlay
+
+        overlay.install(run_directory)
     if "torch" in sys.modules:
         _begin(run_directory)
     else:

@@ -29,12 +29,17 @@ class Batch:
     serial: int
     iterator: weakref.ref[Any]
     data: Any
-    indices: list[int] | None
+    drawn_indices: Any
     random_state: torch.Tensor
     sites: tuple[Site, ...]
     trains: bool = True
     size: int = 0
     versions: list[int] = field(default_factory=list)
+
+    @property
+    def indices(self) -> list[int] | None:
+        """Return the indices of its samples in the dataset, where the sampler gives numbers."""
+        return _as_indices(self.drawn_indices)
 
     def untouched(self) -> bool:
         """Tell whether no tensor of it was changed in place since it was handed out."""
@@ -77,6 +82,7 @@ class BatchKeeper:
         self.usual: list[str] = []  # the shapes of the first batch of the loop in hand
         self.look_from: float = math.inf  # the batch from which on somebody wants to be told
         self.when_drawn: Callable[[int], float | None] | None = None
+        self.shapes: list[Any] = []  # of the newest batch's tensors; the same object as long as they stay the same
         self._current = 0
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
 
@@ -144,16 +150,19 @@ class BatchKeeper:
         trains = torch.is_grad_enabled()
         self.drawn += 1
         self.serial += trains
-        leaves = [leaf for _, leaf in leaves_of(data)]
+        leaves = _tensors_in(data)
+        shapes = [leaf.shape for leaf in leaves]
+        if shapes != self.shapes:
+            self.shapes = shapes
         batch = Batch(
             serial=self.serial,
             iterator=weakref.ref(iterator),
             data=data,
-            indices=_as_indices(indices),
+            drawn_indices=indices,
             random_state=torch.get_rng_state(),
             sites=user_sites(frame.f_back, limit=1),
             trains=trains,
-            size=sum(leaf.numel() * leaf.element_size() for leaf in leaves if leaf.layout is torch.strided),
+            size=sum([leaf.numel() * leaf.element_size() for leaf in leaves if leaf.layout is torch.strided]),
             versions=[torch_compat.version_of(leaf) for leaf in leaves],
         )
         if id(iterator) != self._current:
@@ -174,6 +183,13 @@ def _as_indices(indices: Any) -> list[int] | None:
     if isinstance(indices, (list, tuple)) and all(isinstance(i, int) for i in indices):
         return list(indices)
     return None
+
+
+def _tensors_in(data: Any) -> list[torch.Tensor]:
+    """Return the tensors of a batch in the order of `leaves_of`, without the names; quick for a plain pair."""
+    if type(data) in (list, tuple) and all([type(item) is torch.Tensor for item in data]):
+        return list(data[:MOST_LEAVES])
+    return [leaf for _, leaf in leaves_of(data)]
 
 
 def leaves_of(data: Any, path: str = "batch") -> Iterator[tuple[str, torch.Tensor]]:

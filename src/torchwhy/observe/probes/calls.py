@@ -90,6 +90,9 @@ class CallOrder:
 
     def note_inner(self, name: str, frame: FrameType | None) -> None:
         """Note a call that torch's own code makes for the user: backward, step."""
+        if self._told >= STEPS_TOLD:
+            self.counts[name] = self.counts.get(name, 0) + 1
+            return
         while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
             frame = frame.f_back
         self.note(name, frame)

@@ -20,7 +20,11 @@ def install(hooks: Hooks, note: Callable[[Any], object]) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()` and `torch.isnan(loss)`; taken off when the program compiles."""
 
     def noted(tensor: Any) -> None:
-        if isinstance(tensor, torch.Tensor):
+        if type(tensor) is torch.Tensor and not torch._C._len_torch_function_stack():
+            # The usual case and the quick one: Adam alone reads a number per parameter and step.
+            if tensor.requires_grad and tensor.numel() == 1:
+                note(tensor)
+        elif isinstance(tensor, torch.Tensor):
             # A subclass of the program must not see us ask, and some kinds of tensors refuse to answer.
             with suppress(Exception), torch._C.DisableTorchFunction():
                 if tensor.requires_grad and tensor.numel() == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,7 +70,10 @@ def _function_call(spot: Spot) -> Call | None:
     function = spot.frame.f_globals.get(code.co_name)
     if not isinstance(function, types.FunctionType) or function.__code__ is not code:
         return None
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[:count]
+    if code.co_flags & inspect.CO_VARARGS and not code.co_argcount:
+        return Call(function, tuple(spot.variables.get(code.co_varnames[count], ())), {})
     return Call(
         function, (), {name: spot.variables[name] for name in names if name in spot.variables}
     )

@@ -70,53 +70,76 @@ class Builder:
         given = argument_of(made.node, module, setting)
         if given is None:
             return None
-        written = Written(made.filename, given, made.scope)
+        written = Written(made.filename, given, made.scope, made.caller)
+        return self._followed(written, module, is_fed=is_fed, depth=depth)
+
+    def _followed(
+        self,
+        written: Written,
+        module: nn.Module,
+        *,
+        is_fed: Callable[[nn.Module], bool],
+        depth: int,
+    ) -> Written:
+        """Follow a number out of the function or the constructor that got it as a parameter."""
+        names = sorted(_behind(written.node, written.scope) & _parameters(written.scope))
         owner = self._owners.get(id(module))
+        if written.caller is not None and isinstance(written.scope, ast.FunctionDef):
+            if owner is not None and isinstance(owner[0], CONTAINERS) and not is_fed(owner[0]):
+                return written
+            caller = written.caller
+            for name in names:
+                given = _function_argument(caller.node, written.scope, name)
+                if given is not None and depth < DEEPEST:
+                    outer = Written(caller.filename, given, caller.scope, caller.caller)
+                    return self._followed(outer, module, is_fed=is_fed, depth=depth + 1)
+            return written
         while owner is not None and isinstance(owner[0], CONTAINERS):
             owner = self._owners.get(id(owner[0]))
         if owner is None or not is_fed(owner[0]):
             return written
-        for name in sorted(_behind(given, made.scope) & _parameters(made.scope)):
-            outer = self.number_at(owner[0], name, is_fed=is_fed, depth=depth + 1)
-            if outer is not None:
-                return outer
+        for name in names:
+            found = self.number_at(owner[0], name, is_fed=is_fed, depth=depth + 1)
+            if found is not None:
+                return found
         return written
 
     def _of_attribute(self, module: nn.Module, parent: nn.Module, attribute: str) -> Written | None:
         """Return what the parent's class assigns to the attribute that holds the module."""
-        return _best(class_assignments(type(parent), attribute), module)
+        found = class_assignments(type(parent), attribute)
+        return _best([one for each in found for one in self._made_by_function(each)], module)
 
     def _of_variable(self, module: nn.Module) -> Written | None:
         """Return what the program assigns to the variable that holds an outermost module."""
+        found = self._assigned(module)
+        return _best([one for each in found for one in self._made_by_function(each)], module)
+
+    def _assigned(self, module: nn.Module) -> list[Written]:
         name = self._roots.get(id(module))
-        if name is None:
-            return None
         found: list[Written] = []
-        for filename in self._files:
+        for filename in self._files if name is not None else []:
             for scope in scopes(filename):
-                nodes = [*assignments(scope, name), *assignments(scope, f"self.{name}")]
+                nodes = [*assignments(scope, f"{name}"), *assignments(scope, f"self.{name}")]
                 found += [Written(filename, node, scope) for node in nodes]
             if found:
                 break
-        return _best([one for each in found for one in self._made_by_function(each)], module)
+        return found
 
-    def _made_by_function(self, written: Written) -> list[Written]:
-        """Follow `build_model()` to what the function of that name returns."""
-        call = written.node
-        while (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and _is_call_chain(call.func.value)
-        ):
-            call = call.func.value  # `Net().to(device)` is made by `Net()`
-        written = Written(written.filename, call, written.scope)
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+    def _made_by_function(self, written: Written, depth: int = 0) -> list[Written]:
+        """Follow `build_model()` or `self._make_layer(…)` to what the function of that name returns."""
+        call = _innermost_call(written.node)
+        written = Written(written.filename, call, written.scope, written.caller)
+        name = _function_name(call)
+        if name is None or depth > DEEPEST:
             return [written]
-        returned: list[Written] = []
-        for filename in self._files:
-            for scope in scopes(filename):
-                if isinstance(scope, ast.FunctionDef) and scope.name == call.func.id:
-                    returned += [Written(filename, node, scope) for node in _returned(scope)]
+        returned = [
+            one
+            for filename in self._files
+            for scope in scopes(filename)
+            if isinstance(scope, ast.FunctionDef) and scope.name == name
+            for node in _returned(scope)
+            for one in self._made_by_function(Written(filename, node, scope, written), depth + 1)
+        ]
         return returned or [written]
 
     def _only_candidate(self, module: nn.Module) -> Written | None:
@@ -130,7 +153,24 @@ class Builder:
             and _may_make(node, module)
             and not _contradicts(node, module)
         ]
-        return found[0] if len(found) == 1 else _most_exact(found, module)
+        best = found[0] if len(found) == 1 else _most_exact(found, module)
+        if best is None or not isinstance(best.scope, ast.FunctionDef):
+            return best
+        return Written(best.filename, best.node, best.scope, self._caller_of(module, best.scope))
+
+    def _caller_of(self, module: nn.Module, scope: ast.FunctionDef) -> Written | None:
+        """Return the call of a function that made the outermost container of a module."""
+        holder, owner = module, self._owners.get(id(module))
+        while owner is not None and isinstance(owner[0], CONTAINERS):
+            holder, owner = owner[0], self._owners.get(id(owner[0]))
+        found = (
+            self._assigned(holder) if owner is None else class_assignments(type(owner[0]), owner[1])
+        )
+        for written in found:
+            call = _innermost_call(written.node)
+            if _function_name(call) == scope.name:
+                return Written(written.filename, call, written.scope)
+        return None
 
 
 def class_assignments(kind: type, attribute: str) -> list[Written]:
@@ -225,7 +265,7 @@ def _part(whole: Written, container: nn.Module, key: str) -> Written | None:
         return None
     arguments = whole.node.args
     if len(arguments) == 1 and isinstance(arguments[0], (ast.ListComp, ast.GeneratorExp)):
-        return Written(whole.filename, arguments[0].elt, whole.scope)
+        return Written(whole.filename, arguments[0].elt, whole.scope, whole.caller)
     parts: list[ast.expr] = list(arguments)
     if len(arguments) == 1:
         inner = arguments[0]
@@ -243,7 +283,7 @@ def _part(whole: Written, container: nn.Module, key: str) -> Written | None:
         isinstance(item, ast.Starred) for item in parts[: position + 1]
     ) or not 0 <= position < len(parts):
         return None
-    return Written(whole.filename, parts[position], whole.scope)
+    return Written(whole.filename, parts[position], whole.scope, whole.caller)
 
 
 def _methods(filename: str, class_name: str) -> Iterator[Scope]:
@@ -291,8 +331,41 @@ def _returned(scope: ast.FunctionDef) -> Iterator[ast.expr]:
                 yield node.value
 
 
-def _is_call_chain(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call)
+def _innermost_call(node: ast.expr) -> ast.expr:
+    """Return `Net()` of `Net().to(device)`."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Call)
+    ):
+        node = node.func.value
+    return node
+
+
+def _function_name(node: ast.expr) -> str | None:
+    """Return the name of a called function or method of `self`."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Name):
+        return node.func.id
+    is_own = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+    if is_own and node.func.value.id in ("self", "cls"):  # type: ignore[attr-defined]
+        return str(node.func.attr)  # type: ignore[attr-defined]
+    return None
+
+
+def _function_argument(call: ast.expr, scope: ast.FunctionDef, name: str) -> ast.expr | None:
+    """Return the expression that a call gives for a parameter of a function."""
+    if not isinstance(call, ast.Call) or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    names = [argument.arg for argument in scope.args.args]
+    if names[:1] in (["self"], ["cls"]):
+        names = names[1:]
+    place = names.index(name) if name in names else len(call.args)
+    return call.args[place] if place < len(call.args) else None
 
 
 def _file_of(kind: type) -> str | None:

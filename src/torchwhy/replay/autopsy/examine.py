@@ -34,7 +34,7 @@ from torchwhy.replay.autopsy.reshaping import (
     transpose_operands,
     unsqueeze_operands,
 )
-from torchwhy.replay.autopsy.resizing import resize_layer
+from torchwhy.replay.autopsy.resizing import resize_layer, resize_table
 from torchwhy.replay.autopsy.spots import Spot, who_raised
 from torchwhy.replay.autopsy.targets import cast_target, change_target, shift_target
 from torchwhy.replay.autopsy.walk import stations
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 LONGEST_MESSAGE = 4000
 ATTEMPTS = (
     resize_layer,
+    resize_table,
     change_layer_input,
     cast_tensors,
     move_tensors,

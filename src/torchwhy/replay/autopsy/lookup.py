@@ -20,11 +20,12 @@ MOST_ELEMENTS = 50_000_000  # a tensor larger than this is not computed with, on
 PLAIN = (torch.Tensor, nn.Parameter)
 # Methods of tensors that only look at or copy them.
 HARMLESS = {
-    "t", "transpose", "permute", "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "expand",
-    "expand_as", "view_as", "repeat", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool", "byte",
-    "to", "type", "size", "dim", "numel", "detach", "clone", "cpu", "mean", "sum", "argmax", "max", "min", "softmax", "log_softmax",
-    "sigmoid", "tanh", "relu", "abs", "sqrt", "exp", "log", "pow", "mul", "add", "sub", "div", "neg", "chunk", "split",
-    "unbind", "swapaxes", "movedim", "select", "narrow", "diagonal", "masked_fill", "type_as", "item", "tolist",
+    "abs", "add", "argmax", "bfloat16", "bool", "byte", "chunk", "clone", "contiguous", "cpu", "detach", "diagonal",
+    "dim", "div", "double", "exp", "expand", "expand_as", "flatten", "float", "half", "int", "item", "log",
+    "log_softmax", "long", "masked_fill", "max", "mean", "min", "movedim", "mul", "narrow", "neg", "numel",
+    "permute", "pow", "relu", "repeat", "reshape", "select", "sigmoid", "size", "softmax", "split", "sqrt",
+    "squeeze", "sub", "sum", "swapaxes", "t", "tanh", "to", "tolist", "transpose", "type", "type_as", "unbind",
+    "unflatten", "unsqueeze", "view", "view_as",
 }  # fmt: skip
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,

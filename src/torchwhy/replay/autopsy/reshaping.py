@@ -113,7 +113,7 @@ def transpose_operands(case: Case) -> Iterator[Trial]:
         for found in case.operands
         if isinstance(found.value, torch.Tensor) and found.value.dim() >= 2
     ]
-    if call is None or case.is_loss or not re.search("multipl|batch", str(case.error)):
+    if call is None or case.is_loss or not re.search("multipl|batch|einsum", str(case.error)):
         return
     for found in reversed(tensors[:4]):
         yield attempt(
@@ -129,7 +129,11 @@ def transpose_operands(case: Case) -> Iterator[Trial]:
 def unsqueeze_operands(case: Case) -> Iterator[Trial]:
     """Try an elementwise operation with a dimension added where broadcasting wants one."""
     call = case.call
-    if call is None or case.is_loss or "must match" not in str(case.error):
+    if (
+        call is None
+        or case.is_loss
+        or not re.search("must match|same number of dimensions", str(case.error))
+    ):
         return
     tensors = [found for found in case.operands if isinstance(found.value, torch.Tensor)]
     most = max((found.value.dim() for found in tensors), default=0)

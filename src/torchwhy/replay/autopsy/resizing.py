@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Trial
 from torchwhy.replay.autopsy.calls import module_call
 from torchwhy.replay.autopsy.construction import argument_of, constructor_names
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from torchwhy.replay.autopsy.case import Case
 
 CHANNELS = 1
+MOST_ROWS = 10_000_000  # a larger table is not made for a trial
 
 
 @dataclass(frozen=True)
@@ -99,32 +101,63 @@ def resize_layer(case: Case) -> Iterator[Trial]:
     size = size_of(layer)
     if new is None or old is None or new == old or size is None:
         return
-    detail, worked = _tried(layer, new, call.args[0])
-    made = case.builder.made_at(layer) if case.builder is not None else None
-    number = None
-    if case.builder is not None:
-        number = case.builder.number_at(
-            layer, size.parameter, is_fed=lambda owner: _is_fed(case, owner, call.args[0])
-        )
-    diff = ""
-    if made is not None and number is not None and _is_plain(number.node):
-        diff = replaced(number.filename, number.node, str(new))
-    elif made is not None and isinstance(made.node, ast.Call):
-        given = argument_of(made.node, layer, size.parameter)
-        diff = (
-            replaced(made.filename, given, str(new))
-            if given is not None and _is_plain(given)
-            else ""
-        )
-    kind = type(layer).__name__
+    detail, worked = _tried(resized(layer, new), call.args[0])
+    number, diff = _edit(case, layer, size.parameter, new, given=call.args[0])
     yield Trial(
         kind="resize-layer",
-        change=f"make {case.path_of(layer)} an nn.{kind} with {size.parameter}={new} in place of {old}",
+        change=f"make {case.path_of(layer)} an nn.{type(layer).__name__} with {size.parameter}={new} in place of {old}",
         worked=worked,
         detail=detail,
         diff=diff,
-        location=number.span if number is not None else made.span if made is not None else None,
+        location=number,
     )
+
+
+def resize_table(case: Case) -> Iterator[Trial]:
+    """Try an embedding with as many rows as the largest index asks for."""
+    layer = case.layer
+    call = module_call(case.callees, layer) if layer is not None else None
+    if type(layer) is not nn.Embedding or call is None or not call.args:
+        return
+    index = call.args[0]
+    if not isinstance(index, torch.Tensor) or index.is_floating_point() or not index.numel():
+        return
+    rows = int(index.max().item()) + 1
+    if int(index.min().item()) < 0 or not layer.num_embeddings < rows <= MOST_ROWS:
+        return
+    table = nn.Embedding(
+        rows, layer.embedding_dim, device=layer.weight.device, dtype=layer.weight.dtype
+    )
+    detail, worked = _tried(table, index)
+    number, diff = _edit(case, layer, "num_embeddings", rows, given=index)
+    yield Trial(
+        kind="resize-table",
+        change=f"make {case.path_of(layer)} with {rows} rows in place of {layer.num_embeddings}",
+        worked=worked,
+        detail=detail,
+        diff=diff,
+        location=number,
+    )
+
+
+def _edit(
+    case: Case, layer: nn.Module, parameter: str, new: int, *, given: torch.Tensor
+) -> tuple[SourceSpan | None, str]:
+    """Return where a layer's number is written, and the diff that changes it if it is a plain number there."""
+    if case.builder is None:
+        return None, ""
+    made = case.builder.made_at(layer)
+    number = case.builder.number_at(
+        layer, parameter, is_fed=lambda owner: _is_fed(case, owner, given)
+    )
+    if number is None:
+        return (made.span if made is not None else None), ""
+    diff = replaced(number.filename, number.node, str(new)) if _is_plain(number.node) else ""
+    if not diff and made is not None and isinstance(made.node, ast.Call):
+        written = argument_of(made.node, layer, parameter)
+        if written is not None and _is_plain(written):
+            diff = replaced(made.filename, written, str(new))
+    return number.span, diff
 
 
 def _is_fed(case: Case, owner: nn.Module, given: torch.Tensor) -> bool:
@@ -133,9 +166,9 @@ def _is_fed(case: Case, owner: nn.Module, given: torch.Tensor) -> bool:
     return call is not None and any(value is given for value in call.args)
 
 
-def _tried(layer: nn.Module, new: int, given: torch.Tensor) -> tuple[str, bool]:
+def _tried(layer: nn.Module, given: torch.Tensor) -> tuple[str, bool]:
     try:
-        result = resized(layer, new)(given)
+        result = layer(given)
     except Exception as problem:
         return str(problem)[:200], False
     result = result[0] if isinstance(result, tuple) else result

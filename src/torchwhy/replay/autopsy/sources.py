@@ -18,11 +18,15 @@ CONTEXT_LINES = 1
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A stretch of source: an expression in a file, and the function or class around it."""
+    """A stretch of source: an expression in a file, and the function or class around it.
+
+    `caller` is the call that entered the function, where it was followed into one.
+    """
 
     filename: str
     node: ast.expr
     scope: Scope
+    caller: Written | None = None
 
     @property
     def span(self) -> SourceSpan:

@@ -102,12 +102,13 @@ class CollapsingLossScale(Detector):
         changes = trace.of(ScaleChanged)
         if trace.alarms or not changes:
             return
-        fall = _longest_fall([decode(change.scale) for change in changes])
+        falling = _longest_fall(changes)
+        fall = [decode(change.scale) for change in falling]
         last = decode(changes[-1].scale)
         if len(fall) <= HALVINGS and last >= ABSURD:
             return
-        if fall[-1:] != [last]:
-            return  # it came down, and then held: training goes on
+        if last >= ABSURD and any(step.step >= falling[-1].step for step in trace.steps):
+            return  # it came down, and then held: a skipped step is no step, so training goes on
         yield Finding(
             detector=self.name,
             severity="error",
@@ -128,12 +129,12 @@ class CollapsingLossScale(Detector):
         )
 
 
-def _longest_fall(scales: list[float]) -> list[float]:
+def _longest_fall(changes: list[ScaleChanged]) -> list[ScaleChanged]:
     """Return the longest stretch in which each scale is lower than the one before."""
-    best: list[float] = []
-    run: list[float] = []
-    for scale in scales:
-        run = [*run, scale] if run and scale < run[-1] else [scale]
+    best: list[ScaleChanged] = []
+    run: list[ScaleChanged] = []
+    for change in changes:
+        run = [*run, change] if run and decode(change.scale) < decode(run[-1].scale) else [change]
         if len(run) >= len(best):
             best = run
     return best

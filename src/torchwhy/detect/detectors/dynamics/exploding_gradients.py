@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.detectors.dynamics.learning_rate_too_high import failing_births
+from torchwhy.detect.detectors.numerics import float_overflow
 from torchwhy.detect.history import times, total_size
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -18,6 +21,7 @@ from torchwhy.record.trace import Trace
 EXPLODED = 1e3  # gradient over weight at the first step, with inputs and targets of normal size
 NORMAL = 20.0  # largest size of an input that does not by itself explain a large gradient
 NORMAL_TARGET = 100.0  # the same for targets
+THROWN = 10.0  # growth of the weights in the run; what stays within one order of magnitude was not thrown away
 REPEATED = 5  # times one expression multiplies in a step before it counts as a recurrence
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "mv", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell"}
 RECURRENT = ("lstm", "gru", "rnn")
@@ -114,10 +118,10 @@ class ExplodingGradients(Detector):
             return
         for training in trainings(trace):
             ratio = _gradient_ratio(training)
-            if ratio < EXPLODED:
+            if ratio < EXPLODED or (ratio == math.inf and not _product_overflowed(trace)):
                 continue
             trouble = find_trouble(trace, training)
-            if trouble is not None:
+            if trouble is not None and (not trouble.births or ratio == math.inf or _were_thrown(training)):
                 yield self._finding(trace, training, trouble, ratio)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
@@ -157,6 +161,18 @@ def _gradient_ratio(training: Training) -> float:
     sample = training.samples[0]
     weights = total_size(sample.names, sample.weight_rms, training.counts)
     return total_size(sample.names, sample.gradient_rms, training.counts) / weights if weights else 0.0
+
+
+def _product_overflowed(trace: Trace) -> bool:
+    """Tell whether the very first step left the range of numbers by a product of many factors."""
+    births = failing_births(trace)
+    return bool(births) and births[0].step == 0 and float_overflow.judge(births[0]) is not None and bool(_repeated(trace))
+
+
+def _were_thrown(training: Training) -> bool:
+    """Tell whether the updates changed the weights beyond recognition; if not, a later NaN is not their work."""
+    sizes = [total_size(sample.names, sample.weight_rms, training.counts) for sample in training.samples]
+    return len(sizes) > 1 and sizes[-1] >= THROWN * sizes[0]
 
 
 def _largest_input(trace: Trace) -> float:

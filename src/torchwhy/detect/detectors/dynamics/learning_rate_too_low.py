@@ -14,7 +14,7 @@ from torchwhy.record.trace import Trace
 
 HARDLY = 1e-3  # share of their own size that the weights went in the whole run: no layer can learn within that
 FAR_BELOW = 1e-3  # rate over stable rate; sensible rates lie between 0.01 and 1 of it
-WORTH_IT = 0.01  # share of the loss that one step at the stable rate would take off: at a minimum it is none
+WORTH_IT = 1e-4  # share of the loss that one step at the stable rate would take off: at a minimum it is below 1e-8
 
 
 class LearningRateTooLow(Detector):
@@ -144,7 +144,7 @@ class LearningRateTooLow(Detector):
                     step=measured.step,
                 ),
                 Evidence(
-                    f"one step at the best stable rate would lower the loss by about {measured.possible:.0%}",
+                    f"one step at the best stable rate would lower the loss by about {measured.possible:.2g} of itself",
                     value=measured.possible,
                     step=measured.step,
                 ),

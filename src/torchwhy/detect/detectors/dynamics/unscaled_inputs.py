@@ -125,6 +125,8 @@ class UnscaledInputs(Detector):
             return
         for training in trainings(trace):
             trouble = find_trouble(trace, training)
+            if trouble is None and not trace.alarms:
+                trouble = _saturation(trace)
             if trouble is not None and _inputs_are_guilty(trace, trouble, decode(call.given_rms)):
                 yield self._finding(trace, training, call, trouble)
                 return
@@ -147,7 +149,7 @@ class UnscaledInputs(Detector):
             evidence.append(loss_curve(training))
         return Finding(
             detector=self.name,
-            severity="error",
+            severity="warning" if trouble.is_mild else "error",
             message=f"the inputs of {call.path} are about {size:.3g}, not about 1: {trouble.text}",
             step=0,
             rank=trace.rank,
@@ -161,6 +163,15 @@ class UnscaledInputs(Detector):
             ),
             births=trouble.births,
         )
+
+
+def _saturation(trace: Trace) -> Trouble | None:
+    """Return the trouble of a first layer that passes on only signs, in a run that learns in spite of it."""
+    squashers = activations(trace, 0, SQUASHERS)
+    if not squashers or squashers[0].saturated < FLAT:
+        return None
+    share = f"{squashers[0].saturated:.1%} of the first {squashers[0].op} layer is saturated before any training"
+    return Trouble(0, share, is_mild=True)
 
 
 def _inputs_are_guilty(trace: Trace, trouble: Trouble, size: float) -> bool:

@@ -33,6 +33,7 @@ PATTERNS = (
     ELEMENTWISE,
     JOINED,
     r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)",
+    r"Index tensor must have the same number of dimensions as",
     r"stack expects each tensor to be equal size",
     r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
     r"shape mismatch: value tensor of shape",

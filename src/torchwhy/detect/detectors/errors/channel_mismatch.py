@@ -34,6 +34,7 @@ PATTERNS = (
     r"size at dim=1 to match num_features \((\d+)\), but got: (\d+)",
     r"weight of shape \[(\d+)\] and input of shape \[\d+, (\d+)",
 )
+IMAGE_LAYERS = ("Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d")
 # The same the other way round.
 TURNED = (
     r"running_mean should contain (\d+) elements not (\d+)",
@@ -194,19 +195,23 @@ def channels(crash: Crash) -> tuple[int, int] | None:
 
 
 def is_channels_last(crash: Crash) -> bool:
-    """Tell whether the input is an image that fits after its channels are moved to the front."""
-    layer = layer_of(crash)
-    is_image = layer is not None and layer.kind in (
-        "Conv2d",
-        "Conv3d",
-        "ConvTranspose2d",
-        "ConvTranspose3d",
-    )
-    return is_image and any(trial.worked for trial in trials(crash, "permute-input"))
+    """Tell whether the input is an image that fits after its channels are moved to the front.
+
+    Channels are fewer than rows and columns; a feature map that happens to be as wide as it has channels is no image.
+    """
+    layer, shape = layer_of(crash), crash.facts.get("layer_input")
+    if layer is None or layer.kind not in IMAGE_LAYERS:
+        return False
+    if isinstance(shape, list) and len(shape) > 2 and shape[-1] >= min(shape[-3:-1]):
+        return False
+    return any(trial.worked for trial in trials(crash, "permute-input"))
 
 
 def _judge(trace: Trace, crash: Crash, layer: Layer, *, wanted: int, given: int) -> Finding:
-    reshaped = [trial for trial in trials(crash, "permute-input", "add-channel") if trial.worked]
+    kinds_of_data = (
+        ("add-channel",) if layer.kind in IMAGE_LAYERS else ("permute-input", "add-channel")
+    )
+    reshaped = [trial for trial in trials(crash, *kinds_of_data) if trial.worked]
     blames_data = bool(reshaped) or worked_before(trace, layer)
     name, tensor = layer_input(crash)
     shape = f" ({size(tensor)})" if tensor is not None else ""
@@ -223,7 +228,7 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, wanted: int, given: int)
             Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed")
         )
     evidence += favoured(crash, layer, reshaped, noun="channels")
-    kinds = ("permute-input", "add-channel", "resize-layer") if blames_data else ("resize-layer",)
+    kinds = (*kinds_of_data, "resize-layer") if blames_data else ("resize-layer",)
     return finding_of(
         trace,
         crash,

@@ -10,6 +10,7 @@ from torchwhy.detect.crashes import (
     crashes,
     expression_of,
     finding_of,
+    fixes_of,
     idea,
     is_in_loader,
     layer_input,
@@ -219,8 +220,8 @@ def _fixes(crash: Crash) -> list[Fix]:
     bad = bad_indices(crash)
     if bad is None:
         return [idea("keep every index from 0 to the size minus 1")]
-    ideas = []
-    if bad.maximum >= bad.size:
+    ideas = fixes_of(crash, "resize-table")
+    if bad.maximum >= bad.size and not ideas:
         ideas.append(
             idea(
                 f"make the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.size - 1}"

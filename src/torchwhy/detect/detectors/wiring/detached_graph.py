@@ -194,7 +194,7 @@ class DetachedGraph(Detector):
             if not names:
                 continue
             shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
-            what = "no parameter of the optimizer gets" if cut.whole else f"{shown} get"
+            what = "no parameter of the optimizer gets" if cut.whole else f"{shown} never get"
             yield Finding(
                 detector=self.name,
                 severity=_severity(cut),

@@ -1,0 +1,149 @@
+"""An optimizer that never steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.wiring import made, program_died, steps_of, where
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import MicroscopeLeft
+from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import IdleOptimizer
+
+ENOUGH_BACKWARDS = 3  # a shorter program is a trial of a single batch
+ENOUGH_BESIDE_OTHERS = 12  # while another optimizer steps: its turn may come later, after a warm-up
+
+
+class MissingOptimizerStep(Detector):
+    """Backward passes are run for the parameters of an optimizer that never makes a step.
+
+    ## What it finds
+
+    An optimizer was made, several backward passes gave its parameters gradients, and until the program's end it
+    made no step and nobody else changed the parameters.
+
+    ## Why it breaks training
+
+    Gradients alone change nothing. The loss keeps its first value, up to the noise of the batches.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        optimizer.zero_grad()
+        loss.backward()  # <- missing-optimizer-step
+    ```
+
+    Named, but not called:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def fit(model, batches):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in batches:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x), y).backward()  # <- missing-optimizer-step
+            optimizer.step
+
+
+    torch.manual_seed(0)
+    inputs = torch.randn(20, 16, 6)
+    fit(nn.Linear(6, 3), [(x, x[:, :3].argmax(dim=1)) for x in inputs])
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Gradients of many batches are gathered for a single step; and a script that only wants gradients has no optimizer.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    for batch in range(16):
+        x = torch.randn(32, 4)
+        (nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True)) / 16).backward()
+    optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3)
+    for sample in range(10):
+        x = torch.randn(1, 4, requires_grad=True)
+        model(x).max().backward()
+        print("saliency", x.grad.abs().argmax().item())
+    ```
+
+    ## Limits
+
+    Programs that end with an exception, compile their model or let a GradScaler decide about steps are left alone.
+    """
+
+    name = "missing-optimizer-step"
+    needs = frozenset({"idle-optimizer"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        compiled = any("compiles" in left.reason for left in trace.of(MicroscopeLeft))
+        if program_died(trace) or compiled:
+            return
+        last = {event.optimizer: event for event in trace.of(IdleOptimizer)}
+        others_step = any(step.optimizer >= 0 for step in trace.steps)
+        enough = ENOUGH_BESIDE_OTHERS if others_step else ENOUGH_BACKWARDS
+        for index, event in last.items():
+            if steps_of(trace, index) or event.backwards < enough:
+                continue
+            if event.gradients and not event.changed and not event.scaled:
+                yield self._finding(trace, event)
+
+    def _finding(self, trace: Trace, event: IdleOptimizer) -> Finding:
+        maker = made(trace, event.optimizer)
+        kind = maker.kind if maker is not None else "the optimizer"
+        place = maker.location if maker is not None else None
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=f"backward ran at least {event.backwards} times, but {kind}{where(place)} never made a step: no weight has changed",
+            step=0,
+            rank=trace.rank,
+            location=event.location,
+            evidence=(
+                Evidence(f"steps of {kind} in the whole run: 0", value=0.0, location=place),
+                Evidence("its parameters have gradients, and their values are those they began with"),
+            ),
+            fixes=(Fix("call optimizer.step() after loss.backward()", safety="show-only"),),
+        )

@@ -1,0 +1,242 @@
+"""Parameters that get gradients and that no optimizer holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.wiring import made, named, output_module, untrained
+from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.record.trace import Trace
+
+PART_BY_NAME = re.compile(r"\w\.\w+(\[\w+\])?\.parameters\(\)")  # `model.head.parameters()`: a part, chosen by name
+
+
+class ParametersNotInOptimizer(Detector):
+    """Parameters with fresh random values get gradients, but no optimizer was given them.
+
+    ## What it finds
+
+    Parameters of a known model that require gradients, got one other than zero in the first step, belong to no
+    optimizer, and have bit for bit their random start values several steps later. Loaded weights, which are left
+    out on purpose, do not count; neither do models in `eval` mode.
+
+    ## Why it breaks training
+
+    These layers stay what chance made them. The rest of the network learns around them, so the loss falls, only
+    not as far as it could.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Sequential(nn.Linear(8, 32), nn.ReLU())
+            self.decoder = nn.Linear(32, 8)
+
+        def forward(self, x):
+            return self.decoder(self.encoder(x))
+
+
+    torch.manual_seed(0)
+    net = Net()
+    optimizer = torch.optim.Adam(net.encoder.parameters(), lr=1e-2)  # <- parameters-not-in-optimizer
+    for step in range(40):
+        x = torch.randn(32, 8)
+        loss = nn.functional.mse_loss(net(x), x)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Two models, one of them forgotten:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def train(encoder, classifier):
+        optimizer = torch.optim.SGD(classifier.parameters(), lr=0.1)  # <- parameters-not-in-optimizer
+        for step in range(40):
+            x = torch.randn(32, 8)
+            y = (x[:, 0] * x[:, 1] > 0).long()
+            loss = nn.functional.cross_entropy(classifier(torch.relu(encoder(x))), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+    torch.manual_seed(0)
+    train(nn.Linear(8, 16), nn.Linear(16, 2))
+    ```
+
+    A filter that keeps too little:
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 3))
+    chosen = [p for name, p in model.named_parameters() if "0." in name or "1." in name]
+    optimizer = torch.optim.Adam(chosen, lr=1e-2)  # <- parameters-not-in-optimizer
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Sequential(nn.Linear(8, 32), nn.ReLU())
+            self.decoder = nn.Linear(32, 8)
+
+        def forward(self, x):
+            return self.decoder(self.encoder(x))
+
+
+    torch.manual_seed(0)
+    net = Net()
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 8)
+        loss = nn.functional.mse_loss(net(x), x)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A head on loaded weights, which the optimizer leaves alone on purpose.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    trained = nn.Sequential(nn.Linear(8, 16), nn.ReLU())
+    backbone = nn.Sequential(nn.Linear(8, 16), nn.ReLU())
+    backbone.load_state_dict(trained.state_dict())
+    head = nn.Linear(16, 2)
+    optimizer = torch.optim.Adam(head.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(32, 8)
+        loss = nn.functional.cross_entropy(head(backbone(x)), (x[:, 0] > 0).long())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    Two optimizers, of which the second is made later; and a temperature that is updated by hand.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(6, 16)
+            self.head = nn.Linear(16, 3)
+            self.temperature = nn.Parameter(torch.randn(1).abs() + 1)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.body(x))) / self.temperature
+
+
+    torch.manual_seed(0)
+    net = Net()
+    optimizers = [torch.optim.SGD(net.head.parameters(), lr=0.1)]
+    for step in range(40):
+        if step == 5:
+            optimizers.append(torch.optim.SGD(net.body.parameters(), lr=0.01))
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(net(x), x[:, :3].argmax(dim=1))
+        net.zero_grad()
+        loss.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        with torch.no_grad():
+            net.temperature -= 0.01 * net.temperature.grad
+    ```
+
+    ## Limits
+
+    Known are models that a variable of a running function refers to when the optimizer makes its first step. A head
+    that was chosen by its name (`model.head.parameters()`) on a random body gives a note only: it may be meant.
+    """
+
+    name = "parameters-not-in-optimizer"
+    needs = frozenset({"census"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        told: set[str] = set()
+        for census in trace.of(ParameterCensus):
+            lonely = [one for one in untrained(trace, census) if one.registered and one.training and one.model]
+            for model in dict.fromkeys(one.model for one in lonely):
+                own = [one for one in lonely if one.model == model and one.name not in told]
+                if any(one.written_by == "random" for one in own):
+                    told |= {one.name for one in own}
+                    yield self._finding(trace, census, own)
+
+    def _finding(self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]) -> Finding:
+        maker = made(trace, census.optimizer)
+        model = lonely[0].model
+        held = [one for one in census.parameters if one.in_optimizer and one.model == model]
+        elements = sum(_elements(one) for one in lonely)
+        steps = max((step.step for step in trace.steps), default=0) + 1
+        return Finding(
+            detector=self.name,
+            severity=self._severity(trace, census, held),
+            message=f"{named(lonely)} of `{model}` get gradients, but no optimizer holds them: they keep their random start values",
+            step=census.step,
+            rank=trace.rank,
+            location=maker.location if maker is not None else None,
+            evidence=(
+                Evidence(
+                    f"{len(lonely)} tensors with {elements} elements are unchanged, bit for bit, at the end of {steps} steps",
+                    value=float(elements),
+                    step=census.step,
+                    location=lonely[0].made_at,
+                ),
+                Evidence(f"of the same model, the optimizer holds {len(held)} tensors", value=float(len(held))),
+            ),
+            fixes=(Fix("give the optimizer these parameters, too; or freeze them, if they are to stay", safety="show-only"),),
+        )
+
+    @staticmethod
+    def _severity(trace: Trace, census: ParameterCensus, held: list[ParameterSeen]) -> Severity:
+        if not held:
+            return "warning"
+        maker = made(trace, census.optimizer)
+        text = (maker.location.expression or "") if maker is not None and maker.location is not None else ""
+        by_name = PART_BY_NAME.search(text) is not None
+        last = output_module(trace, census)
+        return "note" if by_name and any(one.module == last for one in held) else "error"
+
+
+def _elements(one: ParameterSeen) -> int:
+    count = 1
+    for size in one.shape:
+        count *= size
+    return count

@@ -1,0 +1,165 @@
+"""An optimizer that holds layers which are no longer in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.wiring import followed, made, named, untrained, where
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.record.trace import Trace
+
+
+class StaleOptimizerParameters(Detector):
+    """The optimizer holds parameters of layers that were replaced after it was made.
+
+    ## What it finds
+
+    Parameters in the optimizer that no model has and that never get a gradient, while parameters of the model get
+    gradients, are in no optimizer and never change.
+
+    ## Why it breaks training
+
+    The optimizer was given the tensors, not their names. A layer that is put in later is trained by nobody, and the
+    optimizer goes on to care for the one that was thrown away.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)  # <- stale-optimizer-parameters
+    model[2] = nn.Linear(16, 3)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    The whole model is made anew:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Trainer:
+        def __init__(self):
+            self.model = self.make_model()
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)  # <- stale-optimizer-parameters
+
+        def make_model(self):
+            return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+
+        def reset(self):
+            self.model = self.make_model()
+
+        def fit(self, steps):
+            for step in range(steps):
+                x = torch.randn(32, 4)
+                loss = nn.functional.mse_loss(self.model(x), x.sum(dim=1, keepdim=True))
+                self.model.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+
+
+    torch.manual_seed(0)
+    trainer = Trainer()
+    trainer.reset()
+    trainer.fit(40)
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 10))
+    model[2] = nn.Linear(16, 3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    The replaced layer is given to the optimizer as a group of its own.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model[2] = nn.Linear(16, 3)
+    optimizer.add_param_group({"params": model[2].parameters(), "lr": 0.2})
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Judged at the optimizer's first step: a layer that is replaced in the middle of training is not seen.
+    """
+
+    name = "stale-optimizer-parameters"
+    needs = frozenset({"census"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        looks = followed(trace)
+        for census in trace.of(ParameterCensus):
+            waiting = [
+                one
+                for one in census.parameters
+                if one.in_optimizer and one.requires_grad and one.gradient == "none" and one.name in looks
+            ]
+            dead = [one for one in waiting if not one.registered and not looks[one.name].gradient]
+            fresh = [one for one in untrained(trace, census) if one.registered and one.model and one.training]
+            if dead and fresh:
+                yield self._finding(trace, census, dead, fresh)
+
+    def _finding(
+        self, trace: Trace, census: ParameterCensus, dead: list[ParameterSeen], fresh: list[ParameterSeen]
+    ) -> Finding:
+        maker = made(trace, census.optimizer)
+        kind = maker.kind if maker is not None else "the optimizer"
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=f"{kind} was made before {named(fresh)} existed: it holds {len(dead)} tensors that no model has any more",
+            step=census.step,
+            rank=trace.rank,
+            location=maker.location if maker is not None else None,
+            evidence=(
+                Evidence(
+                    f"{named(fresh)}{where(fresh[0].made_at)} get gradients, are in no optimizer and never change",
+                    value=float(len(fresh)),
+                    step=census.step,
+                    location=fresh[0].made_at,
+                ),
+                Evidence(
+                    f"{len(dead)} tensors in the optimizer, the first of shape {dead[0].shape}{where(dead[0].made_at)}, "
+                    "belong to no model and never get a gradient",
+                    value=float(len(dead)),
+                    location=dead[0].made_at,
+                ),
+            ),
+            fixes=(Fix("make the optimizer after the model has its final layers", safety="show-only"),),
+        )

@@ -1,0 +1,108 @@
+"""What detectors of *wiring* ask of a trace: who trains which parameter, in which order calls come, how rates go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.events import ExceptionSeen, ModuleCalled, OptimizerDescribed, OptimizerMade, Step
+from torchwhy.record.learning import ForwardModes, ParameterCensus, ParameterSeen
+from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import Followed, ParametersFollowed
+
+ENOUGH_UPDATES = 3  # steps after which a parameter that has not moved is one that nobody moves
+SHOWN = 3  # names told in a sentence
+
+
+def made(trace: Trace, index: int) -> OptimizerMade | None:
+    """Return the making of an optimizer."""
+    return next((event for event in trace.of(OptimizerMade) if event.index == index), None)
+
+
+def steps_of(trace: Trace, optimizer: int) -> list[Step]:
+    """Return the steps of one optimizer, oldest first."""
+    return [step for step in trace.steps if step.optimizer == optimizer]
+
+
+def is_interleaved(trace: Trace) -> bool:
+    """Tell whether several optimizers step in turn, as in a game of two networks."""
+    order = [step.optimizer for step in trace.steps]
+    changes = sum(before != after for before, after in zip(order, order[1:], strict=False))
+    return changes >= max(2, len(set(order)))
+
+
+def program_died(trace: Trace) -> bool:
+    """Tell whether the program ended by an exception, by us, or with a failure."""
+    uncaught = any(seen.caught is False for seen in trace.of(ExceptionSeen))
+    return uncaught or bool(trace.alarms) or trace.exit_code not in (None, 0)
+
+
+def followed(trace: Trace) -> dict[str, Followed]:
+    """Return the last look at each odd parameter, by name; nothing if too few updates have run since the census.
+
+    Of several parameters of one name the one that moved speaks for all: in doubt somebody trains them.
+    """
+    found: dict[str, Followed] = {}
+    looks = [look for look in trace.of(ParametersFollowed) if look.updates >= ENOUGH_UPDATES]
+    for look in looks:
+        latest: dict[str, Followed] = {}
+        for one in look.parameters:
+            known = latest.get(one.name)
+            if known is None or one.changed or one.in_optimizer:
+                latest[one.name] = one
+        found.update(latest)
+    return found
+
+
+def untrained(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
+    """Return the parameters that get gradients and that nobody ever changed, by optimizer or by hand."""
+    looks = followed(trace)
+    later = {
+        name for event in trace.of(OptimizerDescribed) if event.index > census.optimizer for name in event.parameters
+    }
+    return [
+        one
+        for one in census.parameters
+        if one.requires_grad
+        and one.gradient == "nonzero"
+        and not one.in_optimizer
+        and one.name in looks
+        and not looks[one.name].changed
+        and not looks[one.name].in_optimizer
+        and one.name not in later
+    ]
+
+
+def output_module(trace: Trace, census: ParameterCensus) -> str | None:
+    """Return the path of the last layer with weights that ran before the census."""
+    with_weights = {one.module for one in census.parameters if one.module is not None}
+    walk = [call.path for call in trace.of(ModuleCalled) if call.step <= census.step and call.path in with_weights]
+    return walk[-1] if walk else None
+
+
+def named(parameters: Iterable[ParameterSeen]) -> str:
+    """Return `fc.weight, fc.bias and 4 more parameters`."""
+    names = [one.name for one in parameters]
+    shown = ", ".join(names[:SHOWN])
+    more = len(names) - SHOWN
+    return f"{shown} and {more} more parameters" if more > 0 else shown
+
+
+def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
+    """Return how one model ran, place by place."""
+    return [mode for mode in trace.of(ForwardModes) if mode.path == path]
+
+
+def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
+    """Return the places at which a model ran in train mode and fed backward passes."""
+    return [mode for mode in modes_of(trace, path) if mode.training and mode.grad and mode.backwards >= ENOUGH_UPDATES]
+
+
+def active_layers(mode: ForwardModes, state: str) -> list[str]:
+    """Return the layers with a mode of their own that were in `state`, train or eval."""
+    return [layer.rpartition(" ")[0].strip() for layer in mode.mode_layers if layer.endswith(f" {state}")]
+
+
+def where(place: SourceSpan | None) -> str:
+    """Return ` (train.py:12)`, or nothing where the place is unknown."""
+    return f" ({place.file}:{place.line})" if place is not None else ""

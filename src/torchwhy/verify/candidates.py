@@ -1,0 +1,59 @@
+"""Which changes to try: those a detector has found at once, and those it proposes when it sees the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from torchwhy.detect.edits import Source
+from torchwhy.detect.registry import all_detectors
+from torchwhy.finding import Finding, Fix, Trial
+from torchwhy.verify.edits import EditError, read
+
+MOST_CANDIDATES = 8
+
+
+def candidates(root: Finding, directory: Path) -> list[Fix]:
+    """Return the changes to try, in the order of trust: the cause's own first, then those of its consequences."""
+    chosen: dict[str, Fix] = {}
+    for finding in (root, *_below(root)):
+        for fix in (*_ready(finding), *proposals(finding, directory)):
+            chosen.setdefault(fix.diff, fix)
+    return list(chosen.values())[:MOST_CANDIDATES]
+
+
+def _below(finding: Finding) -> Iterator[Finding]:
+    for consequence in finding.explains:
+        yield consequence
+        yield from _below(consequence)
+
+
+def _ready(finding: Finding) -> Iterator[Fix]:
+    """Yield the finding's own diffs; that one went through on the operands alone is no proof yet."""
+    for fix in finding.fixes:
+        if fix.diff and fix.safety != "show-only":
+            yield replace(fix, trial=Trial())
+
+
+def proposals(finding: Finding, directory: Path) -> Iterator[Fix]:
+    """Yield what the finding's detector proposes for the source as it is now."""
+    detector = all_detectors().get(finding.detector)
+    if detector is None or finding.location is None:
+        return
+    source = open_source(finding.location.file, directory)
+    if source is None or not source.still_holds(finding.location):
+        return
+    try:
+        yield from detector().propose(finding, source)
+    except Exception:  # a proposal that fails is none; the finding stands without it
+        return
+
+
+def open_source(file: str, directory: Path) -> Source | None:
+    """Return a file of the program, None if it cannot be read."""
+    path = directory / file
+    try:
+        return Source(file, read(path), lambda other: open_source(other, directory))
+    except EditError:
+        return None

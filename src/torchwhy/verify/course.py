@@ -1,0 +1,172 @@
+"""How a run went, with or without a fix: its losses, where it failed, what was found. And which went better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from torchwhy.detect.training import is_lower
+from torchwhy.finding import Finding, Verdict
+from torchwhy.record.events import ExceptionSeen
+from torchwhy.record.numbers import decode
+from torchwhy.record.run import Run
+from torchwhy.record.trace import Trace
+
+ENOUGH_LOSSES = 16  # fewer losses of a noisy run do not tell whether they fall
+REGAINED = 0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
+CURVE_POINTS = 200  # a curve in the report needs no more
+
+
+@dataclass(frozen=True)
+class Course:
+    """One run to its end or to the trial's. `failure` is what ended it, in a few words: `NaN at step 412`."""
+
+    losses: tuple[float, ...]
+    steps: int
+    failure: str | None
+    findings: tuple[Finding, ...]
+    exit_code: int | None
+    timed_out: bool = False
+
+    @property
+    def finite_losses(self) -> list[float]:
+        """Return the losses up to the first that is not finite."""
+        kept: list[float] = []
+        for loss in self.losses:
+            if not math.isfinite(loss):
+                break
+            kept.append(loss)
+        return kept
+
+    @property
+    def first(self) -> float | None:
+        """Return the middle of the first losses."""
+        finite = self.finite_losses
+        return median(finite[:_edge(finite)]) if finite else None
+
+    @property
+    def last(self) -> float | None:
+        """Return the middle of the last losses."""
+        finite = self.finite_losses
+        return median(finite[-_edge(finite) :]) if finite else None
+
+    @property
+    def learns(self) -> bool | None:
+        """Tell whether the loss falls; None if there are too few losses to tell."""
+        finite = self.finite_losses
+        if len(finite) < ENOUGH_LOSSES:
+            return None
+        edge = len(finite) // 4
+        return is_lower(finite[-edge:], than=finite[:edge]) or is_lower(
+            finite[-edge:], than=finite[: _edge(finite)]
+        )
+
+    def measures(self) -> dict[str, float]:
+        """Return the numbers for report.json."""
+        known = {"steps": float(self.steps), "loss_first": self.first, "loss_last": self.last}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def curve(self) -> tuple[float, ...] | None:
+        """Return the losses, thinned where there are very many."""
+        if not self.losses:
+            return None
+        every = math.ceil(len(self.losses) / CURVE_POINTS)
+        return (*self.losses[:-1:every], self.losses[-1])
+
+    def in_words(self) -> str:
+        """Return `loss 2.31 → 0.42`; nothing without a loss."""
+        if self.first is None or self.last is None or len(self.finite_losses) < 2:
+            return ""
+        return f"loss {self.first:.3g} → {self.last:.3g}"
+
+
+def _edge(losses: Sequence[float]) -> int:
+    return max(1, min(10, len(losses) // 10))
+
+
+def course_of(traces: Sequence[Trace], findings: Sequence[Finding], run: Run) -> Course:
+    """Read the course of a run from its traces; with several ranks, from the first."""
+    if not traces:
+        return Course((), 0, _exit(run), tuple(findings), run.exit_code, timed_out=run.timed_out)
+    trace = traces[0]
+    losses = tuple(fmean(map(decode, step.losses)) for step in trace.steps if step.losses)
+    failures = [failure for one in traces if (failure := failure_of(one)) is not None]
+    steps = max((step.step for step in trace.steps), default=-1) + 1
+    failure = failures[0] if failures else _exit(run)
+    return Course(losses, steps, failure, tuple(findings), run.exit_code, timed_out=run.timed_out)
+
+
+def failure_of(trace: Trace) -> str | None:
+    """Return what broke the run, in a few words."""
+    for alarm in trace.alarms:
+        bad = [decode(loss) for loss in alarm.losses if not math.isfinite(decode(loss))]
+        what = {"loss": "loss", "value": "value"}.get(alarm.what, f"{alarm.what}s")
+        kind = "NaN" if any(map(math.isnan, bad)) else "an infinite loss" if bad else f"bad {what}"
+        return f"{kind} at step {alarm.step}"
+    for error in trace.of(ExceptionSeen):
+        if not error.caught:
+            when = f"at step {error.step}" if error.step else "before the first step was done"
+            return f"{error.type} {when}"
+    return None
+
+
+def _exit(run: Run) -> str | None:
+    if run.timed_out or not run.exit_code:
+        return None
+    return f"exit code {run.exit_code}"
+
+
+def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, str]:
+    """Return whether the trial cured the finding, and why in a few words."""
+    left = remaining(trial, finding)
+    failing_step = finding.step if control.failure is not None else None
+    if trial.failure is not None:
+        return "no-difference", trial.failure
+    if left is not None:
+        return "no-difference", f"still {left.detector}: {left.message}"
+    if trial.timed_out and (failing_step is None or trial.steps <= failing_step):
+        return "not-run", f"the time limit came at step {trial.steps}, before it could tell"
+    if not learns_as_well(control, trial):
+        return "symptom-only", _does_not_learn(control, trial)
+    return "cured", "no finding left" if not trial.findings else _left(trial)
+
+
+def remaining(trial: Course, finding: Finding) -> Finding | None:
+    """Return what still breaks the program: an error, or the same cause as before."""
+    for one in trial.findings:
+        if one.severity == "error" or one.detector == finding.detector:
+            return one
+    return None
+
+
+def learns_as_well(control: Course, trial: Course) -> bool:
+    """Tell whether the cured program learns; where there is too little to tell, nothing is held against it."""
+    if trial.learns is None:
+        return True
+    if control.failure is not None and control.learns is False:
+        return not _grew(trial)  # it had learnt nothing before it failed, either: there may be nothing to learn
+    if not trial.learns:
+        return False
+    if control.failure is not None and control.learns and control.first is not None:
+        assert control.last is not None
+        assert trial.last is not None
+        wanted = control.first - REGAINED * (control.first - control.last)
+        return trial.last <= wanted
+    return True
+
+
+def _grew(trial: Course) -> bool:
+    return trial.first is not None and trial.last is not None and trial.last > 2 * abs(trial.first)
+
+
+def _does_not_learn(control: Course, trial: Course) -> str:
+    assert trial.last is not None
+    gone = "it runs on" if control.failure is None else f"no {control.failure.split(' at ')[0]}"
+    return f"{gone}, but the loss stays at {trial.last:.3g}"
+
+
+def _left(trial: Course) -> str:
+    first = trial.findings[0]
+    return f"left is the {first.severity} {first.detector}"

@@ -1,0 +1,171 @@
+"""Diffs → edited texts. A diff is applied exactly where it says, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchwhy.errors import TorchwhyError
+from torchwhy.finding import Finding
+
+HUNK = re.compile(r"@@ -(?P<line>\d+)(?:,(?P<count>\d+))? \+\d+(?:,\d+)? @@")
+SOURCES_FILE = "sources.json"
+
+
+class EditError(TorchwhyError):
+    """A change cannot be made, because the file is not what the diff was made for."""
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """`before` stands at `line` (counted from 1) and becomes `after`."""
+
+    line: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def changed_files(diff: str) -> dict[str, list[Hunk]]:
+    """Return the hunks of a unified diff by the file's name, without the `a/` that tools put before it."""
+    files: dict[str, list[Hunk]] = {}
+    name = None
+    lines = diff.splitlines()
+    for number, line in enumerate(lines):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if line.startswith("--- ") and following.startswith("+++ "):
+            name = re.sub(r"^[ab]/", "", following[4:].split("\t")[0])
+            files[name] = []
+        elif name is not None and (head := HUNK.match(line)):
+            files[name].append(_hunk(lines[number + 1 :], head))
+    return files
+
+
+def _hunk(lines: list[str], head: re.Match[str]) -> Hunk:
+    before: list[str] = []
+    after: list[str] = []
+    for number, line in enumerate(lines):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if line.startswith("@@ ") or (line.startswith("--- ") and following.startswith("+++ ")):
+            break
+        if line.startswith("\\"):
+            continue
+        if not line.startswith("+"):
+            before.append(line[1:])
+        if not line.startswith("-"):
+            after.append(line[1:])
+    # A hunk that only inserts counts from the line before the place.
+    line_number = int(head["line"]) + (head["count"] == "0")
+    return Hunk(line_number, tuple(before), tuple(after))
+
+
+def apply(text: str, hunks: Iterable[Hunk], *, file: str) -> str:
+    """Return the text with all hunks made; a hunk that does not stand where it says is an error."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines()
+    for hunk in sorted(hunks, key=lambda one: one.line, reverse=True):
+        start = hunk.line - 1
+        end = start + len(hunk.before)
+        if [line.rstrip() for line in lines[start:end]] != [line.rstrip() for line in hunk.before]:
+            raise EditError(
+                f"{file} has changed since the run: line {hunk.line} is not what the change was "
+                "made for. Run the program under torchwhy again.",
+                slug="source-changed",
+            )
+        lines[start:end] = hunk.after
+    ended = text.endswith(("\n", "\r")) or not text
+    return newline.join(lines) + (newline if ended and lines else "")
+
+
+def edited_texts(diff: str, directory: Path) -> dict[Path, str]:
+    """Return the new text of every file that a diff changes, by its absolute path."""
+    edited = {}
+    for name, hunks in changed_files(diff).items():
+        path = find(name, directory)
+        edited[path] = apply(read(path), hunks, file=name)
+    return edited
+
+
+def find(name: str, directory: Path) -> Path:
+    """Return the absolute path of a file as a diff names it."""
+    for candidate in (directory / name, Path("/") / name):
+        if candidate.is_file():
+            return candidate
+    raise EditError(f"{name} is not there any more.", slug="source-changed")
+
+
+def read(path: Path) -> str:
+    """Return the text of a source file with its line ends as they are."""
+    try:
+        with path.open(encoding="utf8", newline="") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise EditError(f"{path} cannot be read as UTF-8 text: {problem}.", slug="source-changed") from problem
+
+
+def write_all(texts: Mapping[Path, str]) -> None:
+    """Write files so that each is either the old or the new one at every moment, and none if one cannot be written."""
+    prepared: list[tuple[Path, Path]] = []
+    try:
+        for path, text in texts.items():
+            real = path.resolve()
+            handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+            prepared.append((Path(name), real))
+            with os.fdopen(handle, "w", encoding="utf8", newline="") as file:
+                file.write(text)
+            Path(name).chmod(real.stat().st_mode & 0o7777)
+        for unfinished, real in prepared:
+            unfinished.replace(real)
+    except OSError as problem:
+        raise EditError(
+            f"the change cannot be written: {problem.strerror}; no file was left half written.",
+            slug="cannot-apply",
+        ) from problem
+    finally:
+        for unfinished, _ in prepared:
+            with suppress(OSError):
+                unfinished.unlink()
+
+
+def record_sources(run_directory: Path, findings: Iterable[Finding], directory: Path) -> None:
+    """Write down what the files with findings hold now, so that a later change of them is noticed."""
+    names = {name for finding in findings for name in _files_of(finding)}
+    known = {}
+    for name in sorted(names):
+        with suppress(OSError):
+            known[name] = digest((directory / name).read_bytes())
+    (run_directory / SOURCES_FILE).write_text(json.dumps(known, indent=1) + "\n", encoding="utf8")
+
+
+def _files_of(finding: Finding) -> Iterable[str]:
+    spans = [finding.location, *(evidence.location for evidence in finding.evidence)]
+    yield from (span.file for span in spans if span is not None)
+    for fix in finding.fixes:
+        yield from changed_files(fix.diff)
+
+
+def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) -> None:
+    """Refuse to go on if one of the files is not what it was at the run."""
+    try:
+        known = json.loads((run_directory / SOURCES_FILE).read_bytes())
+    except (OSError, ValueError):
+        known = {}
+    for name in names:
+        path = find(name, directory)
+        if name in known and known[name] != digest(path.read_bytes()):
+            raise EditError(
+                f"{name} has changed since the run. Run the program under torchwhy again, and the fix "
+                "is made for what the file holds now.",
+                slug="source-changed",
+            )
+
+
+def digest(content: bytes) -> str:
+    """Return the fingerprint of a file's content."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,132 @@
+"""One trial: the same command with the same seeds and one change, a good way past the failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torchwhy.finding import Finding, Fix, Trial
+from torchwhy.observe.launch import run_quietly
+from torchwhy.record.events import Replayed
+from torchwhy.record.run import Run, read_run, read_traces
+from torchwhy.verify.course import Course, compare, course_of
+from torchwhy.verify.edits import edited_texts
+from torchwhy.verify.overlay import lay
+
+LEAST_MARGIN = 100  # steps past the failure, below which a slow relapse would not be seen
+MARGIN_SHARE = 0.5
+
+Examine = Callable[[Path], Sequence[Finding]]
+Launch = Callable[[Path, Run, float], Run]
+
+
+def _launch(trial_directory: Path, run: Run, limit_seconds: float) -> Run:
+    return run_quietly(trial_directory, run, limit_seconds=limit_seconds)
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """What trials of one run share; `examine` gives the findings of a recorded run, `launch` runs one."""
+
+    run_directory: Path
+    finding: Finding
+    examine: Examine
+    launch: Launch = _launch
+
+    @property
+    def directory(self) -> Path:
+        """Return the directory the program was started in."""
+        return Path(read_run(self.run_directory).directory)
+
+    def control(self, findings: Sequence[Finding]) -> Course:
+        """Return the broken program's own recorded course."""
+        run = read_run(self.run_directory)
+        return course_of(read_traces(self.run_directory), findings, run)
+
+    def is_repeatable(self, control: Course) -> bool:
+        """Tell whether the failure was seen to happen again by itself, or is of a kind that must."""
+        traces = read_traces(self.run_directory)
+        if control.failure is None or not any(trace.alarms for trace in traces):
+            return True
+        return any(
+            replayed.reproduced or replayed.how == "first-step"
+            for trace in traces
+            for one in (trace, trace.rerun)
+            if one is not None
+            for replayed in one.of(Replayed)
+        )
+
+    def last_step(self, control: Course) -> int | None:
+        """Return where a trial ends: a margin past the failure; None for a program that came to its own end."""
+        if control.failure is None and not control.timed_out:
+            return None
+        failed = max(self.finding.step or 0, control.steps)
+        return failed + max(LEAST_MARGIN, int(failed * MARGIN_SHARE))
+
+    def run(self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float) -> Course:
+        """Run the program with a change (none: as it is) in `trials/<name>` and return its course."""
+        place = self.run_directory / "trials" / name
+        place.mkdir(parents=True, exist_ok=True)
+        original = read_run(self.run_directory)
+        if diff:
+            lay(place, edited_texts(diff, Path(original.directory)))
+            (place / "change.diff").write_text(diff, encoding="utf8")
+        unstarted = Run(
+            command=original.command,
+            directory=original.directory,
+            hash_seed=original.hash_seed,
+            seeds_from=os.fspath(self.run_directory.absolute()),
+            stop_after_step=stop_after_step,
+        )
+        ended = self.launch(place, unstarted, limit_seconds)
+        return course_of(read_traces(place), self.examine(place), ended)
+
+
+def try_fix(
+    laboratory: Laboratory, fix: Fix, *, control: Course, name: str, limit_seconds: float
+) -> Fix:
+    """Return the fix with what its trial showed."""
+    course = laboratory.run(
+        name,
+        fix.diff,
+        stop_after_step=laboratory.last_step(control),
+        limit_seconds=limit_seconds,
+    )
+    verdict, reason = compare(control, course, laboratory.finding)
+    trial = Trial(
+        verdict,
+        course.steps,
+        before=control.measures(),
+        after=course.measures(),
+        summary=summary_of(control, course, reason=reason),
+        before_losses=control.curve(),
+        after_losses=course.curve(),
+    )
+    return replace(fix, trial=trial)
+
+
+def summary_of(control: Course, course: Course, *, reason: str) -> str:
+    """Return one sentence: how it went with the fix, and how without."""
+    parts = [_how_far(control, course), course.in_words(), reason]
+    with_it = ", ".join(part for part in parts if part)
+    return f"with it: {with_it}; without it: {_without(control)}"
+
+
+def _how_far(control: Course, course: Course) -> str:
+    if course.failure is not None:
+        return ""
+    if control.failure is not None and course.steps > control.steps:
+        return f"{_counted(course.steps - control.steps)} past the failure"
+    return _counted(course.steps) if course.steps else "it ran to its end"
+
+
+def _counted(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"
+
+
+def _without(control: Course) -> str:
+    if control.failure is not None:
+        return control.failure
+    return ", ".join(part for part in (control.in_words(), _counted(control.steps)) if part)
