@@ -21,7 +21,6 @@ PATCHED = (
     "channels-last-image-broken-1",
     "matmul-size-mismatch-broken-0",
     "matmul-size-mismatch-broken-1",
-    "matmul-size-mismatch-broken-2",
     "broadcast-mismatch-broken-0",
     "target-shape-mismatch-broken-0",
     "target-shape-mismatch-broken-1",

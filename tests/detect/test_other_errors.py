@@ -13,7 +13,7 @@ from torchwhy.detect.detectors.errors.unsupported_init import UnsupportedInit
 from torchwhy.finding import SourceSpan
 from torchwhy.record.crashes import Layer
 
-CPU = "DefaultCPUAllocator: can't allocate memory: you tried to allocate {} bytes. Error code 12 (Cannot allocate memory)"
+CPU = "DefaultCPUAllocator: can't allocate memory: you tried to allocate {} bytes."
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.00 GiB. "
     "GPU 0 has a total capacity of 23.65 GiB of which 1.21 GiB is free."

@@ -12,7 +12,7 @@ from typing import NoReturn
 from torchwhy import __version__
 from torchwhy.errors import TorchwhyError, UsageError
 
-COMMANDS = ("run", "report", "explain", "doctor")
+COMMANDS = ("run", "fix", "report", "explain", "doctor")
 BAD_INPUT = 2
 
 

@@ -30,6 +30,7 @@ FAIL_ON_CODE = 65
 WITHHELD_CODE = 1
 LEVELS = {"error": ("failed",), "warning": ("failed", "suspect")}
 DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # what a person waits for an answer without wondering
+DEFAULT_FIX_LIMIT_SECONDS = 300.0  # for all trials together, as above
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,14 +57,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rerun-limit",
         metavar="SECONDS",
-        type=_positive,
+        type=positive,
         default=DEFAULT_RERUN_LIMIT_SECONDS,
         help="how long a second run may take (default: 300)",
     )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="after a failure, try changes of the source, each in a run of its own, and say which cures",
+    )
+    add_limit(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
 
 
-def _positive(text: str) -> float:
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    """Add the option that `torchwhy fix` has as well."""
+    parser.add_argument(
+        "--fix-limit",
+        metavar="SECONDS",
+        type=positive,
+        default=DEFAULT_FIX_LIMIT_SECONDS,
+        help="how long all trials of fixes together may take (default: 300)",
+    )
+
+
+def positive(text: str) -> float:
+    """Return a number of seconds from the command line."""
     try:
         number = float(text)
     except ValueError:
@@ -91,6 +110,11 @@ def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str],
 
 def execute(options: argparse.Namespace) -> int:
     """Run the program, think, report."""
+    return run_and_report(options)[0]
+
+
+def run_and_report(options: argparse.Namespace) -> tuple[int, Path]:
+    """Run the program, think, report; return the exit code and where it was recorded."""
     command: list[str] = options.program
     check_program(command)
     if options.json is not None and not options.json.absolute().parent.is_dir():
@@ -101,6 +125,12 @@ def execute(options: argparse.Namespace) -> int:
     run_directory = make_run_directory(command)
     run = run_in_foreground(run_directory, describe_run(command, on_failure=options.on_failure))
     outcome = _report_if_possible(run_directory, run, options)
+    return _exit_code(run_directory, run, outcome=outcome, options=options), run_directory
+
+
+def _exit_code(
+    run_directory: Path, run: Run, *, outcome: str | None, options: argparse.Namespace
+) -> int:
     if outcome is None:
         return run.exit_code or 0
     if options.fail_on is not None and outcome in LEVELS[options.fail_on]:
@@ -172,6 +202,7 @@ def _show_as_python_does(problem: SyntaxError) -> None:
 
 
 def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
+    from torchwhy.commands import trials
     from torchwhy.commands.second_look import look_again
     from torchwhy.diagnosis import diagnose
 
@@ -184,12 +215,23 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     )
     report = diagnose(run_directory, notes=() if note is None else (note,))
     report.write(run_directory / "report.json")
+    trials.remember_sources(run_directory, report)
+    if options.fix:
+        report = trials.try_fixes(
+            run_directory,
+            report,
+            limit_seconds=options.fix_limit,
+            allowed=not options.no_rerun,
+            stream=None if options.quiet else sys.stderr,
+        )
+        report.write(run_directory / "report.json")
     if options.json is not None:
         report.write(options.json)
     if not options.quiet:
         from torchwhy.report.terminal import Place, show
 
         show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)
+        trials.say_what_to_do(report, tried=options.fix, stream=sys.stderr)
     return report.outcome
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.trace import Trace
 
@@ -46,8 +47,12 @@ class Detector(ABC):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         """Yield what is wrong in this trace, in the program's own words."""
 
-    def propose(self, finding: Finding, source: str) -> Iterator[Fix]:
-        """Yield changes of the source text that may cure the finding; the default knows none."""
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        """Yield changes of the file at the finding's location that may cure it, the likeliest first.
+
+        The default knows none. Each is run before anybody is told that it helps, so a good guess is welcome;
+        an edit that cannot be placed safely is left out.
+        """
         yield from ()
 
     @classmethod

@@ -102,7 +102,14 @@ class Source:
             and node.lineno == span.line
             and self.stretch(node) == wanted
         ]
-        return found[0] if found else None
+        return found[0] if found else self._chained_call(wanted[1], span.line)
+
+    def _chained_call(self, end: int, line: int) -> ast.Call | None:
+        """Return the call that ends there: Python counts a method call on a line of its own from the method's name."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and node.lineno <= line and self.stretch(node)[1] == end:
+                return node
+        return None
 
     def still_holds(self, span: SourceSpan) -> bool:
         """Tell whether the file holds, at the span, the expression that was recorded there."""
@@ -148,6 +155,34 @@ class Source:
         for node in ast.walk(within or self.tree):
             if isinstance(node, ast.Call) and last_word(node.func) in names:
                 yield node
+
+    def in_own_brackets(self, node: ast.expr) -> tuple[int, int]:
+        """Return where an operand begins and ends with the brackets around it, which are no part of its syntax."""
+        start, end = self.stretch(node)
+        before, after = self.text[:start].rstrip(), self.text[end:]
+        close = len(after) - len(after.lstrip())
+        if before.endswith("(") and after.lstrip().startswith(")"):
+            return len(before) - 1, end + close + 1
+        return start, end
+
+    def remove(self, statement: ast.stmt) -> Edit | None:
+        """Return the edit that takes out a statement with its lines; None where it shares them with another."""
+        start, end = self.stretch(statement)
+        line_start = self._line_starts[statement.lineno - 1]
+        assert statement.end_lineno is not None
+        line_end = self._line_starts[statement.end_lineno]
+        rest = self.text[end:line_end].strip()
+        if self.text[line_start:start].strip() or (rest and not rest.startswith("#")):
+            return None
+        block = next(
+            (
+                body
+                for _, body in ast.iter_fields(self.parents.get(statement, self.tree))
+                if isinstance(body, list) and statement in body
+            ),
+            [],
+        )
+        return Edit(line_start, line_end, "") if len(block) > 1 else None
 
     def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
         """Return the edit that puts a text in place of a piece of syntax."""

@@ -6,7 +6,13 @@ import math
 from dataclasses import dataclass
 
 from torchwhy.detect.training import Training
-from torchwhy.record.learning import Activation, Experiment, ModelOutput, ParameterCensus, ParameterSeen
+from torchwhy.record.learning import (
+    Activation,
+    Experiment,
+    ModelOutput,
+    ParameterCensus,
+    ParameterSeen,
+)
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -58,7 +64,9 @@ def _number(value: object) -> float:
 
 def last_look(trace: Trace) -> int | None:
     """Return the last step whose activations or output were seen, None if only the first was."""
-    steps = {event.step for event in trace.of(Activation)} | {event.step for event in trace.of(ModelOutput)}
+    steps = {event.step for event in trace.of(Activation)} | {
+        event.step for event in trace.of(ModelOutput)
+    }
     return max((step for step in steps if step > 0), default=None)
 
 
@@ -105,7 +113,9 @@ def weight_names(training: Training) -> list[str]:
     if described is None:
         return []
     return [
-        name for name, shape in zip(described.parameters, described.shapes, strict=True) if len(shape) > 1
+        name
+        for name, shape in zip(described.parameters, described.shapes, strict=True)
+        if len(shape) > 1
     ]
 
 

@@ -17,8 +17,9 @@ from torchwhy.detect.looks import (
     training_outputs,
 )
 from torchwhy.detect.spikes import jumps, steady_rate
-from torchwhy.detect.training import Training
+from torchwhy.detect.training import ADAPTIVE, Training
 from torchwhy.finding import Evidence
+from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -42,7 +43,11 @@ class Overshoot:
     def stable_rate(self) -> float | None:
         """Return the highest stable rate, where it was measured and is below the one in use."""
         measured = self.measured
-        return measured.stable_rate if measured is not None and math.isfinite(measured.stable_rate) else None
+        return (
+            measured.stable_rate
+            if measured is not None and math.isfinite(measured.stable_rate)
+            else None
+        )
 
 
 def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
@@ -55,7 +60,9 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
         return None  # a rate that served until one step came is not what that step was about
     step, text, needed = harm
     unstable = [m for m in curvatures(trace, training) if m.ratio >= needed]
-    measured = next(iter(unstable), None)  # the first: later ones stand on ground the updates have led to
+    measured = next(
+        iter(unstable), None
+    )  # the first: later ones stand on ground the updates have led to
     update = largest_before(training, step)
     if measured is None and (update[1] < WHOLE or needed > UNSTABLE):
         return None
@@ -74,7 +81,11 @@ def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
     if look is not None and (died := killed_layers(trace, look)):
         names = f"{len(died)} ReLU layer{'s' if len(died) > 1 else ''}"
         units = sum(layer.units for layer in died)
-        return look, f"killed {names}: all {units} units give 0 on every sample at step {look}", UNSTABLE
+        return (
+            look,
+            f"killed {names}: all {units} units give 0 on every sample at step {look}",
+            UNSTABLE,
+        )
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
@@ -88,7 +99,7 @@ def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
     return None
 
 
-def killed_layers(trace: Trace, look: int) -> list[object]:
+def killed_layers(trace: Trace, look: int) -> list[Activation]:
     """Return the rectifiers that fired at the first step and are dead later, if the output is constant by then."""
     dead = dead_layers(trace, look)
     if not dead or constant_output(trace, look) is None:
@@ -115,7 +126,11 @@ def proof_of(training: Training, overshoot: Overshoot) -> list[Evidence]:
     step, size = overshoot.update
     if size >= WHOLE:
         facts.append(
-            Evidence(f"the update of step {step} was {times(size)} as large as the weights", value=size, step=step)
+            Evidence(
+                f"the update of step {step} was {times(size)} as large as the weights",
+                value=size,
+                step=step,
+            )
         )
     return facts
 
@@ -125,3 +140,13 @@ def loss_curve(training: Training) -> Evidence:
     values = training.values
     every = max(1, len(values) // MOST_POINTS)
     return Evidence("loss", value=values[-1], series=tuple(values[::every]))
+
+
+def stable_advice(training: Training, overshoot: Overshoot) -> str:
+    """Return which rate to take: below the measured bound, or else one with updates of a hundredth of the weights."""
+    rate = f"{training.rate:g}"
+    if overshoot.stable_rate is not None and training.made.kind not in ADAPTIVE:
+        bound = overshoot.stable_rate
+        return f"lower lr={rate} to less than {bound:.2g}, for instance to {bound / 4:.1g}"
+    gentle = (training.rate or 0.0) / max(overshoot.update[1], 1.0) / 100
+    return f"lower lr={rate}, for instance to {min(gentle, 1e-3) if training.made.kind in ADAPTIVE else gentle:.1g}"

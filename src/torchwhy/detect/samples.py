@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record.learning import Experiment
+from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.record.trace import Trace
-
-QUESTION = "do other samples' outputs move when sample 0 is changed?"
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class SamplesAnswer:
 def samples_answer(trace: Trace) -> SamplesAnswer | None:
     """Return the answer of the first experiment, None if it was not or could not be made."""
     for experiment in trace.of(Experiment):
-        if experiment.question == QUESTION and "moved" in experiment.answer:
+        if experiment.question == SAMPLES_QUESTION and "moved" in experiment.answer:
             said = experiment.answer
             given = said.get("layer input")
             return SamplesAnswer(

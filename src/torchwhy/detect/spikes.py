@@ -8,7 +8,9 @@ from statistics import median
 from torchwhy.detect.training import Training, is_lower
 
 JUMP = 10.0  # loss over the median of the steps before it
-STAYS = 5.0  # level after the jump over the level before it: what came back this far did not recover
+STAYS = (
+    5.0  # level after the jump over the level before it: what came back this far did not recover
+)
 WINDOW = 10  # steps whose median is the level before
 AFTER = 20  # steps that a loss is given to come back
 LEARNT = 0.7  # share of the first loss below which a run was learning

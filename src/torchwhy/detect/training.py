@@ -1,4 +1,4 @@
-"""The course of training as the detectors of *dynamics* read it: losses, rates, updates, and whether anything was learnt."""
+"""The course of training as the detectors of *dynamics* read it: losses, rates, updates, what was learnt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ FALL = 0.02  # a mean loss that is lower by less than this share has not fallen
 HALF = 0.5  # a loss that has halved has fallen, however noisy it is
 ERRORS = 3.0  # standard errors by which two means must differ; at 3, one healthy comparison in 700 is off
 GREW = 10.0  # a loss that stays this many times above its first value is worse than not training
-ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "SparseAdam"})
+ADAPTIVE = frozenset(
+    {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "SparseAdam"}
+)
 BY_LINE_SEARCH = frozenset({"LBFGS"})
 
 
@@ -68,7 +70,7 @@ class Training:
 
     @property
     def rests(self) -> bool:
-        """Tell whether the loss no longer falls in the second half of the run; also true of one that has been learnt."""
+        """Tell whether the loss no longer falls in the second half; also true of one that has been learnt."""
         quarter = len(self.losses) // 4
         return self.is_judged and not is_lower(self.tail, than=self.values[quarter : 2 * quarter])
 
@@ -86,12 +88,14 @@ class Training:
 
     def rate_at(self, step: int) -> float:
         """Return the rate of one step."""
-        return next((rate for since, rate in reversed(self.rates) if since <= step), self.rate or 0.0)
+        return next(
+            (rate for since, rate in reversed(self.rates) if since <= step), self.rate or 0.0
+        )
 
     def relative_update(self, sample: Weights) -> float:
-        """Return how large one update is against the weights it changes; adaptive methods move each by about the rate."""
+        """Return how large one update is against the weights it changes."""
         weights = total_size(sample.names, sample.weight_rms, self.counts)
-        slope = 1.0
+        slope = 1.0  # an adaptive method moves every weight by about the rate
         if self.made.kind not in ADAPTIVE:
             slope = total_size(sample.names, sample.gradient_rms, self.counts)
         update = self.rate_at(sample.step) * slope
@@ -153,7 +157,10 @@ def _is_alone(own: list[Step], steps: dict[int, list[Step]]) -> bool:
     """Tell whether no other optimizer made steps between the first and the last of this one."""
     first, last = own[0].step, own[-1].step
     return len(own) > last - first or not any(
-        first < step.step < last for others in steps.values() if others is not own for step in others
+        first < step.step < last
+        for others in steps.values()
+        if others is not own
+        for step in others
     )
 
 

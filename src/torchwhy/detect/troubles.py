@@ -1,4 +1,4 @@
-"""That a run went wrong, in whichever way, and how large its inputs and targets are: what causes of scale are read from."""
+"""That a run went wrong, in whichever way, and how large its inputs and targets are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 @dataclass(frozen=True)
 class Trouble:
-    """How training failed: in words, since when, the births of a divergence, and how far beyond stable the updates were."""
+    """How training failed: in words, since when, by which births, and how far beyond stable the updates were."""
 
     step: int
     text: str
@@ -37,12 +37,16 @@ def find_trouble(trace: Trace, training: Training) -> Trouble | None:
         return _diverged(trace, training)
     overshoot = find_overshoot(trace, training)
     if overshoot is not None:
-        return Trouble(overshoot.step, f"the updates {overshoot.harm}", excess=_excess(trace, training))
+        return Trouble(
+            overshoot.step, f"the updates {overshoot.harm}", excess=_excess(trace, training)
+        )
     saturated = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= FLAT]
     if training.never_learnt:
         last = training.values[-1]
         flat = f", {len(saturated)} activations are saturated from the start" if saturated else ""
-        return Trouble(0, f"the loss does not fall (still {last:.4g} after {len(training.losses)} steps){flat}")
+        return Trouble(
+            0, f"the loss does not fall (still {last:.4g} after {len(training.losses)} steps){flat}"
+        )
     return None
 
 
@@ -82,11 +86,9 @@ def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
     """Return the size of a regression's targets at the first step and the place of its loss; 0 if there is none."""
     root = next((r for r in trace.of(LossRoot) if r.step == 0), None)
     for operation in trace.of(GraphOperation):
-        if operation.step == 0 and operation.op.split(".")[1:2] in [[name] for name in REGRESSIONS]:
-            if len(operation.facts) > 1:
-                target = operation.facts[1]
-                size = max(abs(target.minimum or 0.0), abs(target.maximum or 0.0))
-                return size, operation.location
+        if operation.step == 0 and _name(operation) in REGRESSIONS and len(operation.facts) > 1:
+            target = operation.facts[1]
+            return max(abs(target.minimum or 0.0), abs(target.maximum or 0.0)), operation.location
     outputs = training_outputs(trace, 0)
     if root is None or not outputs or not _squares(trace):
         return 0.0, None
@@ -96,7 +98,15 @@ def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
 
 def _squares(trace: Trace) -> bool:
     """Tell whether the loss is a mean of squares written by hand."""
-    operations = {o.op.split(".")[1] for o in trace.of(GraphOperation) if o.step == 0 and "." in o.op}
-    return bool({"pow", "square", "mul"} & operations) and bool({"sub", "rsub"} & operations) and not (
-        {"_log_softmax", "binary_cross_entropy_with_logits", "nll_loss_forward"} & operations
+    operations = {_name(operation) for operation in trace.of(GraphOperation) if operation.step == 0}
+    return (
+        bool({"pow", "square", "mul"} & operations)
+        and bool({"sub", "rsub"} & operations)
+        and not (
+            {"_log_softmax", "binary_cross_entropy_with_logits", "nll_loss_forward"} & operations
+        )
     )
+
+
+def _name(operation: GraphOperation) -> str:
+    return operation.op.split(".")[1] if "." in operation.op else operation.op

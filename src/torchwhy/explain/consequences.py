@@ -12,7 +12,13 @@ from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding
 
 # What a network looks like that does not learn, whatever the reason.
-SYMPTOMS = ("stuck-loss", "collapsed-output", "vanishing-gradients", "dead-units", "saturated-activations")
+SYMPTOMS = (
+    "stuck-loss",
+    "collapsed-output",
+    "vanishing-gradients",
+    "dead-units",
+    "saturated-activations",
+)
 
 # From the nearest cause to the one furthest back: of several that fit, the first is taken.
 MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
@@ -32,6 +38,20 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "unscaled-inputs": (
         *SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients", "unscaled-targets", "wrong-value-range",
     ),
+    # Wiring: what the program does not do explains what its training looks like.
+    "clip-after-step": ("exploding-gradients", "loss-spike", "learning-rate-too-high"),
+    "missing-zero-grad": (
+        *SYMPTOMS, "loss-spike", "learning-rate-too-high", "momentum-too-high", "exploding-gradients", "collapsing-loss-scale",
+    ),
+    "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
+    "missing-optimizer-step": (*SYMPTOMS, "learning-rate-too-low"),
+    "scheduler-misuse": (*SYMPTOMS, "learning-rate-too-low", "learning-rate-too-high"),
+    "training-in-eval-mode": ("evaluation-in-train-mode", "loss-spike"),
+    "evaluation-in-train-mode": ("missing-no-grad",),
+    "parameters-not-in-optimizer": (*SYMPTOMS, "learning-rate-too-low"),
+    "stale-optimizer-parameters": (*SYMPTOMS, "learning-rate-too-low", "parameters-not-in-optimizer", "detached-graph", "unused-parameters"),
+    "unregistered-submodules": (*SYMPTOMS, "learning-rate-too-low", "parameters-not-in-optimizer", "detached-graph"),
+    "frozen-everything": (*SYMPTOMS, "learning-rate-too-low", "parameters-not-in-optimizer", "detached-graph"),
 }  # fmt: skip
 NEARNESS = list(MAY_EXPLAIN)
 # A program that is wired wrongly, or fed wrongly, does not learn; then the symptom is no cause of its own.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.observe.frames import span_of, user_sites
+from torchwhy.observe.frames import Site, span_of, user_sites
 from torchwhy.observe.optimizers import Watched
 from torchwhy.record.wiring import IdleOptimizer
 
@@ -29,6 +29,7 @@ class IdleWatch:
         self._backwards: dict[int, int] = {}
         self._marks: dict[int, list[Mark]] = {}
         self._next_told: dict[int, int] = {}
+        self._reached_at: dict[int, Site | None] = {}
 
     def before_backward(self, watched: Watched, roots: list[torch.Tensor], frame: FrameType | None) -> None:
         """Count one more backward pass for an optimizer that has not stepped yet."""
@@ -37,18 +38,21 @@ class IdleWatch:
         if count == 1:
             self._marks[index] = _marks(watched)
             self._next_told[index] = FIRST_TOLD
-        elif count == self._next_told[index]:
+        if index not in self._reached_at and count <= FIRST_TOLD:
+            if _reaches(roots, {id(parameter) for parameter in watched.parameters()}):
+                self._reached_at[index] = next(iter(user_sites(frame, limit=1)), None)
+        if count == self._next_told[index]:
             self._next_told[index] *= 2
-            sites = user_sites(frame, limit=1)
+            place = self._reached_at.get(index)
             self._session.write(
                 IdleOptimizer(
                     step=self._session.sentinel.step,
                     optimizer=index,
                     backwards=count,
-                    gradients=_reaches(roots, {id(parameter) for parameter in watched.parameters()}),
+                    gradients=index in self._reached_at,
                     changed=_marks(watched) != self._marks[index],
                     scaled=self._session.sentinel.scaler is not None,
-                    location=span_of(sites[0]) if sites else None,
+                    location=span_of(place) if place else None,
                 )
             )
 

@@ -17,7 +17,16 @@ from torchwhy.replay.operations import Operation
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
 
-RECTIFIERS = {"relu", "relu_", "threshold", "threshold_", "clamp_min", "clamp_min_", "hardtanh", "clamp"}
+RECTIFIERS = {
+    "relu",
+    "relu_",
+    "threshold",
+    "threshold_",
+    "clamp_min",
+    "clamp_min_",
+    "hardtanh",
+    "clamp",
+}
 SQUASHERS = {"sigmoid", "sigmoid_", "tanh", "tanh_", "hardtanh", "hardsigmoid"}
 OTHERS = {"gelu", "silu", "elu", "leaky_relu", "selu", "softplus", "mish", "hardswish"}
 ACTIVATIONS = RECTIFIERS | SQUASHERS | OTHERS
@@ -36,7 +45,11 @@ class ActivityWriter:
 
     def saw(self, operation: Operation, output: torch.Tensor) -> None:
         """Measure one activation; called for forward operations only."""
-        if operation.info.base not in ACTIVATIONS or output.dim() < 2 or not output.is_floating_point():
+        if (
+            operation.info.base not in ACTIVATIONS
+            or output.dim() < 2
+            or not output.is_floating_point()
+        ):
             return
         if output.is_meta:
             return
@@ -70,7 +83,9 @@ class ActivityWriter:
         """Measure how much the rows of a model's output differ, and those of its input."""
         given = _first_float(inputs)
         indices = inputs[0] if given is None and isinstance(inputs, tuple) and inputs else None
-        varied = given if given is not None else indices if isinstance(indices, torch.Tensor) else None
+        varied = (
+            given if given is not None else indices if isinstance(indices, torch.Tensor) else None
+        )
         gave = _first_float(output)
         if gave is None or gave.dim() == 0 or gave.is_meta:
             return
@@ -83,7 +98,9 @@ class ActivityWriter:
                 rows=int(gave.shape[0]),
                 training=bool(model.training),
                 grad=torch.is_grad_enabled(),
-                input_spread=encode(_spread(varied)) if varied is not None and varied.dim() else 0.0,
+                input_spread=encode(_spread(varied))
+                if varied is not None and varied.dim()
+                else 0.0,
                 location=calling_span(),
                 given=facts.facts_of(given) if given is not None else None,
                 given_rms=encode(_rms(given)) if given is not None else 0.0,
@@ -117,7 +134,9 @@ def _spread(tensor: torch.Tensor) -> float:
 
 def _first_float(values: Any) -> torch.Tensor | None:
     if isinstance(values, torch.Tensor):
-        return values if values.is_floating_point() and has_values(values) and values.numel() else None
+        return (
+            values if values.is_floating_point() and has_values(values) and values.numel() else None
+        )
     if isinstance(values, dict):
         values = list(values.values())
     if isinstance(values, (list, tuple)):

@@ -23,7 +23,18 @@ RANDOM = {
     "uniform_", "normal_", "rand", "randn", "rand_like", "randn_like", "trunc_normal_", "erfinv_", "uniform", "normal",
     "bernoulli_", "exponential_", "clamp_", "mul_", "mul", "add_", "div", "sub",
 }  # fmt: skip
-CONSTANT = {"fill_", "zero_", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "lift_fresh", "eye"}
+CONSTANT = {
+    "fill_",
+    "zero_",
+    "zeros",
+    "ones",
+    "full",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "lift_fresh",
+    "eye",
+}
 LOADED = {"copy_", "set_", "_to_copy", "clone"}
 MOST_TOLD = 400  # parameters told of; a larger model is told of in part, its odd ones first
 
@@ -42,19 +53,29 @@ def write_census(stage: Stage, check: Check) -> None:
     for _, root in stage.session.names.roots():
         for parameter in root.parameters():
             if id(parameter) not in seen:
-                seen[id(parameter)] = _describe(stage, names[id(parameter)], parameter, held, owners)
+                seen[id(parameter)] = _describe(
+                    stage, names[id(parameter)], parameter, held, owners
+                )
     for module in stage.modules.unknown_modules():
         for local, parameter in module.named_parameters():
             if id(parameter) not in seen:
                 name = f"{stage.modules.path_of(module)}.{local}"
                 entry = _describe(stage, name, parameter, held, owners)
-                inside = stage.modules.caller_of(module)
-                seen[id(parameter)] = msgspec.structs.replace(entry, inside=inside, owner=type(module).__name__)
+                seen[id(parameter)] = msgspec.structs.replace(
+                    entry,
+                    inside=stage.modules.caller_of(module),
+                    owner=type(module).__name__,
+                    made_at=_place_of_making(stage, module, parameter) or entry.made_at,
+                )
     _follow_odd_ones(stage, seen)
-    entries = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")[:MOST_TOLD]
+    entries = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")[
+        :MOST_TOLD
+    ]
     freezes = freezing_statements() if any(not p.requires_grad for p in entries) else []
     stage.session.write(
-        ParameterCensus(step=check.step, optimizer=watched.index, parameters=entries, freezes=freezes)
+        ParameterCensus(
+            step=check.step, optimizer=watched.index, parameters=entries, freezes=freezes
+        )
     )
 
 
@@ -71,17 +92,29 @@ def _owners(stage: Stage) -> dict[int, Owner]:
     for name, root in stage.session.names.roots():
         for local, module in root.named_modules():
             for parameter in module.parameters(recurse=False):
-                owners.setdefault(id(parameter), Owner(module, ".".join(filter(None, (name, local))), name))
+                owners.setdefault(
+                    id(parameter), Owner(module, ".".join(filter(None, (name, local))), name)
+                )
     return owners
 
 
 def _follow_odd_ones(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
     """Keep an eye on those with a gradient that nobody uses, and on those that somebody holds in vain."""
-    parameters = {id(p): p for watched in stage.session.sentinel.optimizers.all() for p in watched.parameters()}
+    parameters = {
+        id(p): p
+        for watched in stage.session.sentinel.optimizers.all()
+        for p in watched.parameters()
+    }
     parameters |= {id(p): p for _, root in stage.session.names.roots() for p in root.parameters()}
-    parameters |= {id(p): p for module in stage.modules.unknown_modules() for p in module.parameters()}
+    parameters |= {
+        id(p): p for module in stage.modules.unknown_modules() for p in module.parameters()
+    }
     for key, entry in seen.items():
-        if entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad and key in parameters:
+        if (
+            entry.in_optimizer == (entry.gradient == "none")
+            and entry.requires_grad
+            and key in parameters
+        ):
             stage.followed.follow(entry.name, parameters[key])
 
 
@@ -114,6 +147,14 @@ def _place_of_writer(stage: Stage, parameter: torch.Tensor) -> SourceSpan | None
     return span_of(site) if site else None
 
 
+def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -> SourceSpan | None:
+    """Return the user's expression that made a module: outside of the module's own class."""
+    entry = stage.microscope.ledger.entry(parameter)
+    sites = entry.last_operation.sites if entry is not None and entry.last_operation else ()
+    own = {getattr(function, "__code__", None) for kind in type(module).__mro__ for function in vars(kind).values()}
+    return next((span_of(site) for site in sites if site.code not in own), None)
+
+
 @unseen
 def rows_equal(parameter: torch.Tensor, tolerance: float = 0.0) -> bool:
     """Tell whether a weight has several rows which are one and the same, bit for bit or up to a share of its size."""
@@ -132,7 +173,9 @@ def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
     return "nonzero" if bool((values != 0).any().item()) else "zero"
 
 
-def _writer(stage: Stage, parameter: torch.Tensor) -> Literal["random", "constant", "loaded", "unknown"]:
+def _writer(
+    stage: Stage, parameter: torch.Tensor
+) -> Literal["random", "constant", "loaded", "unknown"]:
     entry = stage.microscope.ledger.entry(parameter)
     operation = entry.last_operation if entry is not None else None
     while operation is not None and operation.info.base == "_to_copy" and operation.inputs:

@@ -12,6 +12,7 @@ from torchwhy.replay import refused
 from torchwhy.replay.autopsy.spots import Spot, spots_of
 from torchwhy.replay.census import write_census
 from torchwhy.replay.cuts import write_cuts
+from torchwhy.replay.experiments.samples import Samples
 from torchwhy.replay.ending import look_at_the_end
 from torchwhy.replay.hand_updates import HandUpdates
 from torchwhy.replay.post_mortem import post_mortem
@@ -40,6 +41,9 @@ class Replay:
         self._follow = protect("census probe", self.stage.followed.after_step)
         self._write_cuts = protect("graph probe", write_cuts)
         self._note_hand_update = protect("update probe", HandUpdates(self.stage).before_backward)
+        self.samples = Samples(self.stage)
+        self._choose_samples = protect("samples experiment", self.samples.choose)
+        self._ask_samples = protect("samples experiment", self.samples.ask)
         self.second_look = SecondLook(self.stage) if session.rerun_step is not None else None
         self.swallowed = Swallowed(self.stage)
         self._count_swallowed = protect("exception watch", self.swallowed.after_step)
@@ -52,6 +56,7 @@ class Replay:
         self.stage.begin()
         if self.second_look is None:
             self.signals.curvature.install()
+            self.samples.install()
 
     def optimizer_made(self) -> None:
         """Training is about to begin: from now on exceptions that the program swallows are of interest."""
@@ -76,6 +81,7 @@ class Replay:
         if self.stage.microscope.is_on and check.watched is not None and not check.watched.steps:
             self._write_census(self.stage, check)
             self._write_cuts(self.stage, check)
+            self._choose_samples()
         if self.rewind.is_repeating:
             self.rewind.repeated(check)
         elif check.is_bad and not check.has_closure:
@@ -101,6 +107,7 @@ class Replay:
         self._forget_old_batches()
         if self.second_look is None and not self.rewind.alarmed:
             self._signal_step(check)
+            self._ask_samples()
         if self.stage.microscope.is_on:
             self.stage.book.drop_reaches()
             self.stage.begin_step(self.session.sentinel.step + 1)

@@ -42,6 +42,7 @@ class Microscope(TorchDispatchMode):
         self.modules = modules
         self.ledger = Ledger()
         self.writes = WriteLog()
+        self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
         self.is_on = False
         self.step = 0
         # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
@@ -51,7 +52,6 @@ class Microscope(TorchDispatchMode):
         self.seen = 0
         self.limit_seconds = math.inf
         self.over_limit: Callable[[], object] = lambda: None
-        self.on_error: Callable[[Operation, BaseException, Any], object] = lambda *_: None
         self.on_clip: Callable[[Operation], object] = lambda _: None
         self.on_forward: Callable[[Operation, torch.Tensor], object] = lambda *_: None
         self.notes = ForwardNotes()
@@ -131,6 +131,8 @@ class Microscope(TorchDispatchMode):
         kwargs = kwargs or {}
         if not self.is_on:
             return func(*args, **kwargs)
+        if self.before_next:
+            self.before_next.pop()()
         info = info_of(func)
         if info.is_ignored:
             result = func(*args, **kwargs)
@@ -142,11 +144,7 @@ class Microscope(TorchDispatchMode):
         except Exception as problem:  # noqa: BLE001 - a failing look must not fail the operation
             self._fail(problem)
             return func(*args, **kwargs)
-        try:
-            result = func(*args, **kwargs)
-        except Exception as error:
-            self._note_error(info, args, error)
-            raise
+        result = func(*args, **kwargs)
         began = time.perf_counter()
         try:
             self._look(func, info, args, kwargs, result, before)
@@ -358,16 +356,6 @@ class Microscope(TorchDispatchMode):
                 operation.shape = list(result.shape)
                 self.notes.viewed(operation, [result])
             self.notes.cuts.append(operation)
-        except Exception as problem:  # noqa: BLE001 - see above
-            self._fail(problem)
-
-    def _note_error(self, info: OperationInfo, args: Any, error: BaseException) -> None:
-        try:
-            operation = Operation(self.seen, info, self.step)
-            around = look_around(sys._getframe(2))
-            operation.sites, operation.outer = around.sites, around.outer
-            operation.module = self.modules.path
-            self.on_error(operation, error, args)
         except Exception as problem:  # noqa: BLE001 - see above
             self._fail(problem)
 

@@ -122,6 +122,10 @@ class ModuleStack:
         caller = reference() if reference is not None else None
         return None if caller is None else self._path(caller)
 
+    def has_run(self, module: nn.Module) -> bool:
+        """Tell whether a module was called while we followed."""
+        return id(module) in self._called
+
     def unknown_modules(self) -> list[nn.Module]:
         """Return the modules that ran and that no known model reaches: kept in a plain list, say."""
         known = {id(part) for _, root in self._names.roots() for part in root.modules()}

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from torchwhy.observe.optimizers import Watched
     from torchwhy.replay.stage import Stage
 
-MOST_LOOKS = 8  # later steps looked at in one run: marks double, so eight of them reach beyond 3000 steps
+MOST_LOOKS = (
+    8  # later steps looked at in one run: marks double, so eight of them reach beyond 3000 steps
+)
 MOST_LOOK_SECONDS = 5.0  # of our own time for one later look
 MOST_MEASURED = 4  # times the curvature is asked for in one run
 LOOK_OVER = "the look at a later step is over"
@@ -63,7 +65,13 @@ class Signals:
 
     def after_step(self, check: Check | None) -> None:
         """Judge the step that was just made and prepare the next one accordingly."""
-        if check is None or check.watched is None or check.has_closure or check.is_bad or not check.losses:
+        if (
+            check is None
+            or check.watched is None
+            or check.has_closure
+            or check.is_bad
+            or not check.losses
+        ):
             return
         watched = check.watched
         self._note_interleaving(watched)
@@ -124,7 +132,10 @@ class Signals:
         if self._looking_for is None:
             return
         waited = self._stage.session.sentinel.step - self._look_began
-        if watched.index == self._looking_for or waited > 2 * self._stage.session.sentinel.optimizers.count:
+        if (
+            watched.index == self._looking_for
+            or waited > 2 * self._stage.session.sentinel.optimizers.count
+        ):
             self._looking_for = None
             self._stage.step_back(LOOK_OVER)
 

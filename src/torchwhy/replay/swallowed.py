@@ -68,10 +68,18 @@ class Swallowed:
         self._look_at = -1
 
     def begin(self) -> None:
-        """Start watching: when the first optimizer is made, so that preparing data costs nothing."""
-        if not self._has_begun:
-            self._has_begun = True
+        """Start watching: when the first optimizer is made, so that preparing data costs nothing.
+
+        A trace function waits for the next operation: making an optimizer imports torch's compiler, which would
+        take several times as long under it.
+        """
+        if self._has_begun:
+            return
+        self._has_begun = True
+        if self._watcher.stays_on:
             self._watcher.begin()
+        else:
+            self._stage.microscope.before_next.append(self._watcher.begin)
 
     def after_step(self) -> None:
         """Stop watching after a step; watch one batch again if the one in its place was lost an epoch ago."""
@@ -82,6 +90,7 @@ class Swallowed:
     def program_compiles(self) -> None:
         """Compilers look at frames, too: a trace function must not change what they see."""
         if not self._watcher.stays_on:
+            self._stage.microscope.before_next.clear()
             self._watcher.end()
             self._has_begun = True
 

@@ -55,13 +55,11 @@ class Course:
     @property
     def learns(self) -> bool | None:
         """Tell whether the loss falls; None if there are too few losses to tell."""
-        finite = self.finite_losses
-        if len(finite) < ENOUGH_LOSSES:
-            return None
-        edge = len(finite) // 4
-        return is_lower(finite[-edge:], than=finite[:edge]) or is_lower(
-            finite[-edge:], than=finite[: _edge(finite)]
-        )
+        return falls(self.finite_losses)
+
+    def learns_after(self, step: int) -> bool | None:
+        """Tell whether the loss falls from a step on: where the data changes, only the later losses compare."""
+        return falls(self.finite_losses[step:])
 
     def measures(self) -> dict[str, float]:
         """Return the numbers for report.json."""
@@ -80,6 +78,15 @@ class Course:
         if self.first is None or self.last is None or len(self.finite_losses) < 2:
             return ""
         return f"loss {self.first:.3g} → {self.last:.3g}"
+
+
+def falls(losses: Sequence[float]) -> bool | None:
+    """Tell whether losses fall; None if there are too few to tell."""
+    if len(losses) < ENOUGH_LOSSES:
+        return None
+    edge = len(losses) // 4
+    last = list(losses[-edge:])
+    return is_lower(last, than=list(losses[:edge])) or is_lower(last, than=list(losses[: _edge(losses)]))
 
 
 def _edge(losses: Sequence[float]) -> int:
@@ -130,7 +137,16 @@ def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, 
         return "not-run", f"the time limit came at step {trial.steps}, before it could tell"
     if not learns_as_well(control, trial):
         return "symptom-only", _does_not_learn(control, trial)
-    return "cured", "no finding left" if not trial.findings else _left(trial)
+    return "cured", _all_well(control, trial)
+
+
+def _all_well(control: Course, trial: Course) -> str:
+    words = "no finding left" if not trial.findings else _left(trial)
+    later = trial.learns_after(control.steps) if control.failure is not None else None
+    if trial.losses and not trial.learns and not later:
+        few = trial.learns is None or (control.failure is not None and later is None)
+        words += ", too few steps to tell how well it learns" if few else ", its loss falls no more than before"
+    return words
 
 
 def remaining(trial: Course, finding: Finding) -> Finding | None:
@@ -145,15 +161,15 @@ def learns_as_well(control: Course, trial: Course) -> bool:
     """Tell whether the cured program learns; where there is too little to tell, nothing is held against it."""
     if trial.learns is None:
         return True
-    if control.failure is not None and control.learns is False:
-        return not _grew(trial)  # it had learnt nothing before it failed, either: there may be nothing to learn
-    if not trial.learns:
-        return False
-    if control.failure is not None and control.learns and control.first is not None:
-        assert control.last is not None
-        assert trial.last is not None
+    if control.failure is None:
+        return trial.learns or control.learns is False and not _grew(trial)
+    later = trial.learns_after(control.steps)
+    if not trial.learns and not later:
+        # It had learnt nothing before it failed, either: there may be nothing to learn.
+        return later is None or (control.learns is False and not _grew(trial))
+    if control.learns and control.first is not None and control.last is not None and not later:
         wanted = control.first - REGAINED * (control.first - control.last)
-        return trial.last <= wanted
+        return trial.last is not None and trial.last <= wanted
     return True
 
 
@@ -163,7 +179,8 @@ def _grew(trial: Course) -> bool:
 
 def _does_not_learn(control: Course, trial: Course) -> str:
     assert trial.last is not None
-    gone = "it runs on" if control.failure is None else f"no {control.failure.split(' at ')[0]}"
+    failure = (control.failure or "").split(" at ")[0].removeprefix("an ")
+    gone = f"no {failure}" if failure else "the finding is gone"
     return f"{gone}, but the loss stays at {trial.last:.3g}"
 
 

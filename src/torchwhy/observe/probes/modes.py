@@ -6,7 +6,8 @@ import linecache
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple
@@ -87,11 +88,21 @@ class ModeCounter:
         if not self._recent:
             return
         recent = list(self._recent)
-        self._recent.clear()
         if any(not tally.feeds and tally.looks < LOOKS for tally, _ in recent):
             _find_feeding(recent, roots)
+        # What this pass did not use may feed the next one: a generator's output goes into two losses.
+        self._recent = deque((entry for entry in recent if not entry[0].feeds), maxlen=RECENT)
         for tally in {id(tally): tally for tally, _ in recent if tally.feeds}.values():
             tally.backwards += 1
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count nothing for a while: calls that are ours are not the program's."""
+        models, self._models = self._models, {}
+        try:
+            yield
+        finally:
+            self._models = models
 
     def tell(self) -> None:
         """Write every tally."""

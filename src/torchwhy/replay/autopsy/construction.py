@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import layer_of
 from torchwhy.observe.names import Names
 from torchwhy.replay.autopsy.sources import Scope, Written, assignments, own_nodes, scopes, tree_of
@@ -33,6 +34,17 @@ class Builder:
                 for attribute, child in parent._modules.items():
                     if child is not None:
                         self._owners.setdefault(id(child), (parent, attribute))
+
+    def only_call_of(self, kind: str) -> SourceSpan | None:
+        """Return the one place in the user's files where a class is called by name; None where there are several."""
+        found = [
+            Written(filename, node, tree)
+            for filename in self._files
+            if (tree := tree_of(filename)) is not None
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == kind
+        ]
+        return found[0].span if len(found) == 1 else None
 
     def made_at(self, module: nn.Module, depth: int = 0) -> Written | None:
         """Return the expression that made a module."""

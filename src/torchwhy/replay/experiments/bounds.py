@@ -32,7 +32,9 @@ def bound_of(kind: str, group: dict[str, Any]) -> float | None:
     return 2 * (1 + beta) / (1 - float(group.get("dampening", 0.0)))
 
 
-def preconditioner(kind: str, group: dict[str, Any], state: dict[str, Any], parameter: torch.Tensor) -> torch.Tensor:
+def preconditioner(
+    kind: str, group: dict[str, Any], state: dict[str, Any], parameter: torch.Tensor
+) -> torch.Tensor:
     """Return by what each element of the gradient is divided before it is multiplied by the rate."""
     ones = torch.ones_like(parameter)
     if kind in ADAM:
@@ -41,7 +43,7 @@ def preconditioner(kind: str, group: dict[str, Any], state: dict[str, Any], para
             return ones
         done = float(state.get("step", 1))
         correction = 1 - float(group["betas"][1]) ** max(done, 1.0)
-        return (square / correction).sqrt() + float(group["eps"])
+        return torch.as_tensor(square / correction).sqrt() + float(group["eps"])
     if kind == "RMSprop" and "square_avg" in state:
         return torch.as_tensor(state["square_avg"]).sqrt() + float(group["eps"])
     if kind == "Adagrad" and "sum" in state:

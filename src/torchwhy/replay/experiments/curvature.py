@@ -62,7 +62,12 @@ class Curvature:
 
         hooks = self._session.hooks
         for name in ("register_hook", "retain_grad"):
-            hooks.replace(torch.Tensor, name, NotedOnAccess(getattr(torch.Tensor, name), bar), group=reads.GROUP)
+            hooks.replace(
+                torch.Tensor,
+                name,
+                NotedOnAccess(getattr(torch.Tensor, name), bar),
+                group=reads.GROUP,
+            )
         saved = torch.autograd.graph.saved_tensors_hooks
         hooks.replace(saved, "__enter__", NotedOnAccess(saved.__enter__, bar), group=reads.GROUP)
 
@@ -80,19 +85,21 @@ class Curvature:
         self.is_running = True
         try:
             answer = _curvature(loss, side, ends)
-        except RuntimeError as refusal:  # no second derivative, no memory: an answer, not a fault of ours
+        except (
+            RuntimeError
+        ) as refusal:  # no second derivative, no memory: an answer, not a fault of ours
             answer = {"refused": str(refusal).partition("\n")[0][:200]}
         finally:
             self.is_running = False
         spent = time.perf_counter() - began
         self._spent += spent
         self._session.own_seconds += spent
-        shared = {"optimizer": watched.index, "reason": reason}
+        answer |= {"optimizer": watched.index, "reason": reason}
         self._session.write(
             Experiment(
                 step=self._session.sentinel.step,
                 question=QUESTION,
-                answer={**answer, **shared},
+                answer=answer,
                 seconds=round(spent, 4),
             )
         )
@@ -100,7 +107,11 @@ class Curvature:
 
 def _is_plain(loss: torch.Tensor) -> bool:
     """Tell whether a graph consists of torch's own functions only, and of not too many."""
-    if loss.grad_fn is None or torch.is_anomaly_enabled() or loss.dtype not in (torch.float32, torch.float64):
+    if (
+        loss.grad_fn is None
+        or torch.is_anomaly_enabled()
+        or loss.dtype not in (torch.float32, torch.float64)
+    ):
         return False
     seen = {loss.grad_fn}
     waiting = [loss.grad_fn]
@@ -133,7 +144,9 @@ def _side_of(loss: torch.Tensor, watched: Watched) -> Side | None:
             if parameter.dtype != loss.dtype or parameter.device != loss.device:
                 return None
             share = float(group.get("lr", rate)) / rate if rate else 1.0
-            divisor = preconditioner(kind, group, optimizer.state.get(parameter, {}), parameter.detach())
+            divisor = preconditioner(
+                kind, group, optimizer.state.get(parameter, {}), parameter.detach()
+            )
             chosen.append(parameter)
             scales.append((share / divisor).sqrt().detach().reshape(-1))
     elements = sum(parameter.numel() for parameter in chosen)
@@ -172,16 +185,22 @@ def _curvature(loss: torch.Tensor, side: Side, ends: float) -> dict[str, Any]:
     }
 
 
-def _largest(product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor) -> tuple[float, int]:
+def _largest(
+    product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> tuple[float, int]:
     with torch.no_grad():
         return largest_eigenvalue(torch.enable_grad()(product), start, most_products=MOST_PRODUCTS)
 
 
 def _gradient(value: torch.Tensor, side: Side, *, create_graph: bool) -> torch.Tensor | None:
     """Return the derivative as one vector, None if there is none at all."""
-    parts = torch.autograd.grad(
-        value, side.parameters, create_graph=create_graph, retain_graph=True, allow_unused=True
-    ) if value.requires_grad else [None] * len(side.parameters)
+    parts = (
+        torch.autograd.grad(
+            value, side.parameters, create_graph=create_graph, retain_graph=True, allow_unused=True
+        )
+        if value.requires_grad
+        else [None] * len(side.parameters)
+    )
     if all(part is None for part in parts):
         return None
     return torch.cat(

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 QUESTION = "do equal rows of a weight become different?"
 TOGETHER = 1e-3  # distance between rows over the way they went: rounding in a matrix product makes them differ a little
 ROUNDING = 1e-4  # the same after the first update, relative to the weight's size
-ASKED_AFTER = (10, 50)  # updates: a zero-initialised output layer or branch differs after one or two
+ASKED_AFTER = (
+    10,
+    50,
+)  # updates: a zero-initialised output layer or branch differs after one or two
 
 
 class Symmetry:
@@ -35,7 +38,9 @@ class Symmetry:
             self._equal[watched.index] = [
                 (name, weakref.ref(parameter), parameter.detach()[:1].clone())
                 for name, parameter in zip(watched.names(), watched.parameters(), strict=True)
-                if parameter.requires_grad and parameter.grad is not None and rows_equal(parameter, ROUNDING)
+                if parameter.requires_grad
+                and parameter.grad is not None
+                and rows_equal(parameter, ROUNDING)
             ]
         elif watched.steps in ASKED_AFTER and self._equal.get(watched.index):
             self._tell(watched)
@@ -50,7 +55,11 @@ class Symmetry:
             Experiment(
                 step=self._session.sentinel.step,
                 question=QUESTION,
-                answer={"optimizer": watched.index, "still equal": "\n".join(equal), "updates": watched.steps},
+                answer={
+                    "optimizer": watched.index,
+                    "still equal": "\n".join(equal),
+                    "updates": watched.steps,
+                },
             )
         )
 

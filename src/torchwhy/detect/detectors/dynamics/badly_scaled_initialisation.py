@@ -7,10 +7,17 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.looks import SQUASHERS, activations, constant_output, first_census, last_look, weight_names
+from torchwhy.detect.looks import (
+    SQUASHERS,
+    activations,
+    constant_output,
+    first_census,
+    last_look,
+    weight_names,
+)
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
-from torchwhy.detect.troubles import find_trouble, first_input
+from torchwhy.detect.troubles import Trouble, find_trouble, first_input
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.numbers import decode
@@ -179,12 +186,14 @@ class BadlyScaledInitialisation(Detector):
             share = max(a.saturated for a in flat)
             harm = f"{share:.0%} of a {flat[0].op} layer is saturated before any training"
             severity = "error" if training.never_learnt else "warning"
-        elif trouble is not None and gain >= TOO_LARGE and len(weight_names(training)) > 1:
+        elif trouble is not None and _explains(trace, training, trouble):
             harm, severity = trouble.text, "error"
         else:
             return
         births = trouble.births if trouble is not None else ()
-        yield self._finding(trace, training, worst, gain, harm=harm, severity=severity, births=births)
+        yield self._finding(
+            trace, training, worst, gain, harm=harm, severity=severity, births=births
+        )
 
     def _too_small(
         self, trace: Trace, training: Training, gains: list[tuple[ParameterSeen, float]]
@@ -221,17 +230,30 @@ class BadlyScaledInitialisation(Detector):
             rank=trace.rank,
             location=worst.made_at or training.made.location,
             evidence=(
-                Evidence(f"size of {worst.name} × √{inputs}: {gain:.3g}; about 0.6 to 1.7 is usual", value=gain, step=0),
+                Evidence(
+                    f"size of {worst.name} × √{inputs}: {gain:.3g}; about 0.6 to 1.7 is usual",
+                    value=gain,
+                    step=0,
+                ),
                 *([loss_curve(training)] if len(training.losses) > 1 else []),
             ),
             fixes=(
                 Fix(
-                    title=f"nn.init.xavier_normal_ or kaiming_normal_ (std {1 / math.sqrt(inputs):.2g} here), or torch's own start",
+                    title="nn.init.xavier_normal_ or kaiming_normal_ (std "
+                    f"{1 / math.sqrt(inputs):.2g} here), or torch's own start",
                     safety="show-only",
                 ),
             ),
             births=births,
         )
+
+
+def _explains(trace: Trace, training: Training, trouble: Trouble) -> bool:
+    """Tell whether weights of a fitting size would have left the updates within bounds."""
+    gains = [max(1.0, gain) for _, gain in _gains(trace, training)]
+    if len(gains) < 2 or not trouble.excess or (trouble.births and trouble.step == 0):
+        return False
+    return trouble.excess <= math.prod(gains) ** 2
 
 
 def _gains(trace: Trace, training: Training) -> list[tuple[ParameterSeen, float]]:

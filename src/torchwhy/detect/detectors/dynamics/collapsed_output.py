@@ -14,7 +14,9 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ModelOutput
 from torchwhy.record.trace import Trace
 
-LEARNT = 1e-3  # a loss at this share of its first value was learnt: then a constant is the right answer
+LEARNT = (
+    1e-3  # a loss at this share of its first value was learnt: then a constant is the right answer
+)
 NEAR = 0.02  # relative distance at which a loss is at ln C, the loss of guessing among C classes
 
 
@@ -139,7 +141,11 @@ class CollapsedOutput(Detector):
         level = median(training.tail)
         classes = output.facts.shape[-1] if len(output.facts.shape) > 1 else 0
         guess = math.log(classes) if classes > 1 else 0.0
-        at = f", which is ln {classes}: guessing" if guess and abs(level - guess) < NEAR * guess else ""
+        at = (
+            f", which is ln {classes}: guessing"
+            if guess and abs(level - guess) < NEAR * guess
+            else ""
+        )
         return Finding(
             detector=self.name,
             severity="error",
@@ -151,13 +157,17 @@ class CollapsedOutput(Detector):
             rank=trace.rank,
             location=output.location,
             evidence=(
-                Evidence("largest difference between two rows of the output, relative to its size", value=output.spread),
+                Evidence(
+                    "largest difference between two rows of the output, relative to its size",
+                    value=output.spread,
+                ),
                 Evidence("the same for the input", value=output.input_spread, step=output.step),
                 loss_curve(training),
             ),
             fixes=(
                 Fix(
-                    title="follow the input through the layers: print `h.std(dim=0)` after each and find where it becomes 0",
+                    title="follow the input through the layers: print `h.std(dim=0)` after each and "
+                    "find where it becomes 0",
                     safety="show-only",
                 ),
             ),

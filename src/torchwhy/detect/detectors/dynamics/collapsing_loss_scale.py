@@ -113,16 +113,20 @@ class CollapsingLossScale(Detector):
             detector=self.name,
             severity="error",
             message=(
-                f"the loss scale fell from {fall[0]:g} to {last:.3g}, halved {len(fall) - 1} times in a row: the gradients were "
+                f"the loss scale fell from {fall[0]:g} to {last:.3g}, halved {len(fall) - 1} times in "
+                "a row: the gradients were "
                 "never finite, so every step was skipped"
             ),
             step=changes[0].step,
             rank=trace.rank,
-            location=next((change.location for change in changes if change.location is not None), None),
+            location=next(
+                (change.location for change in changes if change.location is not None), None
+            ),
             evidence=(Evidence("loss scale", value=last, series=tuple(fall)),),
             fixes=(
                 Fix(
-                    title="run a step without GradScaler: torchwhy then shows which operation makes the gradient infinite",
+                    title="run a step without GradScaler: torchwhy then shows which operation makes "
+                    "the gradient infinite",
                     safety="show-only",
                 ),
             ),

@@ -149,7 +149,9 @@ class ConstantInitialisation(Detector):
             hidden = [name for name in equal if name in weight_names(training)[:-1]]
             if hidden and training.moved() > 0:
                 seen = first_census(trace, training)
-                yield self._finding(trace, training, [seen[name] for name in hidden if name in seen], hidden)
+                yield self._finding(
+                    trace, training, [seen[name] for name in hidden if name in seen], hidden
+                )
 
     def _finding(
         self, trace: Trace, training: Training, seen: list[ParameterSeen], names: list[str]
@@ -169,12 +171,16 @@ class ConstantInitialisation(Detector):
             rank=trace.rank,
             location=first.made_at if first is not None else training.made.location,
             evidence=(
-                *(Evidence(f"rows of {name} are equal, bit for bit, before and after the updates") for name in names[:4]),
+                *(
+                    Evidence(f"rows of {name} are equal, bit for bit, before and after the updates")
+                    for name in names[:4]
+                ),
                 loss_curve(training),
             ),
             fixes=(
                 Fix(
-                    title="draw the weights at random (nn.init.kaiming_uniform_, xavier_uniform_); only biases may start at 0",
+                    title="draw the weights at random (nn.init.kaiming_uniform_, xavier_uniform_); "
+                    "only biases may start at 0",
                     safety="show-only",
                 ),
             ),

@@ -134,13 +134,16 @@ class DeadUnits(Detector):
         units = sum(layer.units for layer in dead)
         since = _since(trace, first)
         loss = training.losses[-1][1]
-        fits = ", so the loss 0.0 is not learning" if loss == 0 else f"; the loss rests at {loss:.3g}"
+        fits = (
+            ", so the loss 0.0 is not learning" if loss == 0 else f"; the loss rests at {loss:.3g}"
+        )
         samples = first.shape[0]
         return Finding(
             detector=self.name,
             severity="error",
             message=(
-                f"no unit fires in {len(dead)} of {seen} ReLU layers: all {units} units give 0 on all {samples} samples "
+                f"no unit fires in {len(dead)} of {seen} ReLU layers: all {units} units give 0 on all "
+                f"{samples} samples "
                 f"at step {look}, and the output is the same for every sample{fits}"
             ),
             step=since,
@@ -148,14 +151,18 @@ class DeadUnits(Detector):
             location=first.location,
             evidence=(
                 *(
-                    Evidence(f"{a.module or 'activation'}: {a.dead} of {a.units} units are 0 on all samples", step=a.step)
+                    Evidence(
+                        f"{a.module or 'activation'}: {a.dead} of {a.units} units are 0 on all samples",
+                        step=a.step,
+                    )
                     for a in dead[:4]
                 ),
                 loss_curve(training),
             ),
             fixes=(
                 Fix(
-                    title="find what pushed the units below zero (rate, bias, inputs); leaky_relu keeps a gradient there",
+                    title="find what pushed the units below zero (rate, bias, inputs); leaky_relu "
+                    "keeps a gradient there",
                     safety="show-only",
                 ),
             ),

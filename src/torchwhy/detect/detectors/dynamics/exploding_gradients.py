@@ -23,7 +23,17 @@ NORMAL = 20.0  # largest size of an input that does not by itself explain a larg
 NORMAL_TARGET = 100.0  # the same for targets
 THROWN = 10.0  # growth of the weights in the run; what stays within one order of magnitude was not thrown away
 REPEATED = 5  # times one expression multiplies in a step before it counts as a recurrence
-PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "mv", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell"}
+PRODUCTS = {
+    "mm",
+    "addmm",
+    "bmm",
+    "baddbmm",
+    "matmul",
+    "linear",
+    "mv",
+    "_thnn_fused_gru_cell",
+    "_thnn_fused_lstm_cell",
+}
 RECURRENT = ("lstm", "gru", "rnn")
 
 
@@ -121,14 +131,22 @@ class ExplodingGradients(Detector):
             if ratio < EXPLODED or (ratio == math.inf and not _product_overflowed(trace)):
                 continue
             trouble = find_trouble(trace, training)
-            if trouble is not None and (not trouble.births or ratio == math.inf or _were_thrown(training)):
+            if trouble is not None and (
+                not trouble.births or ratio == math.inf or _were_thrown(training)
+            ):
                 yield self._finding(trace, training, trouble, ratio)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
         place, count = _repeated(trace) or (None, 0)
-        product = f"`{place.expression}` runs {count} times in a row and " if place is not None else ""
+        product = (
+            f"`{place.expression}` runs {count} times in a row and " if place is not None else ""
+        )
         evidence = [
-            Evidence(f"gradient over weight at the first step: {ratio:.3g}", value=ratio, step=training.samples[0].step)
+            Evidence(
+                f"gradient over weight at the first step: {ratio:.3g}",
+                value=ratio,
+                step=training.samples[0].step,
+            )
         ]
         if len(training.losses) > 1:
             evidence.append(loss_curve(training))
@@ -145,7 +163,8 @@ class ExplodingGradients(Detector):
             fixes=(
                 Fix(
                     title=(
-                        "keep the product near 1: orthogonal initialisation, a gated cell (GRU, LSTM), a normalisation; "
+                        "keep the product near 1: orthogonal initialisation, a gated cell (GRU, "
+                        "LSTM), a normalisation; "
                         "clip_grad_norm_ limits the damage"
                     ),
                     safety="show-only",
@@ -160,18 +179,29 @@ def _gradient_ratio(training: Training) -> float:
         return 0.0
     sample = training.samples[0]
     weights = total_size(sample.names, sample.weight_rms, training.counts)
-    return total_size(sample.names, sample.gradient_rms, training.counts) / weights if weights else 0.0
+    return (
+        total_size(sample.names, sample.gradient_rms, training.counts) / weights if weights else 0.0
+    )
 
 
 def _product_overflowed(trace: Trace) -> bool:
-    """Tell whether the very first step left the range of numbers by a product of many factors."""
-    births = failing_births(trace)
-    return bool(births) and births[0].step == 0 and float_overflow.judge(births[0]) is not None and bool(_repeated(trace))
+    """Tell whether the very first step left the range of numbers behind a product of many factors that itself did not.
+
+    Where the product is what overflowed, that operation speaks for itself.
+    """
+    births, product = failing_births(trace), _repeated(trace)
+    if not births or product is None or births[0].step != 0:
+        return False
+    where = births[0].location
+    apart = where is None or where.line != product[0].line
+    return apart and float_overflow.judge(births[0]) is not None
 
 
 def _were_thrown(training: Training) -> bool:
     """Tell whether the updates changed the weights beyond recognition; if not, a later NaN is not their work."""
-    sizes = [total_size(sample.names, sample.weight_rms, training.counts) for sample in training.samples]
+    sizes = [
+        total_size(sample.names, sample.weight_rms, training.counts) for sample in training.samples
+    ]
     return len(sizes) > 1 and sizes[-1] >= THROWN * sizes[0]
 
 

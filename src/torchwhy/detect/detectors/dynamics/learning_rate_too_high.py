@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.by_hand import diverged_by_hand
 from torchwhy.detect.births import certainty_of, counted_births, show
+from torchwhy.detect.by_hand import diverged_by_hand
 from torchwhy.detect.detectors.numerics import (
     domain_error,
     exp_overflow,
@@ -17,9 +17,9 @@ from torchwhy.detect.detectors.numerics import (
     log_of_nonpositive,
 )
 from torchwhy.detect.history import History, history_of, times
-from torchwhy.detect.overshoot import Overshoot, find_overshoot, proof_of
+from torchwhy.detect.overshoot import find_overshoot, proof_of, stable_advice
 from torchwhy.detect.sources import word
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.training import trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.trace import Trace
@@ -302,15 +302,6 @@ class LearningRateTooHigh(Detector):
             fixes=(Fix(title=advice_for(history), safety="show-only"),),
             births=tuple(birth.id for birth in births),
         )
-
-
-def stable_advice(training: Training, overshoot: Overshoot) -> str:
-    """Return which rate to take: below the measured bound, or else one with updates of a hundredth of the weights."""
-    rate = show(training.rate)
-    if overshoot.stable_rate is not None and training.made.kind not in ADAPTIVE:
-        return f"lower lr={rate} to less than {overshoot.stable_rate:.2g}, for instance to {overshoot.stable_rate / 4:.1g}"
-    gentle = (training.rate or 0.0) / max(overshoot.update[1], 1.0) / 100
-    return f"lower lr={rate}, for instance to {min(gentle, 1e-3) if training.made.kind in ADAPTIVE else gentle:.1g}"
 
 
 def failing_births(trace: Trace) -> list[Birth]:

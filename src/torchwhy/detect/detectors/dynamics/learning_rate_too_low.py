@@ -131,7 +131,8 @@ class LearningRateTooLow(Detector):
             detector=self.name,
             severity="error",
             message=(
-                f"lr={rate} is too low for this {training.made.kind}: in {len(training.losses)} steps the weights moved by "
+                f"lr={rate} is too low for this {training.made.kind}: in {len(training.losses)} steps "
+                "the weights moved by "
                 f"{moved:.1g} of their size, and the loss stayed at {training.values[-1]:.4g}"
             ),
             step=0,
@@ -139,7 +140,8 @@ class LearningRateTooLow(Detector):
             location=training.made.location,
             evidence=(
                 Evidence(
-                    f"rates up to {measured.stable_rate:.2g} are stable here; lr={rate} is {measured.ratio:.1g} of that",
+                    f"rates up to {measured.stable_rate:.2g} are stable here; lr={rate} is "
+                    f"{measured.ratio:.1g} of that",
                     value=measured.ratio,
                     step=measured.step,
                 ),

@@ -118,16 +118,21 @@ class LossSpike(Detector):
             detector=self.name,
             severity="warning",
             message=(
-                f"the loss jumped {times(loss / before)} at step {step}, from {before:.3g} to {loss:.3g}, and never came back: "
+                f"the loss jumped {times(loss / before)} at step {step}, from {before:.3g} to "
+                f"{loss:.3g}, and never came back: "
                 f"it ends at {after:.3g}"
             ),
             step=step,
             rank=trace.rank,
             location=root.location if root is not None else training.made.location,
-            evidence=(loss_curve(training), Evidence("level before the jump", value=before, step=step)),
+            evidence=(
+                loss_curve(training),
+                Evidence("level before the jump", value=before, step=step),
+            ),
             fixes=(
                 Fix(
-                    title=f"look at the batch of step {step}; clip_grad_norm_ keeps one bad batch from wrecking the weights",
+                    title=f"look at the batch of step {step}; clip_grad_norm_ keeps one bad batch "
+                    "from wrecking the weights",
                     safety="show-only",
                 ),
             ),

@@ -100,20 +100,38 @@ class MomentumTooHigh(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):
             momentum = training.made.defaults.get("momentum")
-            if not isinstance(momentum, (int, float)) or momentum < HIGH or training.made.defaults.get("nesterov"):
+            if (
+                not isinstance(momentum, (int, float))
+                or momentum < HIGH
+                or training.made.defaults.get("nesterov")
+            ):
                 continue
             trouble = find_trouble(trace, training)
             swings = _swings(training)
             if trouble is None and swings < SWINGS:
                 continue
-            if momentum >= ENDLESS or (not trace.alarms and swings >= SWINGS and _rate_is_stable(trace, training)):
-                yield self._finding(trace, training, float(momentum), swings=swings, trouble=trouble)
+            if momentum >= ENDLESS or (
+                not trace.alarms and swings >= SWINGS and _rate_is_stable(trace, training)
+            ):
+                yield self._finding(
+                    trace, training, float(momentum), swings=swings, trouble=trouble
+                )
 
     def _finding(
-        self, trace: Trace, training: Training, momentum: float, *, swings: int, trouble: Trouble | None
+        self,
+        trace: Trace,
+        training: Training,
+        momentum: float,
+        *,
+        swings: int,
+        trouble: Trouble | None,
     ) -> Finding:
         memory = f"{1 / (1 - momentum):.0f} steps" if momentum < ENDLESS else "for ever"
-        harm = f"the loss came back up {swings} times" if swings >= SWINGS or trouble is None else trouble.text
+        harm = (
+            f"the loss came back up {swings} times"
+            if swings >= SWINGS or trouble is None
+            else trouble.text
+        )
         return Finding(
             detector=self.name,
             severity="error",
@@ -125,7 +143,8 @@ class MomentumTooHigh(Detector):
                 *([loss_curve(training)] if training.losses else []),
                 *(
                     Evidence(
-                        f"lr={m.rate:g} by itself is stable: rate × curvature is {m.rate * m.curvature:.2g}, and momentum 0.9 "
+                        f"lr={m.rate:g} by itself is stable: rate × curvature is "
+                        f"{m.rate * m.curvature:.2g}, and momentum 0.9 "
                         f"allows {USUAL_BOUND:g}",
                         value=m.rate * m.curvature,
                         step=m.step,

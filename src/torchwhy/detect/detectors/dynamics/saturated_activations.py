@@ -12,7 +12,9 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import Activation
 from torchwhy.record.trace import Trace
 
-SATURATED = 0.9  # share of a layer's values within 1e-4 of the limits, where the slope is below 1e-4
+SATURATED = (
+    0.9  # share of a layer's values within 1e-4 of the limits, where the slope is below 1e-4
+)
 
 
 class SaturatedActivations(Detector):
@@ -129,7 +131,9 @@ class SaturatedActivations(Detector):
         if training is not None and flat:
             yield self._finding(trace, training, flat, len(hidden))
 
-    def _finding(self, trace: Trace, training: Training, flat: list[Activation], seen: int) -> Finding:
+    def _finding(
+        self, trace: Trace, training: Training, flat: list[Activation], seen: int
+    ) -> Finding:
         first = flat[0]
         start = [a for a in trace.of(Activation) if a.step == 0 and a.location == first.location]
         since = 0 if start and start[0].saturated >= SATURATED else first.step
@@ -144,12 +148,18 @@ class SaturatedActivations(Detector):
             rank=trace.rank,
             location=first.location,
             evidence=(
-                *(Evidence(f"saturated share of {a.module or a.op}", value=a.saturated, step=a.step) for a in flat[:4]),
+                *(
+                    Evidence(
+                        f"saturated share of {a.module or a.op}", value=a.saturated, step=a.step
+                    )
+                    for a in flat[:4]
+                ),
                 loss_curve(training),
             ),
             fixes=(
                 Fix(
-                    title="bring what goes into it to about −2 … 2: smaller weights, scaled inputs, a normalisation before it",
+                    title="bring what goes into it to about −2 … 2: smaller weights, scaled inputs, "
+                    "a normalisation before it",
                     safety="show-only",
                 ),
             ),

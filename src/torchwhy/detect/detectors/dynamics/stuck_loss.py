@@ -127,14 +127,19 @@ class StuckLoss(Detector):
             detector=self.name,
             severity="warning",
             message=(
-                f"the loss is {training.values[-1]:.6g} at every step{zero}, though one update at the stable rate would lower it "
+                f"the loss is {training.values[-1]:.6g} at every step{zero}, though one update at the "
+                "stable rate would lower it "
                 f"by about {measured.possible:.0%}: the updates do not reach what the loss is computed from"
             ),
             step=training.losses[0][0],
             rank=trace.rank,
             location=root.location if root is not None else training.made.location,
             evidence=(
-                Evidence("part of the loss that one step can take off", value=measured.possible, step=measured.step),
+                Evidence(
+                    "part of the loss that one step can take off",
+                    value=measured.possible,
+                    step=measured.step,
+                ),
                 loss_curve(training),
             ),
             fixes=(

@@ -131,11 +131,19 @@ class UnscaledInputs(Detector):
                 yield self._finding(trace, training, call, trouble)
                 return
 
-    def _finding(self, trace: Trace, training: Training, call: ModelOutput, trouble: Trouble) -> Finding:
+    def _finding(
+        self, trace: Trace, training: Training, call: ModelOutput, trouble: Trouble
+    ) -> Finding:
         size = decode(call.given_rms)
-        low, high = (call.given.minimum, call.given.maximum) if call.given is not None else (None, None)
+        low, high = (
+            (call.given.minimum, call.given.maximum) if call.given is not None else (None, None)
+        )
         evidence = [
-            Evidence(f"input of {call.path}: from {low:g} to {high:g}, root mean square {size:.3g}", value=size, step=0)
+            Evidence(
+                f"input of {call.path}: from {low:g} to {high:g}, root mean square {size:.3g}",
+                value=size,
+                step=0,
+            )
         ]
         if trouble.excess:
             evidence.append(
@@ -157,7 +165,8 @@ class UnscaledInputs(Detector):
             evidence=tuple(evidence),
             fixes=(
                 Fix(
-                    title="scale each feature once: x = (x - x.mean(dim=0)) / x.std(dim=0), with the numbers of the training set",
+                    title="scale each feature once: x = (x - x.mean(dim=0)) / x.std(dim=0), with the "
+                    "numbers of the training set",
                     safety="show-only",
                 ),
             ),

@@ -136,7 +136,12 @@ class UnscaledTargets(Detector):
         place: SourceSpan | None,
     ) -> Finding:
         target, output = sizes
-        evidence = [Evidence(f"targets up to {target:.3g}; the untrained network gives about {output:.2g}", value=target)]
+        evidence = [
+            Evidence(
+                f"targets up to {target:.3g}; the untrained network gives about {output:.2g}",
+                value=target,
+            )
+        ]
         if trouble.excess > 1:
             evidence.append(
                 Evidence(
@@ -169,4 +174,8 @@ def _targets_are_guilty(training: Training, trouble: Trouble, size: float) -> bo
     """Tell whether targets of size 1 would have left the updates small; an adaptive method is too slow for them."""
     if trouble.excess > 1:
         return trouble.excess / size <= 1 and training.made.kind not in ADAPTIVE
-    return training.never_learnt and training.made.kind in ADAPTIVE and (training.rate or 0.0) * len(training.losses) < size
+    return (
+        training.never_learnt
+        and training.made.kind in ADAPTIVE
+        and (training.rate or 0.0) * len(training.losses) < size
+    )

@@ -15,7 +15,9 @@ from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-VANISHED = 1e-4  # gradient of the first weight over that of the last; networks that learn stay above 1e-3
+VANISHED = (
+    1e-4  # gradient of the first weight over that of the last; networks that learn stay above 1e-3
+)
 EARLY = 5  # steps whose gradients are compared; later the last layer has found its constant and gets little, too
 FEWEST_LAYERS = 4  # with fewer there is no product of many slopes
 
@@ -130,7 +132,11 @@ class VanishingGradients(Detector):
             return
         for training in trainings(trace):
             names = weight_names(training)
-            if len(names) < FEWEST_LAYERS or not training.samples or not _does_not_learn(trace, training):
+            if (
+                len(names) < FEWEST_LAYERS
+                or not training.samples
+                or not _does_not_learn(trace, training)
+            ):
                 continue
             ratio = median(_ratio(sample, names) for sample in training.samples[:EARLY])
             if 0 < ratio < VANISHED:
@@ -139,24 +145,36 @@ class VanishingGradients(Detector):
     def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
         sizes = _gradients(training.samples[0], names)
         squashers = activations(trace, 0, SQUASHERS)
-        what = f"; {len(squashers)} {squashers[0].op} activations lie between them" if squashers else ""
+        what = (
+            f"; {len(squashers)} {squashers[0].op} activations lie between them"
+            if squashers
+            else ""
+        )
         return Finding(
             detector=self.name,
             severity="error",
             message=(
-                f"the gradient of {names[0]} is {ratio:.1g} of that of {names[-1]}, so the first layers do not learn{what}"
+                f"the gradient of {names[0]} is {ratio:.1g} of that of {names[-1]}, so the first "
+                f"layers do not learn{what}"
             ),
             step=0,
             rank=trace.rank,
             location=_place(trace, squashers) or training.made.location,
             evidence=(
-                Evidence("gradient of each weight from the first layer to the last, root mean square", series=tuple(sizes)),
-                *(Evidence(f"gradient of {n}", value=s) for n, s in ((names[0], sizes[0]), (names[-1], sizes[-1]))),
+                Evidence(
+                    "gradient of each weight from the first layer to the last, root mean square",
+                    series=tuple(sizes),
+                ),
+                *(
+                    Evidence(f"gradient of {n}", value=s)
+                    for n, s in ((names[0], sizes[0]), (names[-1], sizes[-1]))
+                ),
                 loss_curve(training),
             ),
             fixes=(
                 Fix(
-                    title="use relu or gelu in place of sigmoid and tanh, skip connections, or a normalisation per layer",
+                    title="use relu or gelu in place of sigmoid and tanh, skip connections, or a "
+                    "normalisation per layer",
                     safety="show-only",
                 ),
             ),

@@ -119,22 +119,32 @@ class WeightDecayTooStrong(Detector):
             return
         for training in trainings(trace):
             decay = training.made.defaults.get("weight_decay")
-            if not isinstance(decay, (int, float)) or decay <= 0 or not training.rests or len(training.samples) < 2:
+            if (
+                not isinstance(decay, (int, float))
+                or decay <= 0
+                or not training.rests
+                or len(training.samples) < 2
+            ):
                 continue
-            shrunk = _size(training, training.samples[-1]) / max(_size(training, training.samples[0]), 1e-30)
+            shrunk = _size(training, training.samples[-1]) / max(
+                _size(training, training.samples[0]), 1e-30
+            )
             alone = _by_decay_alone(training, decay)
             hardly = median(training.tail) > LITTLE * training.losses[0][1]
             if hardly and shrunk <= SHRUNK and alone <= ALONE:
                 yield self._finding(trace, training, decay=decay, shrunk=shrunk, alone=alone)
 
-    def _finding(self, trace: Trace, training: Training, *, decay: float, shrunk: float, alone: float) -> Finding:
+    def _finding(
+        self, trace: Trace, training: Training, *, decay: float, shrunk: float, alone: float
+    ) -> Finding:
         sizes = tuple(_size(training, sample) for sample in training.samples)
         share = (training.rate or 0.0) * decay
         return Finding(
             detector=self.name,
             severity="error",
             message=(
-                f"weight_decay={decay:g} takes {share:.1%} off every weight at each step: they are down to {shrunk:.1%} of "
+                f"weight_decay={decay:g} takes {share:.1%} off every weight at each step: they are "
+                f"down to {shrunk:.1%} of "
                 f"their start, and the loss rests at {median(training.tail):.3g}"
             ),
             step=0,
@@ -145,7 +155,11 @@ class WeightDecayTooStrong(Detector):
                 Evidence(f"decay alone would have left {alone:.1g} of them", value=alone),
                 loss_curve(training),
             ),
-            fixes=(Fix(title=f"lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual", safety="show-only"),),
+            fixes=(
+                Fix(
+                    title=f"lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual", safety="show-only"
+                ),
+            ),
         )
 
 
@@ -153,7 +167,9 @@ def _size(training: Training, sample: Weights) -> float:
     """Return the root mean square of the weights with two or more dimensions; biases are held by the targets."""
     wanted = set(weight_names(training))
     pairs = [(n, s) for n, s in zip(sample.names, sample.weight_rms, strict=True) if n in wanted]
-    return total_size([n for n, _ in pairs], [s for _, s in pairs], training.counts) if pairs else 0.0
+    return (
+        total_size([n for n, _ in pairs], [s for _, s in pairs], training.counts) if pairs else 0.0
+    )
 
 
 def _by_decay_alone(training: Training, decay: float) -> float:

@@ -218,9 +218,10 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, wanted: int, given: int)
     message = f"{layer.path} takes {wanted} channels and is given {given}: {name}{shape} in {expression_of(crash)}"
     if reshaped:
         message += f"; {reshaped[0].change} fits"
+    source = "" if reshaped else _source(crash, given)
     evidence = [
         Evidence(
-            f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels{_source(crash, given)}"
+            f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels{source}"
         )
     ]
     if worked_before(trace, layer):

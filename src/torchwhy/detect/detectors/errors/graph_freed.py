@@ -235,7 +235,7 @@ def _fixes(crash: Crash) -> Iterator[Fix]:
     elif way == "shared":
         shared = crash.facts.get("shared")
         yield idea(f"use `{shared}.detach()` for the loss that is not to train what made it")
-        yield idea("or keep the graph for this pass: `retain_graph=True` in the earlier `backward`")
+        yield idea("keep the graph for this pass: `retain_graph=True` in the earlier `backward`")
     else:
         yield idea("detach what is carried over from an earlier iteration, or compute it anew")
 

@@ -211,6 +211,6 @@ def _fixes(crash: Crash, batch: LastBatch) -> list[Fix]:
     if batch.from_loader:
         return [
             by_batch,
-            idea("or give the DataLoader `drop_last=True`, so that every batch is full"),
+            idea("give the DataLoader `drop_last=True`, so that every batch is full"),
         ]
-    return [by_batch, idea("or stop the loop before the incomplete batch")]
+    return [by_batch, idea("stop the loop before the incomplete batch")]

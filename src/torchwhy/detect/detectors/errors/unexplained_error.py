@@ -208,6 +208,11 @@ def _concerns_torch(crash: Crash) -> bool:
 
 
 def _message(crash: Crash) -> str:
+    index = crash.facts.get("index")
+    if crash.facts.get("is_none") and isinstance(index, float):
+        return f"sample {index:g} of the dataset is None, and no batch can be made of it"
+    if "indices" in crash.facts and not crash.facts.get("data_code"):
+        return f"the DataLoader could not make a batch of its samples: {crash.type}: {first_line(crash.message)}"
     layer = layer_of(crash)
     where = f" in `{layer.path}`" if layer is not None else ""
     worker = " in a worker process of the DataLoader" if crash.worker is not None else ""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
+from torchwhy.detect.cures import operands
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -24,7 +26,7 @@ from torchwhy.detect.operands import (
     node_of,
     value_of,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
@@ -214,6 +216,9 @@ class DomainError(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from operands.for_domain(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

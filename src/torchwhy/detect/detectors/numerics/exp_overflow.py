@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
+from torchwhy.detect.cures import operands
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -16,7 +18,7 @@ from torchwhy.detect.judging import (
     samples_of,
 )
 from torchwhy.detect.operands import argument, is_masked, largest_exponent, output_type, value_of
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
@@ -169,6 +171,9 @@ class ExpOverflow(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from operands.for_exp(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name
+from torchwhy.detect.cures import operands
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -21,7 +23,7 @@ from torchwhy.detect.operands import (
     value_of,
     zero_divisor,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
@@ -229,6 +231,9 @@ class RootGradientAtZero(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from operands.for_root(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

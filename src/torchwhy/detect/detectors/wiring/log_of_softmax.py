@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import operands
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
@@ -108,3 +110,6 @@ class LogOfSoftmax(Detector):
                 evidence=(Evidence(f"the softmax is {softmax.location}", step=0, location=softmax.location),),
                 fixes=(Fix("take log_softmax of the logits in one step", safety="show-only"),),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from operands.for_log(finding, source)

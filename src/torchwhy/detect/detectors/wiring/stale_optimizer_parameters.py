@@ -75,6 +75,26 @@ class StaleOptimizerParameters(Detector):
     trainer.fit(40)
     ```
 
+    The optimizer has the original, the copy is trained:
+
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    template = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.Adam(template.parameters(), lr=1e-2)  # <- stale-optimizer-parameters
+    model = copy.deepcopy(template)
+    for step in range(40):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        model.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -130,20 +150,24 @@ class StaleOptimizerParameters(Detector):
                 for one in census.parameters
                 if one.in_optimizer and one.requires_grad and one.gradient == "none" and one.name in looks
             ]
-            dead = [one for one in waiting if not one.registered and not looks[one.name].gradient]
+            idle = [one for one in waiting if not looks[one.name].gradient]
+            dead = [one for one in idle if not one.registered]
             fresh = [one for one in untrained(trace, census) if one.registered and one.model and one.training]
-            if dead and fresh:
-                yield self._finding(trace, census, dead, fresh)
+            if fresh and (dead or _is_other_model(census, idle, fresh)):
+                yield self._finding(trace, census, dead or idle, fresh)
 
     def _finding(
         self, trace: Trace, census: ParameterCensus, dead: list[ParameterSeen], fresh: list[ParameterSeen]
     ) -> Finding:
         maker = made(trace, census.optimizer)
         kind = maker.kind if maker is not None else "the optimizer"
+        gone = not dead[0].registered
+        what = "that no model has any more" if gone else f"of `{dead[0].model}`, which does not take part in training"
+        whose = "belong to no model" if gone else f"belong to `{dead[0].model}`"
         return Finding(
             detector=self.name,
             severity="error",
-            message=f"{kind} was made before {named(fresh)} existed: it holds {len(dead)} tensors that no model has any more",
+            message=f"{kind} does not know {named(fresh)} of `{fresh[0].model}`: it holds {len(dead)} tensors {what}",
             step=census.step,
             rank=trace.rank,
             location=maker.location if maker is not None else None,
@@ -156,10 +180,16 @@ class StaleOptimizerParameters(Detector):
                 ),
                 Evidence(
                     f"{len(dead)} tensors in the optimizer, the first of shape {dead[0].shape}{where(dead[0].made_at)}, "
-                    "belong to no model and never get a gradient",
+                    f"{whose} and never get a gradient",
                     value=float(len(dead)),
                     location=dead[0].made_at,
                 ),
             ),
             fixes=(Fix("make the optimizer after the model has its final layers", safety="show-only"),),
         )
+
+
+def _is_other_model(census: ParameterCensus, idle: list[ParameterSeen], fresh: list[ParameterSeen]) -> bool:
+    """Tell whether all that the optimizer holds belongs to a twin of the model that is really used."""
+    held = [one for one in census.parameters if one.in_optimizer and one.requires_grad]
+    return len(idle) == len(held) and sorted(one.shape for one in idle) == sorted(one.shape for one in fresh)

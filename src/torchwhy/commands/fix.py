@@ -1,0 +1,130 @@
+"""Try changes of the source that may cure a failure, each in a run of its own, and say which one does.
+
+With a program (`torchwhy fix train.py --lr 3`) it is run and diagnosed first; without one, the last run is
+taken. Every trial runs the program again, with the same seeds and an edited copy of the source, up to the
+failure and a good way past it; what the program writes to disk it writes again. Your files stay as they are
+until `torchwhy fix --apply` writes the change that was seen to cure the last run into them.
+
+The exit code is 0 if a change cures the run or nothing is wrong with it, otherwise 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from torchwhy.commands import run as running
+from torchwhy.commands.report import find_run
+from torchwhy.errors import UsageError
+from torchwhy.record.run import read_run
+
+NO_PROVEN_FIX_CODE = 1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.usage = "torchwhy fix [options] [PROGRAM [arguments of the program]]"
+    parser.add_argument(
+        "--apply", action="store_true", help="write the change that cured the last run into the source"
+    )
+    parser.add_argument("--yes", action="store_true", help="with --apply: do not ask")
+    parser.add_argument("--run", metavar="RUN", help="take this recorded run in place of the last")
+    parser.add_argument(
+        "--no-rerun", action="store_true", help="only show the changes; never run the program again"
+    )
+    running.add_limit(parser)
+
+
+def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
+    """Cut the command line at the program."""
+    return running.split(words, parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Apply, or diagnose and try."""
+    if options.apply and options.program:
+        raise UsageError(
+            "--apply takes no program: it writes the fix of the last run into the source.",
+            slug="wrong-option",
+        )
+    if options.apply:
+        return _apply(find_run(options.run), ask=not options.yes)
+    if options.program:
+        return _judged(_run_with_trials(options))
+    directory = find_run(options.run)
+    _try(directory, options)
+    return _judged(directory)
+
+
+def _run_with_trials(options: argparse.Namespace) -> Path:
+    parser = argparse.ArgumentParser()
+    running.configure(parser)
+    words = ["--fix", "--fix-limit", str(options.fix_limit)]
+    same = parser.parse_args([*words, "--no-rerun"] if options.no_rerun else words)
+    same.program = options.program
+    return running.run_and_report(same)[1]
+
+
+def _try(run_directory: Path, options: argparse.Namespace) -> None:
+    from torchwhy.commands import trials
+    from torchwhy.diagnosis import load
+    from torchwhy.report.terminal import Place, show
+
+    report = trials.try_fixes(
+        run_directory,
+        load(run_directory),
+        limit_seconds=options.fix_limit,
+        allowed=not options.no_rerun,
+        stream=sys.stderr,
+    )
+    report.write(run_directory / "report.json")
+    started_in = Path(read_run(run_directory).directory)
+    show(report, Place(Path(os.path.relpath(run_directory)), started_in), sys.stderr)
+    trials.say_what_to_do(report, tried=True, stream=sys.stderr)
+
+
+def _judged(run_directory: Path) -> int:
+    from torchwhy.commands.trials import best_fix
+    from torchwhy.diagnosis import load
+
+    report = load(run_directory)
+    is_well = report.root_cause is None or best_fix(report) is not None
+    return 0 if is_well else NO_PROVEN_FIX_CODE
+
+
+def _apply(run_directory: Path, *, ask: bool) -> int:
+    from torchwhy.commands.trials import best_fix
+    from torchwhy.diagnosis import load
+    from torchwhy.verify.edits import changed_files, check_unchanged, edited_texts, write_all
+
+    fix = best_fix(load(run_directory))
+    if fix is None:
+        raise UsageError(
+            f"the run {run_directory.name} has no fix that was seen to cure it; `torchwhy fix` tries "
+            "the known ones.",
+            slug="no-verified-fix",
+        )
+    directory = Path(read_run(run_directory).directory)
+    check_unchanged(run_directory, changed_files(fix.diff), directory)
+    texts = edited_texts(fix.diff, directory)
+    print(f"{fix.title}\n{fix.trial.summary}\n\n{fix.diff}")
+    if ask and not _agreed():
+        print("Nothing was changed.")
+        return 1
+    write_all(texts)
+    print(f"Written: {', '.join(os.path.relpath(path) for path in texts)}.")
+    return 0
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "there is nobody to ask: `torchwhy fix --apply --yes` writes without asking.",
+            slug="not-confirmed",
+        )
+    with suppress(EOFError):
+        return input("Write this change? [y/N] ").strip().lower() in ("y", "yes")
+    return False

@@ -1,0 +1,98 @@
+"""Decides about trials of fixes, and tells the person who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from torchwhy.diagnosis import diagnose
+from torchwhy.finding import Finding, Fix
+from torchwhy.record.run import read_run
+from torchwhy.report.model import Report
+from torchwhy.verify.campaign import Outcome, try_all
+from torchwhy.verify.candidates import candidates
+from torchwhy.verify.edits import record_sources
+from torchwhy.verify.trial import Laboratory
+
+WARNING = (
+    "torchwhy: each trial runs the program again, on an edited copy of the source; what it writes "
+    "to disk it writes again (`--no-rerun` forbids it)."
+)
+FORBIDDEN = "no fix was tried, because --no-rerun forbids running the program again."
+
+
+def try_fixes(
+    run_directory: Path,
+    report: Report,
+    *,
+    limit_seconds: float,
+    allowed: bool,
+    stream: IO[str] | None,
+) -> Report:
+    """Return the report with what the trials of its root cause's fixes showed."""
+    root = report.root_cause
+    if root is None:
+        return report
+    if not allowed:
+        outcome = _untried(root, Path(read_run(run_directory).directory))
+    else:
+        laboratory = Laboratory(run_directory, root, _findings)
+        tell = _Teller(stream)
+        outcome = try_all(laboratory, report.findings, limit_seconds=limit_seconds, tell=tell)
+    findings = (outcome.finding, *report.findings[1:])
+    notes = tuple(dict.fromkeys((*report.notes, *outcome.notes)))
+    return replace(report, findings=findings, notes=notes)
+
+
+def _findings(run_directory: Path) -> Sequence[Finding]:
+    return diagnose(run_directory).findings
+
+
+def _untried(root: Finding, directory: Path) -> Outcome:
+    proposed = candidates(root, directory)
+    advice = (fix for fix in root.fixes if fix.diff not in {one.diff for one in proposed})
+    return Outcome(replace(root, fixes=(*proposed, *advice)), (FORBIDDEN,))
+
+
+class _Teller:
+    """Writes progress, after saying once that the program is run again."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        self._stream = stream
+        self._began = False
+
+    def __call__(self, line: str) -> None:
+        if self._stream is None:
+            return
+        if not self._began:
+            self._stream.write(f"{WARNING}\n")
+            self._began = True
+        self._stream.write(f"torchwhy: {line}\n")
+        self._stream.flush()
+
+
+def remember_sources(run_directory: Path, report: Report) -> None:
+    """Write down what the files with findings hold, so that `--apply` sees a change of them."""
+    record_sources(run_directory, report.findings, Path(read_run(run_directory).directory))
+
+
+def best_fix(report: Report) -> Fix | None:
+    """Return the change that was seen to cure the root cause in a run of the whole program."""
+    root = report.root_cause
+    for fix in () if root is None else root.fixes:
+        if fix.diff and fix.trial.verdict == "cured" and fix.trial.summary:
+            return fix
+    return None
+
+
+def say_what_to_do(report: Report, *, tried: bool, stream: IO[str]) -> None:
+    """Say how to take a proven fix over, that there is none, or how to look for one."""
+    root = report.root_cause
+    if root is None:
+        return
+    if best_fix(report) is not None:
+        stream.write("  To write the tried change into the source: torchwhy fix --apply\n")
+    elif tried and FORBIDDEN not in report.notes:
+        stream.write("  No proven fix: nothing that was tried cures this run.\n")

@@ -1,0 +1,272 @@
+"""Edits of the training loop: calls inserted, moved or put around a statement."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.syntax import enclosing, names_in, optimizer_calls, torch_name
+from torchwhy.detect.edits import Edit, Source
+from torchwhy.finding import Finding, Fix
+
+LOOPS = (ast.For, ast.While, ast.AsyncFor)
+
+
+def statement_with(source: Source, word: str, *, within: ast.AST) -> ast.stmt | None:
+    """Return the first statement of a scope that calls something by its last word: `backward`."""
+    calls = sorted(source.calls(word, within=within), key=lambda call: call.lineno)
+    return source.statement_of(calls[0]) if calls else None
+
+
+def optimizer_name(source: Source, *, within: ast.AST) -> str | None:
+    """Return how a scope names the optimizer whose `step` it calls; under a scaler, the scaler's argument."""
+    makers = {id(call) for call in optimizer_calls(source)}
+    named = {
+        source.of(target)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign) and any(id(part) in makers for part in ast.walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Name | ast.Attribute)
+    }
+    for call in source.calls("step", within=within):
+        assert isinstance(call.func, ast.Attribute | ast.Name)
+        if isinstance(call.func, ast.Name):
+            continue
+        receiver = source.of(call.func.value)
+        if call.args and source.of(call.args[0]) in named:
+            return source.of(call.args[0])
+        if receiver in named or "opt" in receiver.lower():
+            return receiver
+    return None
+
+
+def clear_gradients(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `optimizer.zero_grad()` inserted before the backward pass."""
+    for scope, backward in backwards(finding, source):
+        name = optimizer_name(source, within=scope)
+        if name is not None:
+            edit = source.insert_before(backward, f"{name}.zero_grad()")
+            yield from source.fix(f"clear the gradients before each backward: {name}.zero_grad()", edit)
+            return
+
+
+def backwards(finding: Finding, source: Source) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """Yield the scopes with a backward pass, that of the finding first, and the statement of it."""
+    line = finding.location.line if finding.location is not None else 0
+    found = []
+    for call in source.calls("backward"):
+        statement = source.statement_of(call)
+        scope = source.scope_of(call)
+        if statement is None or getattr(scope, "name", "") == "backward":
+            continue
+        is_near = getattr(scope, "lineno", 0) <= line <= (getattr(scope, "end_lineno", None) or line)
+        found.append((not is_near, abs(call.lineno - line), scope, statement))
+    for _, _, scope, statement in sorted(found, key=lambda one: one[:2]):
+        yield scope, statement
+
+
+def move_before(finding: Finding, source: Source, *words: str) -> Iterator[Fix]:
+    """Yield the finding's statement moved before the first call of one of these words in the same block."""
+    yield from _moved(finding, source, words, after=False)
+
+
+def move_after(finding: Finding, source: Source, *words: str) -> Iterator[Fix]:
+    """Yield the finding's statement moved after the last call of one of these words in the same block."""
+    yield from _moved(finding, source, words, after=True)
+
+
+def _moved(finding: Finding, source: Source, words: tuple[str, ...], *, after: bool) -> Iterator[Fix]:
+    line = finding.location.line if finding.location is not None else 0
+    moved = source.statement_at(line)
+    if moved is None:
+        return
+    block = block_of(source, moved)
+    goals = [
+        statement
+        for statement in block
+        if statement is not moved and any(True for _ in source.calls(*words, within=statement))
+    ]
+    if not goals:
+        return
+    goal = goals[-1] if after else goals[0]
+    text = source.of(moved)
+    insert = source.insert_after if after else source.insert_before
+    place = "after" if after else "before"
+    title = f"move {' '.join(text.split())} {place} {' '.join(source.of(goal).split())}"
+    yield from source.fix(title, source.remove(moved), insert(goal, text))
+
+
+def block_of(source: Source, statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements that stand in one block with this one."""
+    holder = source.parents.get(statement, source.tree)
+    for _, body in ast.iter_fields(holder):
+        if isinstance(body, list) and statement in body:
+            return body
+    return []
+
+
+def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the finding's statement moved behind the inner loop it stands in."""
+    line = finding.location.line if finding.location is not None else 0
+    moved = source.statement_at(line)
+    inner = None if moved is None else enclosing(source, moved, *LOOPS)
+    if moved is None or not isinstance(inner, ast.stmt) or enclosing(source, inner, *LOOPS) is None:
+        return
+    text = source.of(moved)
+    title = f"move {text} out of the inner loop"
+    yield from source.fix(title, source.remove(moved), source.insert_after(inner, text))
+
+
+def add_step(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `optimizer.step()` after the backward pass."""
+    for scope, backward in backwards(finding, source):
+        name = optimizer_name(source, within=scope) or _made_name(source)
+        if name is not None and name.split(".")[0] in names_in(scope) | {"self"}:
+            edit = source.insert_after(backward, f"{name}.step()")
+            yield from source.fix(f"update the weights after backward: {name}.step()", edit)
+            return
+
+
+def _made_name(source: Source) -> str | None:
+    for call in optimizer_calls(source):
+        statement = source.statement_of(call)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            return source.of(statement.targets[0])
+    return None
+
+
+def clip(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the norm of all gradients bounded before the update."""
+    torch = torch_name(source)
+    for scope, backward in backwards(finding, source):
+        parameters = _parameters_text(source, scope)
+        if torch is not None and parameters is not None:
+            text = f"{torch}.nn.utils.clip_grad_norm_({parameters}, 1.0)"
+            yield from source.fix(f"clip the gradients: {text}", source.insert_after(backward, text))
+            return
+
+
+def _parameters_text(source: Source, scope: ast.AST) -> str | None:
+    for call in optimizer_calls(source):
+        if not call.args:
+            continue
+        text = source.of(call.args[0])
+        name = optimizer_name(source, within=scope)
+        same_scope = source.scope_of(call) is scope
+        if same_scope or text.split(".")[0] in names_in(scope):
+            return text
+        if name is not None:
+            return f"[p for group in {name}.param_groups for p in group['params']]"
+    return None
+
+
+def unscale_first(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `scaler.unscale_(optimizer)` before clipping."""
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    if statement is None:
+        return
+    for call in source.calls("step", within=source.scope_of(statement)):
+        if isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+            text = f"{source.of(call.func.value)}.unscale_({source.of(call.args[0])})"
+            yield from source.fix(f"{text} before clipping", source.insert_before(statement, text))
+            return
+
+
+def train_before_steps(finding: Finding, source: Source, model: str | None = None) -> Iterator[Fix]:
+    """Yield `model.train()` at the beginning of the loop that trains."""
+    edit = train_edit(finding, source, model or _receiver(finding, source))
+    if edit is not None:
+        yield from source.fix(f"{edit.text.strip()} before each training step", edit)
+
+
+def _receiver(finding: Finding, source: Source) -> str | None:
+    node = source.at(finding.location)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return source.of(node.func.value)
+    return None
+
+
+def train_edit(finding: Finding, source: Source, model: str | None) -> Edit | None:
+    """Return the edit that puts the model into training mode in the loop with the backward pass."""
+    for scope, backward in backwards(finding, source):
+        loop = enclosing(source, backward, *LOOPS)
+        first = loop.body[0] if isinstance(loop, LOOPS) else None
+        if first is None and isinstance(scope, ast.FunctionDef):
+            first = scope.body[0]
+        name = model if model is not None and _is_known(source, scope, model) else _trained_model(source, scope)
+        if first is not None and name is not None:
+            return source.insert_before(first, f"{name}.train()")
+    return None
+
+
+def _is_known(source: Source, scope: ast.AST, name: str) -> bool:
+    root = name.split(".")[0]
+    is_method = isinstance(scope, ast.FunctionDef) and any(one.arg == root for one in scope.args.args)
+    return is_method or root in names_in(scope)
+
+
+def _trained_model(source: Source, scope: ast.AST) -> str | None:
+    for call in optimizer_calls(source):
+        given = call.args[0] if call.args else None
+        if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+            name = source.of(given.func.value)
+            if given.func.attr == "parameters" and _is_known(source, scope, name):
+                return name
+    return None
+
+
+def evaluate_in_eval_mode(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `model.eval()` before the evaluation and `model.train()` before the next training step."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call):
+        return
+    model = source.of(node.func)
+    statement = source.statement_of(node)
+    outer = None if statement is None else enclosing(source, statement, *LOOPS, ast.With)
+    place = outer if isinstance(outer, ast.With | ast.For) and _only_evaluates(source, outer) else statement
+    if not isinstance(place, ast.stmt) or not isinstance(node.func, ast.Name | ast.Attribute):
+        return
+    back = train_edit(finding, source, model)
+    yield from source.fix(
+        f"{model}.eval() for the evaluation, {model}.train() for training",
+        source.insert_before(place, f"{model}.eval()"),
+        back,
+    )
+
+
+def _only_evaluates(source: Source, block: ast.AST) -> bool:
+    return not any(True for _ in source.calls("backward", "step", within=block))
+
+
+def without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the finding's statement under `torch.no_grad()`."""
+    torch = torch_name(source)
+    node = source.at(finding.location)
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line) if node is None else source.statement_of(node)
+    if torch is None or statement is None or isinstance(statement, LOOPS + (ast.With, ast.If)):
+        return
+    start, end = source.stretch(statement)
+    margin = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+    if margin.strip():
+        return
+    body = textwrap.indent(source.text[start:end], "    ").lstrip()
+    text = f"with {torch}.no_grad():\n{margin}    {body}"
+    yield from source.fix(f"evaluate under {torch}.no_grad()", Edit(start, end, text), safety="safe")
+
+
+def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the optimizer's statement moved to just before the training loop, after all that replaces layers."""
+    line = finding.location.line if finding.location is not None else 0
+    made = source.statement_at(line)
+    if made is None:
+        return
+    block = block_of(source, made)
+    later = block[block.index(made) + 1 :]
+    loops = [statement for statement in later if any(True for _ in source.calls("backward", within=statement))]
+    if loops and loops[0] is not later[0]:
+        text = source.of(made)
+        title = "build the optimizer after the model is complete"
+        yield from source.fix(title, source.remove(made), source.insert_before(loops[0], text))

@@ -1,0 +1,330 @@
+"""Guards around one operand: the expression of the finding, with a value its operation can take."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from torchwhy.detect.cures.syntax import (
+    assignments,
+    is_method,
+    keyword,
+    operand_of,
+    root_name,
+    torch_name,
+    uses,
+    value_of_name,
+    word_of,
+)
+from torchwhy.detect.edits import Edit, Source, in_brackets
+from torchwhy.finding import Finding, Fix, Safety
+
+Guard = Callable[[str], str]
+ARRAY_MODULES = ("np", "numpy")
+
+LONGEST_CHAIN = 6  # names and brackets between a logarithm and what it is taken of
+LOG_BOUND = "1e-8"
+ROOT_BOUND = "1e-12"
+DIVISOR_BOUND = "1e-8"
+LARGEST_EXPONENT = 80  # exp(80) = 5.5e34 still leaves room for a sum and a product in float32
+MILD_EXPONENT = 10  # exp(10) = 22026: for losses that would be ruled by one huge value
+
+
+def guarded(
+    source: Source,
+    node: ast.expr | None,
+    guard: Guard,
+    *,
+    number: int = 0,
+    safety: Safety = "changes-results",
+) -> Iterator[Fix]:
+    """Yield the fix that puts a guard around one operand of an expression."""
+    operand = None if node is None else operand_of(source, node, number=number)
+    if node is None or operand is None or isinstance(operand, ast.Constant):
+        return
+    text = guard(in_brackets(source.of(operand), operand))
+    if isinstance(node, ast.Call) and operand in node.args:
+        edit = source.replace(operand, text)  # an argument needs no brackets
+    else:
+        text = in_brackets(text, ast.parse(text, mode="eval").body)
+        edit = Edit(*source.in_own_brackets(operand), text)
+    after = source.edited([edit])
+    start, end = source.stretch(node)
+    shown = after[start : end + len(after) - len(source.text)]
+    yield from source.fix(f"write {_one_line(shown)}", edit, safety=safety)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def at_least(bound: str) -> Guard:
+    """Return the guard that keeps a value from falling below a bound."""
+    return lambda text: f"{text}.clamp_min({bound})"
+
+
+def at_most(bound: float) -> Guard:
+    """Return the guard that keeps a value from rising above a bound."""
+    return lambda text: f"{text}.clamp(max={bound:g})"
+
+
+def between(low: str, high: str) -> Guard:
+    """Return the guard that keeps a value inside an interval."""
+    return lambda text: f"{text}.clamp({low}, {high})"
+
+
+def plus(bound: str) -> Guard:
+    """Return the guard that lifts a value that is never negative."""
+    return lambda text: f"{text} + {bound}"
+
+
+def for_log(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the cures of a logarithm: in one step from the logits, or of a value kept above 0."""
+    node = source.at(finding.location)
+    if isinstance(node, ast.Call):
+        yield from from_logits(source, node)
+        if _module_of(node) in ARRAY_MODULES:
+            name = _module_of(node)
+            yield from guarded(source, node, lambda text: f"{name}.maximum({text}, {LOG_BOUND})")
+            return
+        if _module_of(node) == "math":
+            yield from guarded(source, node, lambda text: f"max({text}, {LOG_BOUND})")
+            return
+    word = word_of(node)
+    if word in ("binary_cross_entropy", "BCELoss") or word is None:
+        yield from guarded(source, node, between("1e-7", "1 - 1e-7"))
+        return
+    bound = "-1 + 1e-7" if word in ("log1p", "log1p_") else LOG_BOUND
+    yield from guarded(source, node, at_least(bound), number=1 if word == "xlogy" else 0)
+
+
+def _module_of(node: ast.Call) -> str | None:
+    return root_name(node.func)
+
+
+def from_logits(source: Source, node: ast.Call) -> Iterator[Fix]:
+    """Yield log(softmax(x)), log(sigmoid(x)) and log(sum(exp(x))) as one function, which cannot underflow."""
+    operand = operand_of(source, node)
+    found = None if operand is None else _unfolded(source, operand)
+    if found is None:
+        return
+    inner, picked, folded = found
+    text = _in_one_step(source, inner)
+    if text is None:
+        return
+    removed = [source.remove(statement) for statement in folded]
+    yield from source.fix(
+        f"take {_one_line(text)} in one step, which cannot underflow",
+        source.replace(node, text + picked),
+        *removed,
+        safety="safe",
+    )
+
+
+def _unfolded(source: Source, operand: ast.expr) -> tuple[ast.expr, str, list[ast.stmt]] | None:
+    """Return the call a value comes from, what is picked of it, and the assignments in between that go.
+
+    A call that would then be made twice, `model(x)`, is moved only if nobody else needs the name between.
+    """
+    picked = ""
+    folded: list[ast.stmt] = []
+    for _ in range(LONGEST_CHAIN):
+        if isinstance(operand, ast.Subscript):  # log(p[i]) is log(p)[i]
+            picked = source.of(operand)[len(source.of(operand.value)) :] + picked
+            operand = operand.value
+        elif isinstance(operand, ast.Name):
+            value = value_of_name(source, operand)
+            if value is None:
+                return None
+            used = uses(source, operand.id, within=source.scope_of(operand))
+            statement = source.statement_of(value)
+            if used == 1 and statement is not None:
+                folded.append(statement)
+            elif any(isinstance(part, ast.Call) for part in _arguments(value)):
+                return None
+            operand = value
+        else:
+            return operand, picked, folded
+    return None
+
+
+def _arguments(value: ast.expr) -> Iterator[ast.AST]:
+    given = value.args if isinstance(value, ast.Call) else [value]
+    yield from (part for one in given for part in ast.walk(one))
+
+
+def _in_one_step(source: Source, inner: ast.expr) -> str | None:
+    torch = torch_name(source)
+    if isinstance(inner, ast.BinOp):
+        return _of_the_rest(source, inner, torch)
+    if not isinstance(inner, ast.Call):
+        return None
+    word, text = word_of(inner), source.of(inner)
+    function = source.of(inner.func)
+    if word == "softmax":
+        return text.replace(function, function.removesuffix("softmax") + "log_softmax", 1)
+    value = operand_of(source, inner)
+    if word == "sigmoid" and torch is not None and value is not None:
+        return f"{torch}.nn.functional.logsigmoid({source.of(value)})"
+    if word == "sum" and torch is not None and word_of(value) == "exp" and isinstance(value, ast.Call):
+        exponent = operand_of(source, value)
+        dimension = keyword(inner, "dim", "axis") or operand_of(source, inner, number=1)
+        if exponent is None or dimension is None:
+            return None
+        keeps = keyword(inner, "keepdim", "keepdims")
+        kept = f", keepdim={source.of(keeps)}" if keeps is not None else ""
+        return f"{torch}.logsumexp({source.of(exponent)}, dim={source.of(dimension)}{kept})"
+    return None
+
+
+def _of_the_rest(source: Source, inner: ast.BinOp, torch: str | None) -> str | None:
+    """Return log(1 - sigmoid(x)) as logsigmoid(-x)."""
+    is_rest = isinstance(inner.op, ast.Sub) and isinstance(inner.left, ast.Constant) and inner.left.value == 1
+    right = inner.right
+    call = right if isinstance(right, ast.Call) else value_of_name(source, right)
+    if not is_rest or torch is None or word_of(call) != "sigmoid" or not isinstance(call, ast.Call):
+        return None
+    value = operand_of(source, call)
+    if value is None or any(isinstance(part, ast.Call) for part in ast.walk(value)):
+        return None
+    return f"{torch}.nn.functional.logsigmoid(-{in_brackets(source.of(value), value)})"
+
+
+def for_root(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the cures of a root whose slope at 0 is infinite: a small constant under it."""
+    node = source.at(finding.location)
+    word = word_of(node)
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
+        return
+    if word in ("norm", "vector_norm") and isinstance(node, ast.Call):
+        yield from _norm_written_out(source, node)
+    elif word in ("std", "cdist", "dist", "pdist", "hypot", "std_mean"):
+        yield from guarded(source, node, plus(ROOT_BOUND))
+    else:
+        yield from guarded(source, node, plus(ROOT_BOUND))
+        yield from guarded(source, node, at_least(ROOT_BOUND))
+
+
+def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
+    value = operand_of(source, node)
+    dimension = keyword(node, "dim")
+    if value is None:
+        return
+    keeps = keyword(node, "keepdim")
+    inside = f"dim={source.of(dimension)}" if dimension is not None else ""
+    inside += f", keepdim={source.of(keeps)}" if keeps is not None else ""
+    text = in_brackets(source.of(value), value)
+    written = f"({text}.pow(2).sum({inside}) + {ROOT_BOUND}).sqrt()"
+    yield from source.fix(f"write {_one_line(written)}", source.replace(node, written))
+
+
+def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the cures of a division by 0: a divisor that is lifted, or kept above a bound."""
+    node = source.at(finding.location)
+    if node is None and finding.location is not None:
+        yield from _for_division_in_place(source, finding.location.line)
+        return
+    number = 1 if isinstance(node, ast.BinOp) or word_of(node) in ("div", "divide", "true_divide") else 0
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+        if isinstance(node.op, ast.Pow):
+            yield from guarded(source, node, plus(DIVISOR_BOUND))
+            yield from guarded(source, node, at_least(DIVISOR_BOUND))
+        return
+    yield from guarded(source, node, at_least(DIVISOR_BOUND), number=number)
+    yield from guarded(source, node, plus(DIVISOR_BOUND), number=number)
+    if number:
+        yield from guarded(source, node, lambda text: f"max({text}, 1)", number=number)
+
+
+def _for_division_in_place(source: Source, line: int) -> Iterator[Fix]:
+    statement = source.statement_at(line)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div):
+        divisor = statement.value
+        for guard in (at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND)):
+            text = guard(in_brackets(source.of(divisor), divisor))
+            yield from source.fix(f"divide by {_one_line(text)}", source.replace(divisor, text))
+
+
+DOMAINS: dict[str, Guard] = {
+    "acos": between("-1 + 1e-6", "1 - 1e-6"),
+    "arccos": between("-1 + 1e-6", "1 - 1e-6"),
+    "asin": between("-1 + 1e-6", "1 - 1e-6"),
+    "arcsin": between("-1 + 1e-6", "1 - 1e-6"),
+    "atanh": between("-1 + 1e-6", "1 - 1e-6"),
+    "arctanh": between("-1 + 1e-6", "1 - 1e-6"),
+    "erfinv": between("-1 + 1e-6", "1 - 1e-6"),
+    "logit": between("1e-6", "1 - 1e-6"),
+    "acosh": at_least("1 + 1e-6"),
+    "sqrt": at_least(ROOT_BOUND),
+    "sqrt_": at_least(ROOT_BOUND),
+    "rsqrt": at_least(ROOT_BOUND),
+    "pow": at_least(ROOT_BOUND),
+}
+
+
+def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the cure of a function that was given a value outside of its domain."""
+    node = source.at(finding.location)
+    word = word_of(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        yield from guarded(source, node, at_least(ROOT_BOUND))
+        yield from guarded(source, node, lambda text: f"{text}.abs()")
+    elif word is not None and word in DOMAINS:
+        yield from guarded(source, node, DOMAINS[word])
+
+
+def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the cures of an exponential that overflows: as a softmax or logsumexp, or of a bounded exponent."""
+    node = source.at(finding.location)
+    if isinstance(node, ast.Call):
+        outer = source.parents.get(node)
+        yield from _as_logsumexp(source, node)
+        if isinstance(outer, ast.stmt | ast.BinOp) or outer is not None:
+            yield from _shifted(source, node)
+    word = word_of(node)
+    if word in ("exp", "exp_", "expm1", "cosh", "sinh", "exp2"):
+        yield from guarded(source, node, at_most(LARGEST_EXPONENT))
+        yield from guarded(source, node, at_most(MILD_EXPONENT))
+        yield from _bounded_where_made(source, node)
+
+
+def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
+    """Yield log(sum(exp(x))) as one function, where this exp is the inner one."""
+    for outer in source.calls("log"):
+        if node in ast.walk(outer) and outer is not node:
+            yield from from_logits(source, outer)
+    statement = source.statement_of(node)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        for outer in source.calls("log", within=source.scope_of(node)):
+            inner = operand_of(source, outer)
+            if isinstance(target, ast.Name) and inner is not None and target.id in source.of(inner):
+                yield from from_logits(source, outer)
+
+
+def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
+    """Yield exp(x - max(x)), which is the same in a softmax written by hand."""
+    scope = source.scope_of(node)
+    divides = any(
+        isinstance(one, ast.BinOp | ast.AugAssign) and isinstance(one.op, ast.Div) for one in ast.walk(scope)
+    )
+    value = operand_of(source, node)
+    if not divides or value is None or is_method(source, node):
+        return
+    text = in_brackets(source.of(value), value)
+    shifted = f"{source.of(value)} - {text}.amax(dim=-1, keepdim=True)"
+    yield from source.fix(
+        f"take the largest exponent off first: {_one_line(source.of(node.func))}({_one_line(shifted)})",
+        source.replace(value, shifted),
+    )
+
+
+def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
+    """Yield a bound on the exponent right after its assignment, for a name that is used in other places, too."""
+    value = None if node is None else operand_of(source, node)
+    if not isinstance(value, ast.Name):
+        return
+    made = assignments(source, value.id, within=source.scope_of(value))
+    if len(made) == 1 and isinstance(made[0], ast.Assign):
+        text = f"{value.id} = {value.id}.clamp(max={MILD_EXPONENT})"
+        yield from source.fix(f"bound it where it is made: {text}", source.insert_after(made[0], text))

@@ -1,0 +1,145 @@
+"""Edits of the call that makes an optimizer: its rate, epsilon, momentum, decay."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.syntax import keyword, names_in, optimizer_calls, value_of_name, word_of
+from torchwhy.detect.edits import Edit, Source, in_brackets
+from torchwhy.finding import Finding, Fix
+
+POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by position
+USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}
+USUAL_ADAM_RATE = 1e-3
+STABLE_SHARE = 0.5  # of the measured limit: at the limit itself the loss does not fall
+
+
+def made_at(finding: Finding, source: Source) -> ast.Call | None:
+    """Return the call that makes the optimizer the finding is about: the one on its line, or the only one."""
+    calls = list(optimizer_calls(source))
+    line = finding.location.line if finding.location is not None else None
+    on_line = [call for call in calls if line is not None and call.lineno <= line <= (call.end_lineno or 0)]
+    chosen = on_line or calls
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | None:
+    """Return the edit that gives an option of a call another value, or adds it."""
+    given = keyword(call, name)
+    position = POSITIONS.get(name)
+    if given is None and position is not None and position < len(call.args):
+        given = call.args[position]
+    if given is not None:
+        return source.replace(_literal_behind(source, given) or given, text)
+    for unpacked in (one.value for one in call.keywords if one.arg is None):
+        found = _in_dictionary(source, unpacked, name)
+        if found is not None:
+            return source.replace(found, text)
+    last = max((*call.args, *(one.value for one in call.keywords)), key=lambda one: source.stretch(one)[1], default=None)
+    if last is None:
+        return None
+    end = source.stretch(last)[1]
+    return Edit(end, end, f", {name}={text}")
+
+
+def _literal_behind(source: Source, node: ast.expr) -> ast.expr | None:
+    """Return the number that a name stands for, where that is written once and read only here."""
+    value = value_of_name(source, node)
+    if value is None and isinstance(node, ast.Name):
+        value = _constant_of_module(source, node.id)
+    return value if isinstance(value, ast.Constant) else None
+
+
+def _constant_of_module(source: Source, name: str) -> ast.expr | None:
+    found = [
+        statement.value
+        for statement in source.tree.body
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
+    value = unpacked if isinstance(unpacked, ast.Dict | ast.Call) else value_of_name(source, unpacked)
+    if value is None and isinstance(unpacked, ast.Name):
+        value = _constant_of_module(source, unpacked.id)
+    if isinstance(value, ast.Dict):
+        for key, held in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == name:
+                return held
+    if isinstance(value, ast.Call) and word_of(value) == "dict":
+        return keyword(value, name)
+    return None
+
+
+def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
+    """Return the expression an option of a call is given."""
+    given = keyword(call, name)
+    position = POSITIONS.get(name)
+    if given is None and position is not None and position < len(call.args):
+        given = call.args[position]
+    if given is None:
+        for unpacked in (one.value for one in call.keywords if one.arg is None):
+            given = given or _in_dictionary(source, unpacked, name)
+    return given
+
+
+def lower_rate(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield lower rates: below the measured limit where there is one, a tenth, a hundredth, the usual one."""
+    call = made_at(finding, source)
+    if call is None:
+        return
+    given = option(source, call, "lr")
+    number = _number(source, given)
+    seen = set()
+    for rate in _rates(finding, word_of(call), number):
+        text = f"{rate:.1g}"
+        if text not in seen and (number is None or rate < number):
+            seen.add(text)
+            yield from source.fix(f"lower the learning rate to {text}", set_option(source, call, "lr", text))
+    if number is None and given is not None and names_in(given):
+        written = in_brackets(source.of(given), given)
+        for factor in ("0.1", "0.01"):
+            edit = source.replace(given, f"{factor} * {written}")
+            yield from source.fix(f"lower the learning rate to {factor} of {written}", edit)
+
+
+def _rates(finding: Finding, kind: str | None, number: float | None) -> Iterator[float]:
+    for evidence in finding.evidence:
+        if "stable" in evidence.claim and isinstance(evidence.value, float) and evidence.value > 0:
+            yield evidence.value * STABLE_SHARE
+    if number is not None:
+        usual = USUAL_RATE.get(kind or "", USUAL_ADAM_RATE)
+        yield from (number / 10, number / 100)
+        yield usual
+        yield usual / 10
+
+
+def _number(source: Source, node: ast.expr | None) -> float | None:
+    value = node if isinstance(node, ast.Constant) else _literal_behind(source, node) if node is not None else None
+    try:
+        return float(ast.literal_eval(value if value is not None else node))  # type: ignore[arg-type]
+    except (TypeError, ValueError, SyntaxError):
+        return None
+
+
+def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the usual rate of this optimizer, and ten times that."""
+    call = made_at(finding, source)
+    if call is None:
+        return
+    usual = USUAL_RATE.get(word_of(call) or "", USUAL_ADAM_RATE)
+    for rate in (usual, usual * 10):
+        yield from source.fix(
+            f"raise the learning rate to {rate:g}", set_option(source, call, "lr", f"{rate:g}")
+        )
+
+
+def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
+    """Yield an option of the optimizer set to each of some usual values."""
+    call = made_at(finding, source)
+    for value in values if call is not None else ():
+        assert call is not None
+        yield from source.fix(f"set {name}={value}", set_option(source, call, name, value))

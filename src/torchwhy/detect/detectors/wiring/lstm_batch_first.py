@@ -1,0 +1,256 @@
+"""A recurrent or attention layer that takes the batch for time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.samples import SamplesAnswer, samples_answer
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.events import ModuleCalled
+from torchwhy.record.trace import Trace
+
+RECURS = {"LSTM": "recurs", "GRU": "recurs", "RNN": "recurs"}
+
+
+class LstmBatchFirst(Detector):
+    """A recurrent or attention layer runs over the samples of the batch, because `batch_first` was forgotten.
+
+    ## What it finds
+
+    An `LSTM`, `GRU`, `RNN`, `MultiheadAttention` or transformer layer with `batch_first=False` is given a tensor whose
+    first dimension is the batch. It was tried: with sample 0 changed, the live model's outputs of other samples moved.
+
+    ## Why it breaks training
+
+    These layers take the first dimension for time. Given (batch, time, features) they carry their memory from one
+    sample to the next and treat the moments of a sequence as if they had nothing to do with each other: the order in
+    the sequence is never learned, and a prediction depends on who else is in the batch.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.LSTM(5, 16)  # <- lstm-batch-first
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, x):
+            states, _ = self.rnn(x)
+            return self.out(states[:, -1])
+
+
+    torch.manual_seed(0)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(16, 9, 5)
+        y = (x.sum(dim=1)[:, 0] > 0).long()
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(30, 16)
+            layer = nn.TransformerEncoderLayer(16, nhead=2, dim_feedforward=32)  # <- lstm-batch-first
+            self.encoder = nn.TransformerEncoder(layer, num_layers=2, enable_nested_tensor=False)
+            self.out = nn.Linear(16, 3)
+
+        def forward(self, tokens):
+            return self.out(self.encoder(self.embed(tokens)))
+
+
+    torch.manual_seed(0)
+    tokens = torch.randint(0, 30, (160, 7))
+    loader = DataLoader(TensorDataset(tokens, tokens % 3), batch_size=20)
+    model = Tagger()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(model(x).transpose(1, 2), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+
+
+    class Table(nn.Module):
+        def __init__(self, hidden):
+            super().__init__()
+            self.gru = nn.GRU(input_size=6, hidden_size=hidden)  # <- lstm-batch-first
+            self.head = nn.Linear(hidden, 1)
+
+        def forward(self, rows):
+            states, _ = self.gru(rows)
+            return self.head(states)
+
+
+    x = torch.randn(320, 6)
+    loader = DataLoader(TensorDataset(x, x.sum(dim=1, keepdim=True)), batch_size=32, shuffle=True)
+    model = Table(hidden=12)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for rows, targets in loader:
+        loss = nn.functional.mse_loss(model(rows), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.LSTM(5, 16, batch_first=True)
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, x):
+            states, _ = self.rnn(x)
+            return self.out(states[:, -1])
+
+
+    torch.manual_seed(0)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(16, 9, 5)
+        y = (x.sum(dim=1)[:, 0] > 0).long()
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Time first on purpose: the batch is turned before it goes in, and one long sequence has no batch at all.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.LSTM(5, 16)
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, x):
+            states, _ = self.rnn(x.transpose(0, 1))
+            return self.out(states[-1])
+
+
+    torch.manual_seed(0)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(16, 9, 5)
+        y = (x.sum(dim=1)[:, 0] > 0).long()
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Labeller(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(20, 8)
+            self.rnn = nn.LSTM(8, 16)
+            self.out = nn.Linear(16, 4)
+
+        def forward(self, sentence):
+            states, _ = self.rnn(self.embed(sentence).view(len(sentence), 1, -1))
+            return self.out(states.view(len(sentence), -1))
+
+
+    torch.manual_seed(0)
+    model = Labeller()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(30):
+        sentence = torch.randint(0, 20, (11,))
+        loss = nn.functional.cross_entropy(model(sentence), sentence % 4)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Where input and output are both (time, batch, …) or (batch, time, …) nobody can tell which is which, unless a
+    DataLoader with torch's own collate function made the batch. Compiled and distributed models are not tried.
+    """
+
+    name = "lstm-batch-first"
+    needs = frozenset({"experiment"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        answer = samples_answer(trace)
+        if answer is None or not takes_batch_for_time(answer):
+            return
+        kind, given = answer.layer_kind or "layer", answer.layer_input or []
+        called = _call_of(trace, answer.layer)
+        does = RECURS.get(kind, "attends")
+        yield Finding(
+            detector=self.name,
+            severity="error",
+            message=f"`{answer.layer}` ({kind}) takes its input {given} as (time, batch, …) and {does} over the {answer.rows} samples of the batch",
+            step=0,
+            rank=trace.rank,
+            location=answer.layer_made or called,
+            evidence=(
+                Evidence(
+                    f"changing sample 0 alone moved the outputs of {answer.moved} of {answer.rows - 1} other samples (tried on the live model)",
+                    value=float(answer.moved),
+                    step=answer.step,
+                ),
+                Evidence(f"`{answer.layer}` has batch_first=False and was called with shape {given}", step=0, location=called),
+            ),
+            certainty="replayed",
+            fixes=(Fix(f"make it with batch_first=True: `{kind}(…, batch_first=True)`", safety="changes-results"),),
+        )
+
+
+def takes_batch_for_time(answer: SamplesAnswer) -> bool:
+    """Tell whether the samples reach each other through a layer whose first dimension is the batch."""
+    given = answer.layer_input
+    if not answer.mixed or not given or given[0] != answer.rows:
+        return False
+    # A single sequence has a batch of one, or none: (time, 1, features), (time, features).
+    return answer.certain_axis or (len(given) == 3 and given[1] > 1 and given[1] != answer.rows)
+
+
+def _call_of(trace: Trace, path: str | None) -> SourceSpan | None:
+    return next((call.location for call in trace.of(ModuleCalled) if call.path == path), None)

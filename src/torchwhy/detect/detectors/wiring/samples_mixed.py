@@ -1,0 +1,247 @@
+"""A reshape where a transposition was meant: samples, or axes, are mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
+from torchwhy.detect.samples import SamplesAnswer, samples_answer
+from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.record.events import ModuleCalled
+from torchwhy.record.learning import GraphOperation
+from torchwhy.record.trace import Trace
+
+RESHAPES = ("view", "_unsafe_view", "reshape", "_reshape_alias")
+# Layers of torch that reshape inside, by the book.
+LAYERS = {"MultiheadAttention", "LSTM", "GRU", "RNN", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer", "PixelShuffle", "ChannelShuffle"}
+
+
+class SamplesMixed(Detector):
+    """A reshape stands where a transposition was meant, so values of different samples or axes are mixed.
+
+    ## What it finds
+
+    A `view` or `reshape` of a tensor whose sizes come out in another order: (time, batch, features) becomes (batch,
+    time, features), the final states (layers, batch, hidden) become (batch, layers · hidden), (batch, height, width,
+    channels) becomes (batch, channels, height, width). For samples it was tried: with sample 0 changed, the live model's
+    outputs of other samples moved.
+
+    ## Why it breaks training
+
+    A reshape does not move anything in memory: it deals out the same numbers in the same order to new places. If
+    dimensions were to change places, every row now holds pieces of several samples (or every channel pieces of all
+    channels), and the labels belong to somebody else.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.GRU(5, 8, bidirectional=True, batch_first=True)
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, x):
+            _, last = self.rnn(x)
+            both = last.reshape(x.shape[0], 16)  # <- samples-mixed
+            return self.out(both)
+
+
+    torch.manual_seed(0)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(16, 9, 5)
+        y = (x[:, -1, 0] > 0).long()
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+
+    class Forecaster(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.LSTM(3, 12)
+            self.out = nn.Linear(12, 1)
+
+        def forward(self, x):
+            batch, length, width = x.shape
+            time_first = x.view(length, batch, width)  # <- samples-mixed
+            states, _ = self.rnn(time_first)
+            return self.out(states[-1])
+
+
+    torch.manual_seed(0)
+    x = torch.randn(240, 10, 3)
+    loader = DataLoader(TensorDataset(x, x[:, -1, :1]), batch_size=24)
+    model = Forecaster()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for inputs, targets in loader:
+        loss = nn.functional.mse_loss(model(inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 2))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(20):
+        images = torch.rand(16, 12, 10, 3)
+        labels = (images[..., 0].mean(dim=(1, 2)) > 0.5).long()
+        channels_first = images.reshape(16, 3, 12, 10)  # <- samples-mixed
+        loss = nn.functional.cross_entropy(model(channels_first), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.GRU(5, 8, bidirectional=True, batch_first=True)
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, x):
+            _, last = self.rnn(x)
+            both = last.transpose(0, 1).reshape(x.shape[0], 16)
+            return self.out(both)
+
+
+    torch.manual_seed(0)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(16, 9, 5)
+        y = (x[:, -1, 0] > 0).long()
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    Heads that are split and put together again, time and batch that are flattened for a layer and unflattened.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out, self.head = nn.Linear(12, 36), nn.Linear(12, 12), nn.Linear(12, 4)
+
+        def forward(self, x):
+            batch, length, width = x.shape
+            q, k, v = self.qkv(x).view(batch, length, 3, 2, 6).permute(2, 0, 3, 1, 4)
+            mixed = torch.softmax(q @ k.transpose(-2, -1) / 6**0.5, dim=-1) @ v
+            mixed = mixed.transpose(1, 2).reshape(batch, length, width)
+            flat = self.out(mixed).view(batch * length, width)
+            return self.head(torch.relu(flat)).view(batch, length, 4).mean(dim=1)
+
+
+    torch.manual_seed(0)
+    model = Attention()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(30):
+        x = torch.randn(16, 7, 12)
+        y = x[:, :, :4].sum(dim=1).argmax(dim=1)
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    Sizes must differ to tell a swap: a batch of 12 sequences of length 12 is not judged. Samples that are mixed over
+    several reshapes, each of which looks innocent, are not found.
+    """
+
+    name = "samples-mixed"
+    needs = frozenset({"graph", "experiment"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        graph = ForwardGraph(trace)
+        answer = samples_answer(trace)
+        inner = {call.path for call in trace.of(ModuleCalled) if call.kind in LAYERS}
+        reshapes = [*graph.views(), *graph.operations("_unsafe_view")]
+        seen = set()
+        for reshape in sorted(reshapes, key=lambda operation: operation.order):
+            if base_of(reshape) not in RESHAPES or not reshape.input_shapes or reshape.module in inner:
+                continue
+            before, after = reshape.input_shapes[0], reshape.shape
+            mixed = answer is not None and answer.mixed and swaps_rows(before, after, answer.rows)
+            if not (mixed or swaps_axes(before, after)) or reshape.location in seen:
+                continue
+            seen.add(reshape.location)
+            yield self._finding(trace, reshape, answer if mixed else None)
+
+    def _finding(self, trace: Trace, reshape: GraphOperation, answer: SamplesAnswer | None) -> Finding:
+        before, after = reshape.input_shapes[0], reshape.shape
+        what = expression_of(reshape.location, "a reshape")
+        severity: Severity = "error" if answer is not None else "warning"
+        whose = "of different samples" if answer is not None else "of different axes"
+        evidence = [Evidence(f"{what} makes {after} of {before} without moving a number", step=0, location=reshape.location)]
+        if answer is not None:
+            evidence.append(
+                Evidence(
+                    f"changing sample 0 alone moved the outputs of {answer.moved} of {answer.rows - 1} other samples (tried on the live model)",
+                    value=float(answer.moved),
+                    step=answer.step,
+                )
+            )
+        return Finding(
+            detector=self.name,
+            severity=severity,
+            message=f"{before} is dealt out anew as {after}: values {whose} are mixed; a reshape does not swap dimensions",
+            step=0,
+            rank=trace.rank,
+            location=reshape.location,
+            evidence=tuple(evidence),
+            certainty="replayed" if answer is not None else "observed",
+            fixes=(Fix("use `transpose` or `permute` to swap dimensions, and reshape afterwards", safety="show-only"),),
+        )
+
+
+def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:
+    """Tell whether samples were the second dimension and are now called the first, or the other way round."""
+    if len(before) < 2 or len(after) < 2:
+        return False
+    comes = before[0] not in (1, rows) and before[1] == rows and after[0] == rows
+    goes = before[0] == rows and after[0] not in (1, rows) and after[1] == rows
+    return comes or goes
+
+
+def swaps_axes(before: list[int], after: list[int]) -> bool:
+    """Tell whether the sizes behind the first are the same in another order, none of them 1."""
+    if len(before) != len(after) or len(before) < 3 or before[0] != after[0] or before == after:
+        return False
+    return sorted(before) == sorted(after) and 1 not in before[1:]
+

@@ -1,0 +1,248 @@
+"""A schedule that ends the training before its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.rates import RateCourse, rate_courses
+from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.record.events import ScaleChanged
+from torchwhy.record.learning import StepCalls
+from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import SchedulerSeen
+
+BY_METRIC = "ReduceLROnPlateau"
+
+
+class SchedulerMisuse(Detector):
+    """The learning-rate schedule is stepped too often, too early, or beyond its end.
+
+    ## What it finds
+
+    The rates that the steps really had: a rate that falls below a thousandth of its largest value in the first half
+    of the run and stays there, a rate that is 0 for a good part of the run while training goes on, a rate below 0, a
+    single cosine that goes up and down many times; and a schedule that is stepped before the optimizer has made its first step, as torch warns, too.
+
+    ## Why it breaks training
+
+    Numbers meant for epochs (`step_size=10`) are used up within some batches when the schedule is stepped per batch.
+    From then on the steps are too small to change anything, and the loss looks as if it had converged. A schedule
+    stepped first skips its first value.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    inputs = torch.randn(25, 32, 6)
+    batches = [(x, x[:, :3].argmax(dim=1)) for x in inputs]
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.1)
+    for epoch in range(8):
+        for x, y in batches:
+            loss = nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            scheduler.step()  # <- scheduler-misuse
+    ```
+
+    Training goes on after the schedule has ended at 0:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def train(model, epochs):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=1.0, end_factor=0.0, total_iters=20)
+        for epoch in range(epochs):
+            for batch in range(5):
+                x = torch.randn(32, 4)
+                loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            schedule.step()  # <- scheduler-misuse
+
+
+    torch.manual_seed(0)
+    train(nn.Linear(4, 1), epochs=30)
+    ```
+
+    Stepped before the optimizer:
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.98)
+    for step in range(30):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        optimizer.zero_grad()
+        loss.backward()
+        scheduler.step()  # <- scheduler-misuse
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    inputs = torch.randn(25, 32, 6)
+    batches = [(x, x[:, :3].argmax(dim=1)) for x in inputs]
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.1)
+    for epoch in range(8):
+        for x, y in batches:
+            loss = nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        scheduler.step()
+    ```
+
+    ## Lookalike
+
+    Warm-up from 0 and linear decay to 0 per batch, ending with the last one.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    steps = 80
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: step / 10 if step < 10 else max(0.0, (steps - step) / (steps - 10))
+    )
+    for step in range(steps):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    ```
+
+    One cycle, and a cosine that restarts; each is nearly 0 at times.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    for make in (
+        lambda o: torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=60),
+        lambda o: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, T_0=10),
+        lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, T_max=60),
+    ):
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        schedule = make(optimizer)
+        for step in range(60):
+            x = torch.randn(32, 4)
+            loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    ```
+
+    ## Limits
+
+    A schedule that is merely too slow or too fast is not judged. Rates that the program sets without a scheduler of
+    torch are seen, but not blamed.
+    """
+
+    name = "scheduler-misuse"
+    needs = frozenset({"step", "scheduler"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for course in rate_courses(trace):
+            if course.schedulers:
+                yield from self._judge(trace, course)
+
+    def _judge(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
+        scheduler = course.schedulers[0]
+        if course.negative_since is not None:
+            yield self._finding(
+                trace, course, f"the rate fell below 0 at step {course.negative_since}: from there on training climbs",
+                step=course.negative_since, severity="error", advice="end the schedule, or the training, at 0",
+            )  # fmt: skip
+        elif course.zero_since is not None:
+            left = course.steps_after(course.zero_since)
+            yield self._finding(
+                trace, course, f"the rate is 0 since step {course.zero_since}, but {left} more steps were made",
+                step=course.zero_since, severity="warning", advice=_advice(course),
+            )  # fmt: skip
+        elif course.dead_since is not None:
+            left = course.steps_after(course.dead_since)
+            yield self._finding(
+                trace, course, f"{scheduler.kind} had cut the rate to {course.rate_at(course.dead_since):.2g} by step "
+                f"{course.dead_since} (it began at {course.peak:.2g}): {left} of {course.count} steps ran at a dead rate",
+                step=course.dead_since, severity="warning", advice=_advice(course),
+            )  # fmt: skip
+        elif course.turns:
+            yield self._finding(
+                trace, course, f"the rate went up and down {course.turns:.0f} times: a cosine of T_max="
+                f"{scheduler.settings['T_max']:g} is stepped per batch, {course.calls} times",
+                step=int(scheduler.settings["T_max"]), severity="warning", advice=_advice(course),
+            )  # fmt: skip
+        elif _came_first(trace, scheduler):
+            yield self._finding(
+                trace, course, f"{scheduler.kind} is stepped before the optimizer has made its first step: "
+                f"its first rate, {course.peak:.3g}, is skipped",
+                step=0, severity="warning", advice="call scheduler.step() after optimizer.step()",
+            )  # fmt: skip
+
+    def _finding(
+        self, trace: Trace, course: RateCourse, message: str, *, step: int, severity: Severity, advice: str
+    ) -> Finding:
+        scheduler = course.schedulers[0]
+        settings = ", ".join(f"{name}={value:g}" for name, value in scheduler.settings.items())
+        often = f"{course.calls} times in {course.count} optimizer steps" if course.calls else "often"
+        return Finding(
+            detector=self.name,
+            severity=severity,
+            message=message,
+            step=step,
+            rank=trace.rank,
+            location=scheduler.location,
+            evidence=(
+                Evidence(f"{scheduler.kind}({settings}) was stepped {often}", value=float(course.calls), step=step),
+                Evidence("rate of the steps", value=course.rates[-1][1], series=course.thinned()),
+            ),
+            fixes=(Fix(advice, safety="show-only"),),
+        )
+
+
+def _advice(course: RateCourse) -> str:
+    if course.is_per_batch:
+        return "step the scheduler once per epoch, or give it numbers that count batches"
+    return "give the schedule as many steps as the training has"
+
+
+def _came_first(trace: Trace, scheduler: SchedulerSeen) -> bool:
+    """Tell whether the schedule was stepped once before the first step; several times is a resumed run's way forward."""
+    if scheduler.kind == BY_METRIC or scheduler.optimizer < 0 or scheduler.optimizer_steps:
+        return False
+    if trace.of(ScaleChanged):
+        return False  # a GradScaler may have skipped the step, and the order is right
+    calls = next(iter(trace.of(StepCalls)), None)
+    before = [call for call in calls.calls if call.name == "scheduler"] if calls is not None else []
+    return len(before) == 1

@@ -1,0 +1,189 @@
+"""Training that goes on in eval mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.wiring import active_layers, training_modes
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.learning import ForwardModes
+from torchwhy.record.trace import Trace
+
+ENOUGH_STEPS = 3  # optimizer steps in eval mode; an attack or a saliency map after training makes none
+SHOWN = 3
+
+
+class TrainingInEvalMode(Detector):
+    """After an evaluation the model was not switched back, and training goes on in eval mode.
+
+    ## What it finds
+
+    A model with Dropout or BatchNorm layers first trained in train mode; later its forward passes fed backward
+    passes and optimizer steps in eval mode, and it never came back.
+
+    ## Why it breaks training
+
+    Dropout regularises nothing, and BatchNorm normalises with running statistics that no longer follow the weights
+    as they change: the network overfits, or becomes unstable, from the first evaluation on.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def evaluate(model, x, y):
+        model.eval()  # <- training-in-eval-mode
+        with torch.no_grad():
+            return (model(x).argmax(dim=1) == y).float().mean().item()
+
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    model.train()
+    for epoch in range(5):
+        for batch in range(10):
+            x = torch.randn(32, 6)
+            loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        x = torch.randn(64, 6)
+        print(epoch, evaluate(model, x, x[:, :3].argmax(dim=1)))
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Dropout(0.3), nn.Linear(32, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(60):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % 20 == 19:
+            model.eval()  # <- training-in-eval-mode
+            with torch.no_grad():
+                held_out = torch.randn(64, 4)
+                print(nn.functional.mse_loss(model(held_out), held_out.sum(dim=1, keepdim=True)).item())
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def evaluate(model, x, y):
+        model.eval()
+        with torch.no_grad():
+            accuracy = (model(x).argmax(dim=1) == y).float().mean().item()
+        model.train()
+        return accuracy
+
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    model.train()
+    for epoch in range(5):
+        for batch in range(10):
+            x = torch.randn(32, 6)
+            loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        x = torch.randn(64, 6)
+        print(epoch, evaluate(model, x, x[:, :3].argmax(dim=1)))
+    ```
+
+    ## Lookalike
+
+    Fine-tuning with frozen statistics, in eval mode from the start; and a saliency map after training.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    model.eval()
+    for step in range(30):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.Dropout(0.3), nn.ReLU(), nn.Linear(32, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    model.train()
+    for step in range(30):
+        x = torch.randn(32, 6)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    for sample in range(5):
+        x = torch.randn(1, 6, requires_grad=True)
+        model(x).max().backward()
+        print(x.grad.abs().argmax().item())
+    ```
+
+    ## Limits
+
+    Modes of the whole model are compared. A model whose layers were switched one by one is left alone.
+    """
+
+    name = "training-in-eval-mode"
+    needs = frozenset({"modes"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        told: set[str] = set()
+        for mode in trace.of(ForwardModes):
+            layers = active_layers(mode, "eval")
+            if mode.training or not mode.grad or not layers or mode.path in told:
+                continue
+            before = training_modes(trace, mode.path)
+            came_back = any(other.last_step > mode.first_step for other in before)
+            if before and not came_back and mode.backwards >= ENOUGH_STEPS and mode.steps >= ENOUGH_STEPS:
+                told.add(mode.path)
+                yield self._finding(trace, mode, layers)
+
+    def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
+        shown = ", ".join(layers[:SHOWN]) + (f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else "")
+        location = mode.switched_at if mode.switched == "eval" and mode.switched_at is not None else mode.location
+        return Finding(
+            detector=self.name,
+            severity="warning",
+            message=f"since step {mode.first_step} `{mode.path}` trains in eval mode: nobody switched it back after eval()",
+            step=mode.first_step,
+            rank=trace.rank,
+            location=location,
+            evidence=(
+                Evidence(
+                    f"{mode.backwards} backward passes over {mode.steps} steps came from forwards in eval mode",
+                    value=float(mode.backwards),
+                    step=mode.first_step,
+                    location=mode.location,
+                ),
+                Evidence(f"{shown} are in eval mode there, and were in train mode before"),
+            ),
+            fixes=(Fix("call model.train() after each evaluation, or at the start of each epoch", safety="show-only"),),
+        )

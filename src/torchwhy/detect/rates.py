@@ -1,0 +1,117 @@
+"""How the learning rate of each optimizer went, and who set it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchwhy.detect.wiring import steps_of
+from torchwhy.record.events import OptimizerMade, Step
+from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import CallsCounted, SchedulerSeen
+
+DEAD = 1e-3  # of its largest value: a rate at which a thousand steps do what one did before
+DEAD_SHARE = 0.5  # of the run that must lie behind; schedules that end low do so in their last part
+ENOUGH_STEPS = 20  # a shorter run is a trial
+ZERO_SHARE = 0.1  # of the run at a rate of 0; a linear decay has one such step, its last
+FEW = 5  # steps at a rate of 0 that rounding or an off-by-one may make
+PER_BATCH = 0.8  # scheduler steps per optimizer step, from which on it is stepped per batch
+TURNS = 4  # half waves of a cosine that was to fall once
+MOST_SHOWN = 60  # points of a curve
+
+
+@dataclass(frozen=True)
+class RateCourse:
+    """The rates of one optimizer's steps: the largest over its groups, so that frozen groups do not matter."""
+
+    optimizer: int
+    rates: list[tuple[int, float]]
+    schedulers: list[SchedulerSeen]
+    calls: int
+
+    @property
+    def count(self) -> int:
+        """Return the number of steps."""
+        return len(self.rates)
+
+    @property
+    def peak(self) -> float:
+        """Return the largest rate."""
+        return max(rate for _, rate in self.rates)
+
+    @property
+    def is_per_batch(self) -> bool:
+        """Tell whether the schedule is stepped as often as the optimizer."""
+        return self.calls >= PER_BATCH * self.count
+
+    @property
+    def negative_since(self) -> int | None:
+        """Return the first step with a rate below 0."""
+        return next((step for step, rate in self.rates if rate < 0), None)
+
+    @property
+    def zero_since(self) -> int | None:
+        """Return the step since which the rate is 0, if that is a good part of the run."""
+        since = self._low_since(0.0)
+        if since is None or self.peak <= 0:
+            return None
+        left = self.steps_after(since)
+        return since if left > max(FEW, ZERO_SHARE * self.count) else None
+
+    @property
+    def dead_since(self) -> int | None:
+        """Return the step since which the rate is a thousandth of its largest, if it is the larger part of the run."""
+        since = self._low_since(DEAD * self.peak)
+        if since is None or self.count < ENOUGH_STEPS:
+            return None
+        return since if self.steps_after(since) >= DEAD_SHARE * self.count else None
+
+    @property
+    def turns(self) -> float:
+        """Return how many half waves a cosine went through that is stepped per batch; it is made for one."""
+        scheduler = self.schedulers[0] if self.schedulers else None
+        length = scheduler.settings.get("T_max", 0.0) if scheduler and scheduler.kind == "CosineAnnealingLR" else 0.0
+        turns = self.calls / length if length and self.is_per_batch else 0.0
+        return turns if turns >= TURNS else 0.0
+
+    def steps_after(self, since: int) -> int:
+        """Return the number of steps from one on."""
+        return sum(step >= since for step, _ in self.rates)
+
+    def rate_at(self, wanted: int) -> float:
+        """Return the rate of one step."""
+        return next(rate for step, rate in self.rates if step == wanted)
+
+    def thinned(self) -> tuple[float, ...]:
+        """Return the rates as a curve that fits a line."""
+        every = max(1, self.count // MOST_SHOWN)
+        return tuple(rate for _, rate in self.rates[::every])
+
+    def _low_since(self, bound: float) -> int | None:
+        """Return the step from which on every rate is at or below a bound; None if it was never above, or rose again."""
+        since = None
+        for step, rate in reversed(self.rates):
+            if rate > bound:
+                return since
+            since = step
+        return None
+
+
+def rate_courses(trace: Trace) -> Iterator[RateCourse]:
+    """Yield the rates of every optimizer that made steps with a rate."""
+    counted = {index: n for event in trace.of(CallsCounted) for index, n in event.schedulers.items()}
+    for made in trace.of(OptimizerMade):
+        rates = list(_rates(steps_of(trace, made.index)))
+        own = [seen for seen in trace.of(SchedulerSeen) if seen.optimizer == made.index]
+        if rates:
+            calls = sum(counted.get(seen.index, 0) for seen in own)
+            yield RateCourse(made.index, rates, own, calls)
+
+
+def _rates(steps: list[Step]) -> Iterator[tuple[int, float]]:
+    current: float | None = None
+    for step in steps:
+        if step.learning_rates:
+            current = max(step.learning_rates)
+        if current is not None:
+            yield step.step, current
