@@ -289,3 +289,29 @@ def test_exception_after_a_bad_value_is_its_consequence():
 
     assert root.detector == "log-of-nonpositive"
     assert [below.detector for below in root.explains] == ["unexplained-error"]
+
+
+def test_trouble_without_births_is_told_under_the_cause_that_may_explain_it() -> None:
+    findings = [
+        finding("collapsed-output", line=20),
+        finding("dead-units", line=21),
+        finding("learning-rate-too-high", line=7, step=0),
+    ]
+
+    assert story(findings) == [("learning-rate-too-high", [("dead-units", ["collapsed-output"])])]
+
+
+def test_inputs_stand_behind_the_rate_that_is_too_high_for_them() -> None:
+    findings = [
+        finding("learning-rate-too-high", line=7, step=0),
+        finding("unscaled-inputs", line=9, step=0),
+        finding("dead-units", line=9, step=2),
+    ]
+
+    assert story(findings) == [("unscaled-inputs", [("learning-rate-too-high", ["dead-units"])])]
+
+
+def test_a_later_finding_explains_no_earlier_one() -> None:
+    findings = [finding("stuck-loss", line=3, step=0), finding("loss-spike", line=4, step=50)]
+
+    assert sorted(map(str, story(findings))) == ["loss-spike", "stuck-loss"]

@@ -90,8 +90,12 @@ def try_fixes(outcome: Outcome, *, zygote: Zygote) -> Fixed:
     def launch(place: Path, run: Run, limit_seconds: float) -> Run:
         return _launch(place, run, limit_seconds=limit_seconds, zygote=zygote)
 
-    laboratory = Laboratory(outcome.run_directory, cause, lambda place: diagnose(place).findings, launch)
-    done = try_all(laboratory, outcome.report.findings, limit_seconds=LIMIT_SECONDS, tell=lambda _: None)
+    laboratory = Laboratory(
+        outcome.run_directory, cause, lambda place: diagnose(place).findings, launch
+    )
+    done = try_all(
+        laboratory, outcome.report.findings, limit_seconds=LIMIT_SECONDS, tell=lambda _: None
+    )
     return Fixed(outcome, done.finding)
 
 

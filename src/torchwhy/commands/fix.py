@@ -28,7 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.usage = "torchwhy fix [options] [PROGRAM [arguments of the program]]"
     parser.add_argument(
-        "--apply", action="store_true", help="write the change that cured the last run into the source"
+        "--apply",
+        action="store_true",
+        help="write the change that cured the last run into the source",
     )
     parser.add_argument("--yes", action="store_true", help="with --apply: do not ask")
     parser.add_argument("--run", metavar="RUN", help="take this recorded run in place of the last")

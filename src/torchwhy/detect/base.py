@@ -47,7 +47,7 @@ class Detector(ABC):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         """Yield what is wrong in this trace, in the program's own words."""
 
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 (for subclasses)
         """Yield changes of the file at the finding's location that may cure it, the likeliest first.
 
         The default knows none. Each is run before anybody is told that it helps, so a good guess is welcome;

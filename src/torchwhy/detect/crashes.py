@@ -363,7 +363,10 @@ def is_ragged_last(crash: Crash, *numbers: int) -> bool:
 
 def worked_before(trace: Trace, layer: Layer) -> bool:
     """Tell whether a layer has been through a whole step already, so that its sizes fitted then."""
-    return any(call.path == layer.path for call in trace.of(ModuleCalled))
+    calls = trace.of(ModuleCalled)
+    if not calls:  # a compiled model is not followed; after a step of training all of it has run
+        return bool(trace.steps)
+    return any(call.path == layer.path for call in calls)
 
 
 def factors(number: int, shape: Sequence[int]) -> str:

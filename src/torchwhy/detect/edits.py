@@ -61,9 +61,7 @@ class Source:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Return for every piece of syntax the one that holds it."""
-        return {
-            child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
-        }
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def offset(self, line: int, column: int, *, in_bytes: bool = False) -> int:
         """Return the place of a line (from 1) and column (from 0, characters or UTF-8 bytes) in the text."""
@@ -120,9 +118,7 @@ class Source:
             return True
         if span.column is None or span.end_column is None:
             return same_words(self.lines[span.line - 1], span.expression)
-        text = self.text[
-            self.offset(span.line, span.column) : self.offset(last, span.end_column)
-        ]
+        text = self.text[self.offset(span.line, span.column) : self.offset(last, span.end_column)]
         return same_words(text, span.expression)
 
     def statement_at(self, line: int) -> ast.stmt | None:
@@ -184,6 +180,14 @@ class Source:
         )
         return Edit(line_start, line_end, "") if len(block) > 1 else None
 
+    def without(self, statement: ast.stmt) -> Edit | None:
+        """Return the edit that takes out a statement, with the loop or condition that holds nothing else."""
+        holder = self.parents.get(statement)
+        is_all = isinstance(holder, ast.For | ast.If | ast.With) and holder.body == [statement]
+        if is_all and isinstance(holder, ast.stmt) and not getattr(holder, "orelse", []):
+            return self.without(holder)
+        return self.remove(statement) or self.replace(statement, "pass")
+
     def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
         """Return the edit that puts a text in place of a piece of syntax."""
         return Edit(*self.stretch(node), text)
@@ -222,7 +226,9 @@ class Source:
             end_of_last = edit.start
         return text
 
-    def fix(self, title: str, *edits: Edit | None, safety: Safety = "changes-results") -> Iterator[Fix]:
+    def fix(
+        self, title: str, *edits: Edit | None, safety: Safety = "changes-results"
+    ) -> Iterator[Fix]:
         """Yield the edits as one fix; nothing where one could not be placed, or the result is not Python."""
         placed = [edit for edit in edits if edit is not None]
         if len(placed) != len(edits):
@@ -242,7 +248,9 @@ def diff_between(file: str, before: str, after: str) -> str:
         f"b/{file}",
         n=CONTEXT_LINES,
     )
-    marked = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    marked = (
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
     return "".join(marked)
 
 

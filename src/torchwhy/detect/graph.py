@@ -11,7 +11,17 @@ from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.trace import Trace
 
 # Operations that hand their values on unchanged as far as wiring is concerned: casts, copies, reshapes that copied.
-TRANSPARENT = {"_to_copy", "clone", "contiguous", "copy", "alias", "detach", "lift_fresh", "_unsafe_view", "_reshape_alias"}
+TRANSPARENT = {
+    "_to_copy",
+    "clone",
+    "contiguous",
+    "copy",
+    "alias",
+    "detach",
+    "lift_fresh",
+    "_unsafe_view",
+    "_reshape_alias",
+}
 # Operations that work on each element alone, by which an error or a log-probability goes on to the loss.
 ELEMENTWISE = {
     "add", "sub", "rsub", "mul", "div", "neg", "abs", "pow", "square", "sqrt", "mean", "sum", "clamp", "clamp_min",
@@ -19,7 +29,14 @@ ELEMENTWISE = {
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
     "_to_copy", "clone", "alias", "lift_fresh", "nan_to_num", "where", "lt", "le", "gt", "ge",
 }  # fmt: skip
-ERRORS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
+ERRORS = {
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+}
 
 
 class ForwardGraph:
@@ -40,6 +57,10 @@ class ForwardGraph:
             if not bases or base_of(operation) in bases:
                 yield operation
 
+    def operation(self, order: int | None) -> GraphOperation | None:
+        """Return the operation of this number."""
+        return None if order is None else self._operations.get(order)
+
     def views(self) -> Iterator[GraphOperation]:
         """Yield the operations that only looked at a tensor in another shape, in the order they ran."""
         for _, operation in sorted(self._views.items()):
@@ -55,7 +76,9 @@ class ForwardGraph:
         view = self.view(operation, position)
         if view is not None and base_of(view) == "expand" and view.location == operation.location:
             return list(view.input_shapes[0])
-        return list(operation.input_shapes[position]) if position < len(operation.input_shapes) else []
+        return (
+            list(operation.input_shapes[position]) if position < len(operation.input_shapes) else []
+        )
 
     def sources(self, operation: GraphOperation) -> list[GraphOperation | None]:
         """Return what made each operand, looking through casts and copies; None for what came from outside."""
@@ -75,7 +98,11 @@ class ForwardGraph:
                 continue
             seen.add(current.order)
             yield current
-            queue += [made for order in current.inputs if (made := self._operations.get(order)) is not None]
+            queue += [
+                made
+                for order in current.inputs
+                if (made := self._operations.get(order)) is not None
+            ]
 
     def descends_from(self, operation: GraphOperation, ancestor: GraphOperation) -> bool:
         """Tell whether an operation is fed, directly or not, by another."""
@@ -110,7 +137,10 @@ class ForwardGraph:
         return tracked and self.trains(self.source(operation, position))
 
     def goes_to_loss(
-        self, operation: GraphOperation, allowed: set[str], on_way: Callable[[GraphOperation], bool] = lambda _: True
+        self,
+        operation: GraphOperation,
+        allowed: set[str],
+        on_way: Callable[[GraphOperation], bool] = lambda _: True,
     ) -> bool:
         """Tell whether all that becomes of a result, up to a loss, is done by operations of the allowed kinds."""
         roots = {root.order for root in self.losses}

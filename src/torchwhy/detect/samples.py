@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchwhy.finding import SourceSpan
+from torchwhy.finding import Evidence, SourceSpan
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.record.trace import Trace
 
@@ -32,6 +32,16 @@ class SamplesAnswer:
     def mixed(self) -> bool:
         """Tell whether samples reach each other."""
         return self.moved > 0
+
+    @property
+    def proof(self) -> Evidence:
+        """Return what changing one sample did."""
+        return Evidence(
+            f"changing sample 0 alone moved the outputs of {self.moved} of {self.rows - 1} other samples "
+            "(tried on the live model)",
+            value=float(self.moved),
+            step=self.step,
+        )
 
     @property
     def has_sequence_layer(self) -> bool:

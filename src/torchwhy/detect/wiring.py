@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record.events import ExceptionSeen, ModuleCalled, OptimizerDescribed, OptimizerMade, Step
+from torchwhy.record.events import (
+    ExceptionSeen,
+    ModuleCalled,
+    OptimizerDescribed,
+    OptimizerMade,
+    Step,
+)
 from torchwhy.record.learning import ForwardModes, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import Followed, ParametersFollowed

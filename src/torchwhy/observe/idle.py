@@ -38,9 +38,9 @@ class IdleWatch:
         if count == 1:
             self._marks[index] = _marks(watched)
             self._next_told[index] = FIRST_TOLD
-        if index not in self._reached_at and count <= FIRST_TOLD:
-            if _reaches(roots, {id(parameter) for parameter in watched.parameters()}):
-                self._reached_at[index] = next(iter(user_sites(frame, limit=1)), None)
+        is_asked = index not in self._reached_at and count <= FIRST_TOLD
+        if is_asked and _reaches(roots, {id(parameter) for parameter in watched.parameters()}):
+            self._reached_at[index] = next(iter(user_sites(frame, limit=1)), None)
         if count == self._next_told[index]:
             self._next_told[index] *= 2
             place = self._reached_at.get(index)

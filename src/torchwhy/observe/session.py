@@ -30,6 +30,7 @@ from torchwhy.observe.probes import array_warnings, backward, reads, scaler
 from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.calls import CallOrder
+from torchwhy.observe.probes.evaluations import Evaluations
 from torchwhy.observe.probes.holdings import HoldingsProbe
 from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
@@ -54,12 +55,13 @@ class Session:
         self.batches = BatchKeeper()
         self.holdings = HoldingsProbe(self)
         self.sentinel = Sentinel(self)
+        self.evaluations = Evaluations(self)
         watch = self.sentinel
         self.calls = CallOrder(self.write, lambda: (watch.step, watch.backwards), watch.optimizers.position_of)
         self.state_dicts = StateDicts(self.write, lambda: watch.step)
         self.modes = ModeCounter(
             self.write,
-            lambda: (watch.step, watch.backwards),
+            watch,
             self.calls.last_switch,
             lambda problem: self.guests.switch_off("mode probe", problem),
         )
@@ -106,7 +108,8 @@ class Session:
         self.holdings.install(self.hooks, protect)
         self.calls.install(self.hooks, protect)
         self.state_dicts.install(self.hooks, protect)
-        reads.install(self.hooks, protect("read probe", watch.note_read))
+        evaluated = protect("evaluation probe", self.evaluations.read)
+        reads.install(self.hooks, protect("read probe", watch.note_read), evaluated)
         scaler.install(self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled))
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
@@ -124,6 +127,7 @@ class Session:
         self._ended = True
         self.guests.protect("exit probe", self.handler.at_exit)()
         self.guests.protect("mode probe", self.modes.tell)()
+        self.guests.protect("evaluation probe", self.evaluations.tell)()
         self.guests.protect("holdings probe", self.holdings.at_exit)()
         self.guests.protect("call order probe", self.calls.at_exit)(self.sentinel.step)
         if self.sentinel.step or self.stopped_by_us:

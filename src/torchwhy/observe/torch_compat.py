@@ -86,6 +86,7 @@ class _Hidden(threading.local):
     """The dispatch modes of this thread, bottom first, while they are hidden from what we compute."""
 
     modes: list[Any] | None = None
+    inside = False
 
 
 _hidden = _Hidden()
@@ -143,11 +144,17 @@ def unseen(function: Function) -> Function:
 
     @functools.wraps(function)
     def hidden(*args: Any, **kwargs: Any) -> Any:
-        with torch._C.DisableTorchFunction():
-            if not torch._C._len_torch_dispatch_stack():
-                return function(*args, **kwargs)  # the usual case, and the quick one
-            with without_dispatch_modes():
+        if torch._C._len_torch_dispatch_stack():
+            with torch._C.DisableTorchFunction(), without_dispatch_modes():
                 return function(*args, **kwargs)
+        if _hidden.inside:
+            return function(*args, **kwargs)  # one of ours called us: hidden already
+        _hidden.inside = True
+        try:
+            with torch._C.DisableTorchFunction():
+                return function(*args, **kwargs)
+        finally:
+            _hidden.inside = False
 
     return cast("Function", hidden)
 

@@ -295,6 +295,7 @@ AnyEvent = (
     | learning.ForwardModes
     | learning.Holdings
     | learning.Experiment
+    | learning.Evaluated
     | wiring.SchedulerSeen
     | wiring.CallsCounted
     | wiring.IdleOptimizer

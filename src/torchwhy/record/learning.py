@@ -26,6 +26,7 @@ class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     location: SourceSpan | None = None
     target: str | None = None
     optimizer: int | None = None
+    used: bool = False  # the program does something with the result, where that matters
 
 
 class StepCalls(Event, frozen=True, tag="calls"):
@@ -272,3 +273,14 @@ class Experiment(Event, frozen=True, tag="experiment"):
     answer: dict[str, Real | bool | str | list[float] | None]
     seconds: float = 0.0
     places: dict[str, SourceSpan] = {}
+
+
+class Evaluated(Event, tag="evaluated"):
+    """A number that the program read again and again without gradients, from an expression that names a loss.
+
+    `values` are its means between two training steps, `steps` how many training steps had been made by then.
+    """
+
+    location: SourceSpan
+    steps: list[int]
+    values: list[float]

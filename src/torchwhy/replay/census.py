@@ -159,7 +159,7 @@ def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -
 def rows_equal(parameter: torch.Tensor, tolerance: float = 0.0) -> bool:
     """Tell whether a weight has several rows which are one and the same, bit for bit or up to a share of its size."""
     values = parameter.detach()
-    if values.dim() < 2 or values.shape[0] < 2 or values.is_sparse or not values.numel():
+    if values.is_meta or values.is_sparse or values.dim() < 2 or values.shape[0] < 2 or not values.numel():
         return False
     apart = (values - values[:1]).abs().max()
     return bool((apart <= tolerance * values.abs().max()).item())

@@ -16,7 +16,18 @@ from torchwhy.replay.operations import Operation
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
 
-JOINING = {"add", "sub", "rsub", "mul", "div", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_similarity"}
+JOINING = {
+    "add",
+    "sub",
+    "rsub",
+    "mul",
+    "div",
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "cosine_similarity",
+}
 MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
 DERIVABLE = ("float", "bfloat", "complex")
 READS = {"_local_scalar_dense", "item"}
@@ -82,6 +93,8 @@ def _cut_of(
     alive, cuts = _follow(operations, parameter)
     reached = stage.graph.reached
     leading = [cut for cut in cuts if cut.operation.order in reached]
+    # Words that cut say more than an operation without derivative beside them.
+    leading.sort(key=lambda cut: cut.by is None and cut.operation.grad_mode)
     if leading:
         cut = leading[0]
         same = [c for c in leading if c.by is cut.by or c.operation.order == cut.operation.order]
@@ -96,10 +109,17 @@ def _follow(operations: list[Operation], parameter: int) -> tuple[set[int], list
     alive: set[int] = set()
     cuts: list[Cut] = []
     for operation in operations:
-        if operation.info.writes and not operation.grad_mode:
-            continue  # a weight is initialised or updated by hand
+        if operation.info.writes and operation.parameter_ids[:1] == [parameter]:
+            if alive or cuts:
+                return (
+                    set(),
+                    [],
+                )  # used, and then written by hand: a moving average takes the place of a gradient
+            continue  # a weight is initialised
         sources = list(operation.inputs) or [None] * len(operation.tracked)
-        for position, (tracked, own) in enumerate(zip(operation.tracked, operation.parameter_ids, strict=True)):
+        for position, (tracked, own) in enumerate(
+            zip(operation.tracked, operation.parameter_ids, strict=True)
+        ):
             source = sources[position] if position < len(sources) else None
             fed = own == parameter or (source is not None and source.order in alive)
             if not fed:
@@ -127,7 +147,9 @@ def _meets_another(operation: Operation, position: int) -> bool:
     """Tell whether a value without graph is combined, element by element, with an activation that has one."""
     others = [
         tracked and parameter is None
-        for place, (tracked, parameter) in enumerate(zip(operation.tracked, operation.parameter_ids, strict=True))
+        for place, (tracked, parameter) in enumerate(
+            zip(operation.tracked, operation.parameter_ids, strict=True)
+        )
         if place != position
     ]
     return operation.info.base.rstrip("_") in JOINING and any(others)
@@ -153,7 +175,9 @@ def _made_anew(
 ) -> tuple[Cut, str, SourceSpan | None] | None:
     """Return the new tensor on the way to the loss that was made of numbers read from followed values before."""
     reads = [
-        cut for cut in stage.microscope.notes.cuts if any(s is not None and s.order in alive for s in cut.inputs)
+        cut
+        for cut in stage.microscope.notes.cuts
+        if any(s is not None and s.order in alive for s in cut.inputs)
     ]
     if not reads:
         return None
@@ -184,5 +208,9 @@ def _pairs(
 
 def _was_loaded(stage: Stage, parameter: object) -> bool:
     entry = stage.microscope.ledger.entry(parameter)  # type: ignore[arg-type]
-    base = entry.last_operation.info.base if entry is not None and entry.last_operation is not None else ""
+    base = (
+        entry.last_operation.info.base
+        if entry is not None and entry.last_operation is not None
+        else ""
+    )
     return base in ("copy_", "set_")

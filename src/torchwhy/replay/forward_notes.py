@@ -11,10 +11,19 @@ from torchwhy.observe.torch_compat import storage_key, weak_storage
 from torchwhy.replay import facts
 from torchwhy.replay.operations import Operation, tensors_in
 
-KEEPS_ARGUMENTS = {"where", "masked_fill", "masked_fill_", "mul", "index", "masked_select", "nan_to_num"}
+KEEPS_ARGUMENTS = {
+    "where",
+    "masked_fill",
+    "masked_fill_",
+    "mul",
+    "index",
+    "masked_select",
+    "nan_to_num",
+}
 LOSS_OPERATIONS = {
     "_log_softmax", "_softmax", "nll_loss_forward", "nll_loss2d_forward", "binary_cross_entropy", "_ctc_loss",
-    "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log", "sigmoid",
+    "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log",
+    "sigmoid",
 }  # fmt: skip
 DIFFERENCES = {"sub", "rsub"}  # a loss written by hand begins with one of these
 MOST_MEASURED = 1_000_000  # elements of an operand of a difference whose range is taken
@@ -47,7 +56,9 @@ class ForwardNotes:
             operation.kept = _masks_in(operation, args)
         operation.input_shapes = [list(tensor.shape) for tensor in given]
         operation.scalars = [
-            (str(position), value) for position, value in enumerate(args) if not tensors_in((value,))
+            (str(position), value)
+            for position, value in enumerate(args)
+            if not tensors_in((value,))
         ]
         self.trace_back(operation, given)
         for tensor, source in zip(given, operation.inputs, strict=True):
@@ -64,7 +75,8 @@ class ForwardNotes:
     def trace_back(self, operation: Operation, given: list[torch.Tensor]) -> None:
         """Note of each operand whether autograd follows it, which parameter it is, and the view it came through."""
         operation.inputs = tuple(
-            source or self._other(tensor) for source, tensor in zip(operation.inputs, given, strict=True)
+            source or self._other(tensor)
+            for source, tensor in zip(operation.inputs, given, strict=True)
         )
         operation.grad_mode = torch.is_grad_enabled()
         operation.tracked = [bool(tensor.requires_grad) for tensor in given]
@@ -76,7 +88,11 @@ class ForwardNotes:
 
     def wrote_other(self, operation: Operation, output: torch.Tensor) -> None:
         """Remember who made a tensor of whole numbers or truth values, which the ledger does not keep."""
-        key = storage_key(output) if operation.node is None and not output.is_floating_point() else None
+        key = (
+            storage_key(output)
+            if operation.node is None and not output.is_floating_point()
+            else None
+        )
         if key is not None:
             self._others[key] = (weak_storage(output), operation)
 
@@ -128,4 +144,6 @@ def _masks_in(operation: Operation, args: Any) -> tuple[Any, ...] | None:
 
 
 def _has_numbers(tensor: torch.Tensor) -> bool:
-    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and gradients.dense(tensor) is not None
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter) and gradients.dense(tensor) is not None
+    )

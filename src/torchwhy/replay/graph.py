@@ -27,7 +27,9 @@ class GraphWriter:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._told: set[int] = set()
-        self.reached: set[int] = set()  # operations that a loss of the watched steps depends on, by memory
+        self.reached: set[int] = (
+            set()
+        )  # operations that a loss of the watched steps depends on, by memory
 
     def write_ancestors(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
         """Write what led to these losses, and the losses themselves."""
@@ -74,7 +76,11 @@ class GraphWriter:
                 is_view=operation.info.is_view or operation.info.base in CUTS,
                 views=[view.order if view is not None else -1 for view in operation.through],
                 tracked=operation.tracked,
-                parameters=[names.get(number, "") for number in operation.parameter_ids if number is not None],
+                parameters=[
+                    names.get(number, "")
+                    for number in operation.parameter_ids
+                    if number is not None
+                ],
             )
         )
 
@@ -104,7 +110,9 @@ def _plain(value: Any) -> Real | bool | str | list[int] | None:
     if isinstance(value, (bool, type(None))):
         return value
     if isinstance(value, (int, float)):
-        return encode(float(value)) if not isinstance(value, int) or abs(value) < 2**53 else math.inf
+        return (
+            encode(float(value)) if not isinstance(value, int) or abs(value) < 2**53 else math.inf
+        )
     if isinstance(value, (list, tuple)) and all(isinstance(item, int) for item in value):
         return list(value)
     return str(value)

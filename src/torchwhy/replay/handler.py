@@ -9,11 +9,11 @@ import torch
 
 from torchwhy.observe.sentinel import Check
 from torchwhy.replay import refused
-from torchwhy.replay.autopsy.spots import Spot, spots_of
+from torchwhy.replay.autopsy.spots import Spot, spots_of, told_error
 from torchwhy.replay.census import write_census
 from torchwhy.replay.cuts import write_cuts
-from torchwhy.replay.experiments.samples import Samples
 from torchwhy.replay.ending import look_at_the_end
+from torchwhy.replay.experiments.samples import Samples
 from torchwhy.replay.hand_updates import HandUpdates
 from torchwhy.replay.post_mortem import post_mortem
 from torchwhy.replay.rewind import Rewind
@@ -133,16 +133,19 @@ class Replay:
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             return None
         spots = spots_of(error.__traceback__)
-        return lambda: self._look_at_exception(error, spots)
+        told = told_error(error)
+        return lambda: self._look_at_exception(error, spots, told)
 
-    def _look_at_exception(self, error: BaseException, spots: list[Spot]) -> None:
+    def _look_at_exception(self, error: BaseException, spots: list[Spot], told: BaseException) -> None:
         self.swallowed.program_died(error)
         bad = refused.refused_values(error, spots)
         if self.second_look is not None:
             if bad:
                 self.second_look.values_were_refused(bad)
             return
-        self.session.write(post_mortem(self.stage, error, spots))
+        if told is not error:
+            spots = spots_of(told.__traceback__)
+        self.session.write(post_mortem(self.stage, told, spots))
         if bad and not self.rewind.alarmed:
             self.rewind.alarmed = True
             refused.raise_alarm(self.stage, bad)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import gradients, torch_compat
@@ -165,8 +166,8 @@ class Microscope(TorchDispatchMode):
             return
         written = _written(info, args, kwargs)
         outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
-        if any(tensor.is_nested for tensor in (*given, *outputs)):
-            return  # rows of several lengths in one tensor: most questions about it have no answer
+        if any(tensor.is_nested or is_lazy(tensor) for tensor in (*given, *outputs)):
+            return  # rows of several lengths, or no shape yet: most questions about it have no answer
         operation = self._remember(info, given, args)
         self.writes.ran(operation, given + outputs, written)
         if outputs:
@@ -342,7 +343,7 @@ class Microscope(TorchDispatchMode):
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
         """Note that a value left its graph here, by the program's own word or inside of a torch function."""
         try:
-            if torch_compat.current_node() is not None:
+            if torch_compat.current_node() is not None or any(map(is_lazy, (*given, result))):
                 return
             self.seen += 1
             operation = Operation(self.seen, info, self.next_step)

@@ -26,6 +26,7 @@ EVIDENCE_SHOWN = 6
 ROOM_FOR_A_CURVE = 48  # what is left of 80 columns beside the label and the numbers
 CONSEQUENCES_SHOWN = 4
 DIFF_LINES_SHOWN = 14
+FIXES_SHOWN = 4
 FURTHER_SHOWN = 8
 STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 SAFETY_WORDS = {
@@ -154,8 +155,9 @@ def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
         yield "led to", _listed("→", _consequences(root))
     for fix in root.fixes[:1]:
         yield "fix", Group(*_fix(fix, with_diff=True))
-    for fix in root.fixes[1:3]:
-        yield "or", Group(*_fix(fix, with_diff=False))
+    for fix in root.fixes[1:FIXES_SHOWN]:
+        label = "or" if fix.trial.verdict in ("cured", "not-run") else "also tried"
+        yield label, Group(*_fix(fix, with_diff=False))
 
 
 def _listed(sign: str, lines: Iterator[Text]) -> Table:
@@ -248,10 +250,26 @@ def _fix(fix: Fix, *, with_diff: bool) -> Iterator[Text]:
         words = f" ({SAFETY_WORDS[fix.safety]}; {VERDICT_WORDS[fix.trial.verdict]})"
         title.append(words, style="dim")
     yield title
-    lines = [line for line in fix.diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
+    shown = [line for line in fix.diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
+    lines = "\n".join(shown).rstrip().splitlines()
     for line in lines[:DIFF_LINES_SHOWN] if with_diff else []:
         style = {"-": "red", "+": "green"}.get(line[:1], "dim")
         yield Text(line, style=style, no_wrap=True, overflow="ellipsis")
+    if fix.trial.summary:
+        yield Text(fix.trial.summary)
+    if with_diff:
+        yield from _curves(fix)
+
+
+def _curves(fix: Fix) -> Iterator[Text]:
+    """Return the losses without and with the fix, one under the other."""
+    trial = fix.trial
+    for label, losses in (("without", trial.before_losses), ("with", trial.after_losses)):
+        if losses is not None and len(losses) > 1:
+            line = Text(f"{label:>7} ", style="dim")
+            line.append(sparkline(losses), style="cyan")
+            line.append(f" {losses[0]:.4g} → {losses[-1]:.4g}", style="dim")
+            yield line
 
 
 def _further(report: Report, root: Finding) -> Iterator[RenderableType]:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.verify.candidates import candidates
-from torchwhy.verify.course import Course
-from torchwhy.verify.edits import EditError
-from torchwhy.verify.trial import Laboratory, try_fix
+from torchwhy.verify.course import Course, remaining
+from torchwhy.verify.edits import EditError, edited_texts, joined
+from torchwhy.verify.trial import Laboratory, Tried, try_fix
 
 ENOUGH_SECONDS = 2.0  # with less left a trial would only be started to be killed
-STARTING_SECONDS = 5.0  # importing torch and building the model, on top of what the steps take
+MOST_SECOND_CHANGES = 3  # on top of one that laid a further cause bare
 RANK = {"cured": 0, "symptom-only": 1, "no-difference": 2, "not-run": 3}
 SAFETY_RANK = {"safe": 0, "changes-results": 1, "show-only": 2}
+NOTHING_KNOWN = "no change of the source is known that could be tried for this cause."
+NOT_REPEATED = (
+    "no fix was tried: the program did not fail again when it was run a second time with the same "
+    "seeds, so a run without failure would prove nothing."
+)
 
 Tell = Callable[[str], None]
 
@@ -32,56 +37,117 @@ def try_all(
     laboratory: Laboratory, findings: Sequence[Finding], *, limit_seconds: float, tell: Tell
 ) -> Outcome:
     """Try every candidate for the laboratory's finding until one cures it and trains well, or time is up."""
-    finding = laboratory.finding
-    chosen = candidates(finding, laboratory.directory)
+    chosen = candidates(laboratory.finding, laboratory.directory)
     if not chosen:
-        return Outcome(finding, ("no change of the source is known that could be tried for this cause.",))
-    deadline = time.monotonic() + limit_seconds
+        return Outcome(laboratory.finding, (NOTHING_KNOWN,))
     control = laboratory.control(findings)
-    notes: list[str] = []
-    if not laboratory.is_repeatable(control):
-        again = _control_again(laboratory, control, limit_seconds=limit_seconds / 2, tell=tell)
-        if again.failure is None:
-            return Outcome(finding, (NOT_REPEATED,))
-    tried: list[Fix] = []
-    for number, fix in enumerate(chosen, start=1):
-        left = deadline - time.monotonic()
-        if left < ENOUGH_SECONDS:
-            notes.append(_not_tried(chosen[number - 1 :], limit_seconds))
-            break
-        tell(f"trial {number} of {len(chosen)}: {fix.title}")
-        done = _tried(laboratory, fix, control=control, name=str(number), limit_seconds=left)
-        tell(f"    {done.trial.summary or done.trial.verdict}")
-        tried.append(done)
-        if done.trial.verdict == "cured":
-            break
-    return Outcome(with_trials(finding, tried), tuple(notes))
+    campaign = Campaign(laboratory, control, limit_seconds, tell)
+    if not laboratory.is_repeatable(control) and not campaign.fails_again():
+        return Outcome(laboratory.finding, (NOT_REPEATED,))
+    if not campaign.try_each(chosen):
+        campaign.try_second_changes()
+    return Outcome(with_trials(laboratory.finding, campaign.fixes), tuple(campaign.notes))
 
 
-NOT_REPEATED = (
-    "no fix was tried: the program did not fail again when it was run a second time with the same seeds, "
-    "so a run without failure would prove nothing."
-)
+@dataclass
+class Campaign:
+    """Trials in a row, with the time they may still take."""
 
+    laboratory: Laboratory
+    control: Course
+    limit_seconds: float
+    tell: Tell
+    tried: list[Tried] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
 
-def _control_again(laboratory: Laboratory, control: Course, *, limit_seconds: float, tell: Tell) -> Course:
-    tell("the failure was not seen twice yet: running the program once more without a change")
-    stop = laboratory.last_step(control)
-    return laboratory.run("control", "", stop_after_step=stop, limit_seconds=limit_seconds)
+    @property
+    def fixes(self) -> list[Fix]:
+        """Return the fixes that were tried."""
+        return [one.fix for one in self.tried]
 
+    @property
+    def seconds_left(self) -> float:
+        """Return how long trials may still take."""
+        return self.began + self.limit_seconds - time.monotonic()
 
-def _tried(
-    laboratory: Laboratory, fix: Fix, *, control: Course, name: str, limit_seconds: float
-) -> Fix:
-    try:
-        return try_fix(laboratory, fix, control=control, name=name, limit_seconds=limit_seconds)
-    except EditError as problem:
-        return replace(fix, trial=Trial(summary=problem.message))
+    def fails_again(self) -> bool:
+        """Run the program once more as it is, and tell whether it fails."""
+        self.tell(
+            "the failure was not seen twice yet: running the program once more without a change"
+        )
+        again = self.laboratory.run(
+            "control",
+            "",
+            stop_after_step=self.laboratory.last_step(self.control),
+            limit_seconds=self.seconds_left / 2,
+        )
+        return again.failure is not None
 
+    def try_each(self, fixes: Sequence[Fix]) -> bool:
+        """Try fixes one after the other; return True at the first that cures."""
+        for number, fix in enumerate(fixes, start=1):
+            if self.seconds_left < ENOUGH_SECONDS:
+                names = "; ".join(one.title for one in fixes[number - 1 :])
+                self.notes.append(
+                    f"after {self.limit_seconds:g} seconds of trials these were not tried: {names}; "
+                    "`--fix-limit SECONDS` gives them more."
+                )
+                return False
+            self.tell(f"trial {number} of {len(fixes)}: {fix.title}")
+            done = self._try(fix)
+            self.tell(f"    {done.fix.trial.summary or done.fix.trial.verdict}")
+            self.tried.append(done)
+            if done.fix.trial.verdict == "cured":
+                return True
+        return False
 
-def _not_tried(fixes: Sequence[Fix], limit_seconds: float) -> str:
-    names = "; ".join(fix.title for fix in fixes)
-    return f"after {limit_seconds:g} seconds of trials these were not tried: {names}."
+    def _try(self, fix: Fix) -> Tried:
+        name = str(len(self.tried) + 1)
+        try:
+            return try_fix(
+                self.laboratory,
+                fix,
+                control=self.control,
+                name=name,
+                limit_seconds=self.seconds_left,
+            )
+        except EditError as problem:
+            return Tried(replace(fix, trial=Trial(summary=problem.message)))
+
+    def try_second_changes(self) -> None:
+        """Where a change laid a further cause bare, try it together with a cure of that one."""
+        for one in self.tried:
+            left = None if one.course is None else remaining(one.course, self.laboratory.finding)
+            if left is None or one.course is None or not self._is_further(left, one.course):
+                continue
+            directory = self.laboratory.directory
+            texts = edited_texts(one.fix.diff, directory)
+            pairs = [
+                Fix(
+                    f"{one.fix.title}; and {second.title}",
+                    diff=joined((one.fix.diff, second.diff), directory),
+                )
+                for second in candidates(left, directory, texts)[:MOST_SECOND_CHANGES]
+            ]
+            if pairs:
+                self.tell(
+                    f"behind it is a second cause, {left.detector}: trying both changes together"
+                )
+                self.try_each(pairs)
+                return
+
+    def _is_further(self, left: Finding, course: Course) -> bool:
+        """Tell whether what is left is another cause that the first one hid."""
+        first = self.laboratory.finding
+        same_place = (
+            left.location is not None
+            and first.location is not None
+            and left.location.expression == first.location.expression
+        )
+        return course.steps >= self.control.steps and not (
+            left.detector == first.detector and same_place
+        )
 
 
 def with_trials(finding: Finding, tried: Sequence[Fix]) -> Finding:

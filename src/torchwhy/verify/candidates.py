@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +14,17 @@ from torchwhy.verify.edits import EditError, read
 MOST_CANDIDATES = 8
 
 
-def candidates(root: Finding, directory: Path) -> list[Fix]:
-    """Return the changes to try, in the order of trust: the cause's own first, then those of its consequences."""
+def candidates(
+    root: Finding, directory: Path, texts: Mapping[Path, str] | None = None
+) -> list[Fix]:
+    """Return the changes to try, in the order of trust: the cause's own first, then those of its consequences.
+
+    `texts` are files as an earlier change left them.
+    """
     chosen: dict[str, Fix] = {}
     for finding in (root, *_below(root)):
-        for fix in (*_ready(finding), *proposals(finding, directory)):
+        ready = _ready(finding) if not texts else ()
+        for fix in (*ready, *proposals(finding, directory, texts or {})):
             chosen.setdefault(fix.diff, fix)
     return list(chosen.values())[:MOST_CANDIDATES]
 
@@ -36,12 +42,12 @@ def _ready(finding: Finding) -> Iterator[Fix]:
             yield replace(fix, trial=Trial())
 
 
-def proposals(finding: Finding, directory: Path) -> Iterator[Fix]:
+def proposals(finding: Finding, directory: Path, texts: Mapping[Path, str]) -> Iterator[Fix]:
     """Yield what the finding's detector proposes for the source as it is now."""
     detector = all_detectors().get(finding.detector)
     if detector is None or finding.location is None:
         return
-    source = open_source(finding.location.file, directory)
+    source = open_source(finding.location.file, directory, texts)
     if source is None or not source.still_holds(finding.location):
         return
     try:
@@ -50,10 +56,11 @@ def proposals(finding: Finding, directory: Path) -> Iterator[Fix]:
         return
 
 
-def open_source(file: str, directory: Path) -> Source | None:
+def open_source(file: str, directory: Path, texts: Mapping[Path, str]) -> Source | None:
     """Return a file of the program, None if it cannot be read."""
     path = directory / file
     try:
-        return Source(file, read(path), lambda other: open_source(other, directory))
+        text = texts[path] if path in texts else read(path)
     except EditError:
         return None
+    return Source(file, text, lambda other: open_source(other, directory, texts))

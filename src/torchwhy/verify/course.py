@@ -9,13 +9,15 @@ from statistics import fmean, median
 
 from torchwhy.detect.training import is_lower
 from torchwhy.finding import Finding, Verdict
-from torchwhy.record.events import ExceptionSeen
+from torchwhy.record.events import ExceptionSeen, Replayed
 from torchwhy.record.numbers import decode
 from torchwhy.record.run import Run
 from torchwhy.record.trace import Trace
 
 ENOUGH_LOSSES = 16  # fewer losses of a noisy run do not tell whether they fall
-REGAINED = 0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
+REGAINED = (
+    0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
+)
 CURVE_POINTS = 200  # a curve in the report needs no more
 
 
@@ -29,6 +31,7 @@ class Course:
     findings: tuple[Finding, ...]
     exit_code: int | None
     timed_out: bool = False
+    repeated: bool = False  # the failure was seen a second time, in a replay or a rerun
 
     @property
     def finite_losses(self) -> list[float]:
@@ -44,7 +47,7 @@ class Course:
     def first(self) -> float | None:
         """Return the middle of the first losses."""
         finite = self.finite_losses
-        return median(finite[:_edge(finite)]) if finite else None
+        return median(finite[: _edge(finite)]) if finite else None
 
     @property
     def last(self) -> float | None:
@@ -86,7 +89,9 @@ def falls(losses: Sequence[float]) -> bool | None:
         return None
     edge = len(losses) // 4
     last = list(losses[-edge:])
-    return is_lower(last, than=list(losses[:edge])) or is_lower(last, than=list(losses[: _edge(losses)]))
+    return is_lower(last, than=list(losses[:edge])) or is_lower(
+        last, than=list(losses[: _edge(losses)])
+    )
 
 
 def _edge(losses: Sequence[float]) -> int:
@@ -100,17 +105,32 @@ def course_of(traces: Sequence[Trace], findings: Sequence[Finding], run: Run) ->
     trace = traces[0]
     losses = tuple(fmean(map(decode, step.losses)) for step in trace.steps if step.losses)
     failures = [failure for one in traces if (failure := failure_of(one)) is not None]
-    steps = max((step.step for step in trace.steps), default=-1) + 1
-    failure = failures[0] if failures else _exit(run)
-    return Course(losses, steps, failure, tuple(findings), run.exit_code, timed_out=run.timed_out)
+    return Course(
+        losses,
+        max((step.step for step in trace.steps), default=-1) + 1,
+        failures[0] if failures else _exit(run),
+        tuple(findings),
+        run.exit_code,
+        timed_out=run.timed_out,
+        repeated=any(
+            replayed.reproduced
+            for one in traces
+            for look in (one, one.rerun)
+            if look is not None
+            for replayed in look.of(Replayed)
+            if replayed.how != "first-step"
+        ),
+    )
 
 
 def failure_of(trace: Trace) -> str | None:
     """Return what broke the run, in a few words."""
     for alarm in trace.alarms:
         bad = [decode(loss) for loss in alarm.losses if not math.isfinite(decode(loss))]
-        what = {"loss": "loss", "value": "value"}.get(alarm.what, f"{alarm.what}s")
-        kind = "NaN" if any(map(math.isnan, bad)) else "an infinite loss" if bad else f"bad {what}"
+        what = alarm.what if alarm.what in ("loss", "value") else f"{alarm.what}s"
+        kind = (
+            "NaN" if any(map(math.isnan, bad)) else "infinite loss" if bad else f"{what} not finite"
+        )
         return f"{kind} at step {alarm.step}"
     for error in trace.of(ExceptionSeen):
         if not error.caught:
@@ -145,7 +165,11 @@ def _all_well(control: Course, trial: Course) -> str:
     later = trial.learns_after(control.steps) if control.failure is not None else None
     if trial.losses and not trial.learns and not later:
         few = trial.learns is None or (control.failure is not None and later is None)
-        words += ", too few steps to tell how well it learns" if few else ", its loss falls no more than before"
+        words += (
+            ", too few steps to tell how well it learns"
+            if few
+            else ", its loss falls no more than before"
+        )
     return words
 
 
@@ -162,7 +186,7 @@ def learns_as_well(control: Course, trial: Course) -> bool:
     if trial.learns is None:
         return True
     if control.failure is None:
-        return trial.learns or control.learns is False and not _grew(trial)
+        return trial.learns or (control.learns is False and not _grew(trial))
     later = trial.learns_after(control.steps)
     if not trial.learns and not later:
         # It had learnt nothing before it failed, either: there may be nothing to learn.
@@ -179,7 +203,7 @@ def _grew(trial: Course) -> bool:
 
 def _does_not_learn(control: Course, trial: Course) -> str:
     assert trial.last is not None
-    failure = (control.failure or "").split(" at ")[0].removeprefix("an ")
+    failure = (control.failure or "").split(" at ")[0]
     gone = f"no {failure}" if failure else "the finding is gone"
     return f"{gone}, but the loss stays at {trial.last:.3g}"
 

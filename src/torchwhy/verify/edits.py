@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from torchwhy.detect.edits import diff_between
 from torchwhy.errors import TorchwhyError
 from torchwhy.finding import Finding
 
@@ -83,13 +84,25 @@ def apply(text: str, hunks: Iterable[Hunk], *, file: str) -> str:
     return newline.join(lines) + (newline if ended and lines else "")
 
 
-def edited_texts(diff: str, directory: Path) -> dict[Path, str]:
-    """Return the new text of every file that a diff changes, by its absolute path."""
-    edited = {}
+def edited_texts(
+    diff: str, directory: Path, texts: Mapping[Path, str] | None = None
+) -> dict[Path, str]:
+    """Return the new text of every file that a diff changes, by its absolute path; `texts` are edited already."""
+    edited = dict(texts or {})
     for name, hunks in changed_files(diff).items():
         path = find(name, directory)
-        edited[path] = apply(read(path), hunks, file=name)
+        edited[path] = apply(edited.get(path) or read(path), hunks, file=name)
     return edited
+
+
+def joined(diffs: Iterable[str], directory: Path) -> str:
+    """Return one diff that makes several changes, each made for what the ones before it left."""
+    texts: dict[Path, str] = {}
+    names: dict[Path, str] = {}
+    for diff in diffs:
+        names |= {find(name, directory): name for name in changed_files(diff)}
+        texts = edited_texts(diff, directory, texts)
+    return "".join(diff_between(names[path], read(path), text) for path, text in texts.items())
 
 
 def find(name: str, directory: Path) -> Path:
@@ -106,7 +119,9 @@ def read(path: Path) -> str:
         with path.open(encoding="utf8", newline="") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as problem:
-        raise EditError(f"{path} cannot be read as UTF-8 text: {problem}.", slug="source-changed") from problem
+        raise EditError(
+            f"{path} cannot be read as UTF-8 text: {problem}.", slug="source-changed"
+        ) from problem
 
 
 def write_all(texts: Mapping[Path, str]) -> None:

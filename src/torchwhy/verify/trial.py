@@ -48,14 +48,13 @@ class Laboratory:
     def is_repeatable(self, control: Course) -> bool:
         """Tell whether the failure was seen to happen again by itself, or is of a kind that must."""
         traces = read_traces(self.run_directory)
-        if control.failure is None or not any(trace.alarms for trace in traces):
+        if control.failure is None or control.repeated or not any(one.alarms for one in traces):
             return True
+        first = min(alarm.step for trace in traces for alarm in trace.alarms)
         return any(
-            replayed.reproduced or replayed.how == "first-step"
+            replayed.how == "first-step" and replayed.step == first
             for trace in traces
-            for one in (trace, trace.rerun)
-            if one is not None
-            for replayed in one.of(Replayed)
+            for replayed in trace.of(Replayed)
         )
 
     def last_step(self, control: Course) -> int | None:
@@ -65,7 +64,9 @@ class Laboratory:
         failed = max(self.finding.step or 0, control.steps)
         return failed + max(LEAST_MARGIN, int(failed * MARGIN_SHARE))
 
-    def run(self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float) -> Course:
+    def run(
+        self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float
+    ) -> Course:
         """Run the program with a change (none: as it is) in `trials/<name>` and return its course."""
         place = self.run_directory / "trials" / name
         place.mkdir(parents=True, exist_ok=True)
@@ -84,9 +85,17 @@ class Laboratory:
         return course_of(read_traces(place), self.examine(place), ended)
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A fix with its trial, and the course of that trial."""
+
+    fix: Fix
+    course: Course | None = None
+
+
 def try_fix(
     laboratory: Laboratory, fix: Fix, *, control: Course, name: str, limit_seconds: float
-) -> Fix:
+) -> Tried:
     """Return the fix with what its trial showed."""
     course = laboratory.run(
         name,
@@ -104,7 +113,7 @@ def try_fix(
         before_losses=control.curve(),
         after_losses=course.curve(),
     )
-    return replace(fix, trial=trial)
+    return Tried(replace(fix, trial=trial), course)
 
 
 def summary_of(control: Course, course: Course, *, reason: str) -> str:
@@ -128,5 +137,6 @@ def _counted(steps: int) -> str:
 
 def _without(control: Course) -> str:
     if control.failure is not None:
-        return control.failure
+        again = " again at step " if control.repeated else " at step "
+        return control.failure.replace(" at step ", again)
     return ", ".join(part for part in (control.in_words(), _counted(control.steps)) if part)

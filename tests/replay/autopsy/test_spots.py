@@ -9,7 +9,7 @@ from torch import nn
 from torchwhy.observe import frames
 from torchwhy.replay.autopsy.calls import failed_call
 from torchwhy.replay.autopsy.operands import operands_of
-from torchwhy.replay.autopsy.spots import Spot, below, blamed, spots_of, who_raised
+from torchwhy.replay.autopsy.spots import Spot, below, blamed, spots_of, told_error, who_raised
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +111,29 @@ def test_failed_function_call_goes_through_with_another_target():
 
     assert call is not None
     assert call.again((labels, labels.long())).item() == pytest.approx(1.0986, abs=1e-3)
+
+
+def wrap(left, right):
+    try:
+        return left @ right
+    except RuntimeError as error:
+        raise ValueError("the step failed") from error
+
+
+def complain(table):
+    try:
+        return table["missing"]
+    except KeyError:
+        raise ValueError("no such option") from None
+
+
+def test_exception_that_the_program_wrapped_is_told():
+    _, error = spots_after(wrap, torch.zeros(2, 3), torch.zeros(4, 5))
+
+    assert isinstance(told_error(error), RuntimeError)
+
+
+def test_exception_of_the_programs_own_is_left_as_it_is():
+    _, error = spots_after(complain, {})
+
+    assert told_error(error) is error

@@ -1,1 +1,1 @@
-"""Edits that detectors propose, by what they change: operands, optimizers, loops, losses, loaders. Pure text, no torch."""
+"""Edits that detectors propose, by what they change: operands, optimizers, loops, modules, data. Pure text."""

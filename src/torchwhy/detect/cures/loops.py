@@ -47,8 +47,22 @@ def clear_gradients(finding: Finding, source: Source) -> Iterator[Fix]:
         name = optimizer_name(source, within=scope)
         if name is not None:
             edit = source.insert_before(backward, f"{name}.zero_grad()")
-            yield from source.fix(f"clear the gradients before each backward: {name}.zero_grad()", edit)
+            yield from source.fix(
+                f"clear the gradients before each backward: {name}.zero_grad()", edit
+            )
             return
+    yield from _cleared_by_hand(finding, source)
+
+
+def _cleared_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `w.grad = None` after an update by hand, `w -= rate * w.grad`."""
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    if isinstance(statement, ast.AugAssign):
+        text = f"{source.of(statement.target)}.grad = None"
+        yield from source.fix(
+            f"clear the gradient after its use: {text}", source.insert_after(statement, text)
+        )
 
 
 def backwards(finding: Finding, source: Source) -> Iterator[tuple[ast.AST, ast.stmt]]:
@@ -60,7 +74,9 @@ def backwards(finding: Finding, source: Source) -> Iterator[tuple[ast.AST, ast.s
         scope = source.scope_of(call)
         if statement is None or getattr(scope, "name", "") == "backward":
             continue
-        is_near = getattr(scope, "lineno", 0) <= line <= (getattr(scope, "end_lineno", None) or line)
+        is_near = (
+            getattr(scope, "lineno", 0) <= line <= (getattr(scope, "end_lineno", None) or line)
+        )
         found.append((not is_near, abs(call.lineno - line), scope, statement))
     for _, _, scope, statement in sorted(found, key=lambda one: one[:2]):
         yield scope, statement
@@ -76,7 +92,9 @@ def move_after(finding: Finding, source: Source, *words: str) -> Iterator[Fix]:
     yield from _moved(finding, source, words, after=True)
 
 
-def _moved(finding: Finding, source: Source, words: tuple[str, ...], *, after: bool) -> Iterator[Fix]:
+def _moved(
+    finding: Finding, source: Source, words: tuple[str, ...], *, after: bool
+) -> Iterator[Fix]:
     line = finding.location.line if finding.location is not None else 0
     moved = source.statement_at(line)
     if moved is None:
@@ -143,7 +161,9 @@ def clip(finding: Finding, source: Source) -> Iterator[Fix]:
         parameters = _parameters_text(source, scope)
         if torch is not None and parameters is not None:
             text = f"{torch}.nn.utils.clip_grad_norm_({parameters}, 1.0)"
-            yield from source.fix(f"clip the gradients: {text}", source.insert_after(backward, text))
+            yield from source.fix(
+                f"clip the gradients: {text}", source.insert_after(backward, text)
+            )
             return
 
 
@@ -195,15 +215,21 @@ def train_edit(finding: Finding, source: Source, model: str | None) -> Edit | No
         first = loop.body[0] if isinstance(loop, LOOPS) else None
         if first is None and isinstance(scope, ast.FunctionDef):
             first = scope.body[0]
-        name = model if model is not None and _is_known(source, scope, model) else _trained_model(source, scope)
+        name = (
+            model
+            if model is not None and _is_known(scope, model)
+            else _trained_model(source, scope)
+        )
         if first is not None and name is not None:
             return source.insert_before(first, f"{name}.train()")
     return None
 
 
-def _is_known(source: Source, scope: ast.AST, name: str) -> bool:
-    root = name.split(".")[0]
-    is_method = isinstance(scope, ast.FunctionDef) and any(one.arg == root for one in scope.args.args)
+def _is_known(scope: ast.AST, name: str) -> bool:
+    root = name.split(".", maxsplit=1)[0]
+    is_method = isinstance(scope, ast.FunctionDef) and any(
+        one.arg == root for one in scope.args.args
+    )
     return is_method or root in names_in(scope)
 
 
@@ -212,7 +238,7 @@ def _trained_model(source: Source, scope: ast.AST) -> str | None:
         given = call.args[0] if call.args else None
         if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
             name = source.of(given.func.value)
-            if given.func.attr == "parameters" and _is_known(source, scope, name):
+            if given.func.attr == "parameters" and _is_known(scope, name):
                 return name
     return None
 
@@ -225,7 +251,11 @@ def evaluate_in_eval_mode(finding: Finding, source: Source) -> Iterator[Fix]:
     model = source.of(node.func)
     statement = source.statement_of(node)
     outer = None if statement is None else enclosing(source, statement, *LOOPS, ast.With)
-    place = outer if isinstance(outer, ast.With | ast.For) and _only_evaluates(source, outer) else statement
+    place = (
+        outer
+        if isinstance(outer, ast.With | ast.For) and _only_evaluates(source, outer)
+        else statement
+    )
     if not isinstance(place, ast.stmt) or not isinstance(node.func, ast.Name | ast.Attribute):
         return
     back = train_edit(finding, source, model)
@@ -246,7 +276,7 @@ def without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
     node = source.at(finding.location)
     line = finding.location.line if finding.location is not None else 0
     statement = source.statement_at(line) if node is None else source.statement_of(node)
-    if torch is None or statement is None or isinstance(statement, LOOPS + (ast.With, ast.If)):
+    if torch is None or statement is None or isinstance(statement, (*LOOPS, ast.With, ast.If)):
         return
     start, end = source.stretch(statement)
     margin = source.text[source.text.rfind("\n", 0, start) + 1 : start]
@@ -254,7 +284,9 @@ def without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
         return
     body = textwrap.indent(source.text[start:end], "    ").lstrip()
     text = f"with {torch}.no_grad():\n{margin}    {body}"
-    yield from source.fix(f"evaluate under {torch}.no_grad()", Edit(start, end, text), safety="safe")
+    yield from source.fix(
+        f"evaluate under {torch}.no_grad()", Edit(start, end, text), safety="safe"
+    )
 
 
 def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -265,8 +297,27 @@ def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
         return
     block = block_of(source, made)
     later = block[block.index(made) + 1 :]
-    loops = [statement for statement in later if any(True for _ in source.calls("backward", within=statement))]
+    loops = [
+        statement
+        for statement in later
+        if any(True for _ in source.calls("backward", within=statement))
+    ]
     if loops and loops[0] is not later[0]:
         text = source.of(made)
         title = "build the optimizer after the model is complete"
         yield from source.fix(title, source.remove(made), source.insert_before(loops[0], text))
+
+
+def bounded_state(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the state of a loop put through tanh, so that repeated products stay bounded."""
+    line = finding.location.line if finding.location is not None else 0
+    statement, torch = source.statement_at(line), torch_name(source)
+    if (
+        isinstance(statement, ast.Assign)
+        and torch is not None
+        and enclosing(source, statement, *LOOPS)
+    ):
+        text = f"{torch}.tanh({source.of(statement.value)})"
+        yield from source.fix(
+            f"bound the state: {' '.join(text.split())}", source.replace(statement.value, text)
+        )

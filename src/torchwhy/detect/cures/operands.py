@@ -136,7 +136,7 @@ def _unfolded(source: Source, operand: ast.expr) -> tuple[ast.expr, str, list[as
             value = value_of_name(source, operand)
             if value is None:
                 return None
-            used = uses(source, operand.id, within=source.scope_of(operand))
+            used = uses(operand.id, within=source.scope_of(operand))
             statement = source.statement_of(value)
             if used == 1 and statement is not None:
                 folded.append(statement)
@@ -166,7 +166,12 @@ def _in_one_step(source: Source, inner: ast.expr) -> str | None:
     value = operand_of(source, inner)
     if word == "sigmoid" and torch is not None and value is not None:
         return f"{torch}.nn.functional.logsigmoid({source.of(value)})"
-    if word == "sum" and torch is not None and word_of(value) == "exp" and isinstance(value, ast.Call):
+    if (
+        word == "sum"
+        and torch is not None
+        and word_of(value) == "exp"
+        and isinstance(value, ast.Call)
+    ):
         exponent = operand_of(source, value)
         dimension = keyword(inner, "dim", "axis") or operand_of(source, inner, number=1)
         if exponent is None or dimension is None:
@@ -179,7 +184,11 @@ def _in_one_step(source: Source, inner: ast.expr) -> str | None:
 
 def _of_the_rest(source: Source, inner: ast.BinOp, torch: str | None) -> str | None:
     """Return log(1 - sigmoid(x)) as logsigmoid(-x)."""
-    is_rest = isinstance(inner.op, ast.Sub) and isinstance(inner.left, ast.Constant) and inner.left.value == 1
+    is_rest = (
+        isinstance(inner.op, ast.Sub)
+        and isinstance(inner.left, ast.Constant)
+        and inner.left.value == 1
+    )
     right = inner.right
     call = right if isinstance(right, ast.Call) else value_of_name(source, right)
     if not is_rest or torch is None or word_of(call) != "sigmoid" or not isinstance(call, ast.Call):
@@ -224,7 +233,9 @@ def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
     if node is None and finding.location is not None:
         yield from _for_division_in_place(source, finding.location.line)
         return
-    number = 1 if isinstance(node, ast.BinOp) or word_of(node) in ("div", "divide", "true_divide") else 0
+    number = (
+        1 if isinstance(node, ast.BinOp) or word_of(node) in ("div", "divide", "true_divide") else 0
+    )
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
         if isinstance(node.op, ast.Pow):
             yield from guarded(source, node, plus(DIVISOR_BOUND))
@@ -274,18 +285,39 @@ def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
 
 
 def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the cures of an exponential that overflows: as a softmax or logsumexp, or of a bounded exponent."""
+    """Yield the cures of an exponential that overflows: as one function of torch, or of a bounded exponent."""
     node = source.at(finding.location)
     if isinstance(node, ast.Call):
-        outer = source.parents.get(node)
+        yield from _as_sigmoid(source, node)
         yield from _as_logsumexp(source, node)
-        if isinstance(outer, ast.stmt | ast.BinOp) or outer is not None:
-            yield from _shifted(source, node)
-    word = word_of(node)
-    if word in ("exp", "exp_", "expm1", "cosh", "sinh", "exp2"):
+        yield from _shifted(source, node)
+    if word_of(node) in ("exp", "exp_", "expm1", "cosh", "sinh", "exp2"):
         yield from guarded(source, node, at_most(LARGEST_EXPONENT))
         yield from guarded(source, node, at_most(MILD_EXPONENT))
         yield from _bounded_where_made(source, node)
+
+
+def _as_sigmoid(source: Source, node: ast.Call) -> Iterator[Fix]:
+    """Yield 1 / (1 + exp(-z)) as sigmoid(z)."""
+    torch, value = torch_name(source), operand_of(source, node)
+    total = source.parents.get(node)
+    whole = None if total is None else source.parents.get(total)
+    if (
+        torch is not None
+        and isinstance(value, ast.UnaryOp)
+        and isinstance(value.op, ast.USub)
+        and isinstance(total, ast.BinOp)
+        and isinstance(total.op, ast.Add)
+        and isinstance(whole, ast.BinOp)
+        and isinstance(whole.op, ast.Div)
+        and whole.right is total
+        and isinstance(whole.left, ast.Constant)
+        and whole.left.value == 1
+    ):
+        text = f"{torch}.sigmoid({source.of(value.operand)})"
+        yield from source.fix(
+            f"write {_one_line(text)}", source.replace(whole, text), safety="safe"
+        )
 
 
 def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
@@ -303,20 +335,32 @@ def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield exp(x - max(x)), which is the same in a softmax written by hand."""
-    scope = source.scope_of(node)
-    divides = any(
-        isinstance(one, ast.BinOp | ast.AugAssign) and isinstance(one.op, ast.Div) for one in ast.walk(scope)
-    )
-    value = operand_of(source, node)
-    if not divides or value is None or is_method(source, node):
+    """Yield exp(x - max(x)), which gives the same in a softmax written by hand, and only there."""
+    statement, value = source.statement_of(node), operand_of(source, node)
+    if not isinstance(statement, ast.Assign) or statement.value is not node or value is None:
         return
-    text = in_brackets(source.of(value), value)
-    shifted = f"{source.of(value)} - {text}.amax(dim=-1, keepdim=True)"
-    yield from source.fix(
-        f"take the largest exponent off first: {_one_line(source.of(node.func))}({_one_line(shifted)})",
-        source.replace(value, shifted),
-    )
+    name = source.of(statement.targets[0])
+    for division in ast.walk(source.scope_of(node)):
+        if not isinstance(division, ast.BinOp) or not isinstance(division.op, ast.Div):
+            continue
+        total = division.right
+        if (
+            source.of(division.left) != name
+            or word_of(total) != "sum"
+            or not isinstance(total, ast.Call)
+        ):
+            continue
+        summed, dimension = operand_of(source, total), keyword(total, "dim", "axis")
+        if summed is None or source.of(summed) != name or dimension is None:
+            continue
+        text = in_brackets(source.of(value), value)
+        shifted = f"{text} - {text}.amax(dim={source.of(dimension)}, keepdim=True)"
+        edit = source.replace(value, shifted)
+        if is_method(source, node):
+            edit = Edit(*source.in_own_brackets(value), f"({shifted})")
+        yield from source.fix(
+            f"take the largest exponent off first: {_one_line(shifted)}", edit, safety="safe"
+        )
 
 
 def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
@@ -324,7 +368,32 @@ def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
     value = None if node is None else operand_of(source, node)
     if not isinstance(value, ast.Name):
         return
-    made = assignments(source, value.id, within=source.scope_of(value))
+    made = assignments(value.id, within=source.scope_of(value))
     if len(made) == 1 and isinstance(made[0], ast.Assign):
         text = f"{value.id} = {value.id}.clamp(max={MILD_EXPONENT})"
-        yield from source.fix(f"bound it where it is made: {text}", source.insert_after(made[0], text))
+        yield from source.fix(
+            f"bound it where it is made: {text}", source.insert_after(made[0], text)
+        )
+
+
+def for_masked(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the operand guarded before the operation: the mask hides its value, but not its gradient."""
+    node = source.at(finding.location)
+    word = word_of(node)
+    if word in ("log", "log2", "log10", "log1p"):
+        inner = None if node is None else operand_of(source, node)
+        if word_of(inner) == "exp":
+            yield from guarded(source, inner, at_most(LARGEST_EXPONENT))
+        yield from for_log(finding, source)
+    elif word in ("exp", "expm1"):
+        yield from for_exp(finding, source)
+    elif word in ("sqrt", "rsqrt", "pow", "norm", "std"):
+        yield from for_root(finding, source)
+    elif word in DOMAINS:
+        yield from for_domain(finding, source)
+    elif isinstance(node, ast.BinOp):
+        yield from (
+            for_root(finding, source)
+            if isinstance(node.op, ast.Pow)
+            else for_division(finding, source)
+        )

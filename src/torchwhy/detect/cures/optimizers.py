@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchwhy.detect.cures.syntax import keyword, names_in, optimizer_calls, value_of_name, word_of
@@ -12,6 +13,7 @@ from torchwhy.finding import Finding, Fix
 POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by position
 USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}
 USUAL_ADAM_RATE = 1e-3
+FAR_ABOVE = 100.0  # times the usual rate: a tenth of that is no rate either
 STABLE_SHARE = 0.5  # of the measured limit: at the limit itself the loss does not fall
 
 
@@ -19,7 +21,9 @@ def made_at(finding: Finding, source: Source) -> ast.Call | None:
     """Return the call that makes the optimizer the finding is about: the one on its line, or the only one."""
     calls = list(optimizer_calls(source))
     line = finding.location.line if finding.location is not None else None
-    on_line = [call for call in calls if line is not None and call.lineno <= line <= (call.end_lineno or 0)]
+    on_line = [
+        call for call in calls if line is not None and call.lineno <= line <= (call.end_lineno or 0)
+    ]
     chosen = on_line or calls
     return chosen[0] if len(chosen) == 1 else None
 
@@ -36,7 +40,11 @@ def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | N
         found = _in_dictionary(source, unpacked, name)
         if found is not None:
             return source.replace(found, text)
-    last = max((*call.args, *(one.value for one in call.keywords)), key=lambda one: source.stretch(one)[1], default=None)
+    last = max(
+        (*call.args, *(one.value for one in call.keywords)),
+        key=lambda one: source.stretch(one)[1],
+        default=None,
+    )
     if last is None:
         return None
     end = source.stretch(last)[1]
@@ -62,7 +70,9 @@ def _constant_of_module(source: Source, name: str) -> ast.expr | None:
 
 
 def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
-    value = unpacked if isinstance(unpacked, ast.Dict | ast.Call) else value_of_name(source, unpacked)
+    value = (
+        unpacked if isinstance(unpacked, ast.Dict | ast.Call) else value_of_name(source, unpacked)
+    )
     if value is None and isinstance(unpacked, ast.Name):
         value = _constant_of_module(source, unpacked.id)
     if isinstance(value, ast.Dict):
@@ -98,12 +108,35 @@ def lower_rate(finding: Finding, source: Source) -> Iterator[Fix]:
         text = f"{rate:.1g}"
         if text not in seen and (number is None or rate < number):
             seen.add(text)
-            yield from source.fix(f"lower the learning rate to {text}", set_option(source, call, "lr", text))
+            yield from source.fix(
+                f"lower the learning rate to {text}", set_option(source, call, "lr", text)
+            )
+    yield from _stop_raising(source)
     if number is None and given is not None and names_in(given):
         written = in_brackets(source.of(given), given)
         for factor in ("0.1", "0.01"):
             edit = source.replace(given, f"{factor} * {written}")
             yield from source.fix(f"lower the learning rate to {factor} of {written}", edit)
+
+
+def _stop_raising(source: Source) -> Iterator[Fix]:
+    """Yield the program without the steps of a schedule that raises the rate for ever."""
+    for made in source.calls("StepLR", "ExponentialLR", "MultiStepLR"):
+        factor, statement = keyword(made, "gamma"), source.statement_of(made)
+        raises = (
+            isinstance(factor, ast.Constant)
+            and isinstance(factor.value, float)
+            and factor.value > 1
+        )
+        if not raises or not isinstance(statement, ast.Assign):
+            continue
+        name = source.of(statement.targets[0])
+        for call in source.calls("step"):
+            step = source.statement_of(call)
+            if source.of(call.func) == f"{name}.step" and step is not None:
+                yield from source.fix(
+                    f"stop raising the rate: no {name}.step()", source.without(step)
+                )
 
 
 def _rates(finding: Finding, kind: str | None, number: float | None) -> Iterator[float]:
@@ -112,13 +145,18 @@ def _rates(finding: Finding, kind: str | None, number: float | None) -> Iterator
             yield evidence.value * STABLE_SHARE
     if number is not None:
         usual = USUAL_RATE.get(kind or "", USUAL_ADAM_RATE)
-        yield from (number / 10, number / 100)
-        yield usual
-        yield usual / 10
+        nearest = (number / 10, number / 100) if number < FAR_ABOVE * usual else ()
+        yield from (*nearest, usual, usual / 10)
 
 
 def _number(source: Source, node: ast.expr | None) -> float | None:
-    value = node if isinstance(node, ast.Constant) else _literal_behind(source, node) if node is not None else None
+    value = (
+        node
+        if isinstance(node, ast.Constant)
+        else _literal_behind(source, node)
+        if node is not None
+        else None
+    )
     try:
         return float(ast.literal_eval(value if value is not None else node))  # type: ignore[arg-type]
     except (TypeError, ValueError, SyntaxError):
@@ -143,3 +181,30 @@ def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...])
     for value in values if call is not None else ():
         assert call is not None
         yield from source.fix(f"set {name}={value}", set_option(source, call, name, value))
+
+
+def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the optimizer with the parameters of the whole model, or of the other models the finding names."""
+    call = made_at(finding, source)
+    given = call.args[0] if call is not None and call.args else None
+    if given is None:
+        return
+    is_method = isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute)
+    if is_method and isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        owner = given.func.value
+        if isinstance(owner, ast.Attribute) and source.of(owner.value) != "self":
+            text = f"{source.of(owner.value)}.parameters()"
+            yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+    chosen = value_of_name(source, given) or given
+    for inner in source.calls("named_parameters", "parameters", within=chosen):
+        if isinstance(inner.func, ast.Attribute) and inner is not given:
+            text = f"{source.of(inner.func.value)}.parameters()"
+            yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+    said = " ".join((finding.message, *(evidence.claim for evidence in finding.evidence)))
+    scope = source.scope_of(given)
+    for name in dict.fromkeys(re.findall(r"(\w+)(?:\.\w+)*\.(?:weight|bias)", said)):
+        if name in names_in(scope) and name not in names_in(given):
+            text = f"[*{source.of(given)}, *{name}.parameters()]"
+            yield from source.fix(
+                f"give the optimizer the parameters of {name}, too", source.replace(given, text)
+            )

@@ -58,7 +58,7 @@ def keyword(call: ast.Call, *names: str) -> ast.expr | None:
     return None
 
 
-def assignments(source: Source, name: str, *, within: ast.AST) -> list[ast.stmt]:
+def assignments(name: str, *, within: ast.AST) -> list[ast.stmt]:
     """Return the statements of a scope that give a name a value, also as loop variables and in tuples."""
     found = []
     for node in ast.walk(within):
@@ -80,7 +80,7 @@ def value_of_name(source: Source, node: ast.expr) -> ast.expr | None:
     """Return the expression a name was given, if it was given just one and that still means the same here."""
     if not isinstance(node, ast.Name):
         return None
-    made = assignments(source, node.id, within=source.scope_of(node))
+    made = assignments(node.id, within=source.scope_of(node))
     if len(made) != 1 or not isinstance(made[0], ast.Assign) or made[0].lineno >= node.lineno:
         return None
     if len(made[0].targets) != 1 or not isinstance(made[0].targets[0], ast.Name):
@@ -88,13 +88,13 @@ def value_of_name(source: Source, node: ast.expr) -> ast.expr | None:
     value = made[0].value
     between = range(made[0].lineno + 1, node.lineno)
     for name in names_in(value):
-        changed = assignments(source, name, within=source.scope_of(node))
+        changed = assignments(name, within=source.scope_of(node))
         if any(statement.lineno in between for statement in changed):
             return None
     return value
 
 
-def uses(source: Source, name: str, *, within: ast.AST) -> int:
+def uses(name: str, *, within: ast.AST) -> int:
     """Return how often a scope reads a name."""
     return sum(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
@@ -109,7 +109,19 @@ def names_in(node: ast.AST) -> set[str]:
 
 def optimizer_calls(source: Source) -> Iterator[ast.Call]:
     """Yield the calls that make optimizers of torch."""
-    kinds = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "Adamax", "LBFGS", "Rprop")
+    kinds = (
+        "SGD",
+        "Adam",
+        "AdamW",
+        "RMSprop",
+        "Adagrad",
+        "Adadelta",
+        "NAdam",
+        "RAdam",
+        "Adamax",
+        "LBFGS",
+        "Rprop",
+    )
     yield from source.calls(*kinds)
 
 

@@ -77,7 +77,7 @@ class Overlay:
             runpy._run_module_as_main = run_module  # type: ignore[attr-defined]
             return self._run_as_main(path)
 
-        sys.path_importer_cache[path] = _NoImporter()  # type: ignore[assignment]
+        sys.path_importer_cache[path] = _NoImporter()
         runpy._run_module_as_main = run  # type: ignore[attr-defined]
 
     def _run_as_main(self, path: str) -> None:

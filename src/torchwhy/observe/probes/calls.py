@@ -17,7 +17,7 @@ from torch.optim import lr_scheduler
 from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnAccess
-from torchwhy.observe.probes.modes import Switch
+from torchwhy.observe.probes.modes import Switch, is_whole_statement
 from torchwhy.observe.probes.reads import GROUP as READS
 from torchwhy.record.events import Event
 from torchwhy.record.learning import CallSeen, StepCalls
@@ -85,6 +85,7 @@ class CallOrder:
                     location=span_of(sites[0]) if sites else None,
                     target=target or (type(instance).__name__ if instance is not None else None),
                     optimizer=optimizer,
+                    used=name == "clip" and not is_whole_statement(sites[0] if sites else None),
                 )
             )
 

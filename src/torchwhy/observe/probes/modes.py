@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any, NamedTuple
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import nn
@@ -32,6 +32,13 @@ MOST_NODES = 5000  # of a graph that is searched
 INPUTS_COMPARED = 16  # forwards without gradients whose input is compared with that of the one before
 
 
+class Position(Protocol):
+    """Where the run is: optimizer steps and backward passes so far."""
+
+    step: int
+    backwards: int
+
+
 class Switch(NamedTuple):
     """The last `train()` or `eval()` call on a model, and how many backward passes had run then."""
 
@@ -50,6 +57,7 @@ class _Tally:
     first_step: int
     switch: Switch | None
     freshly: bool
+    code: CodeType  # kept, so that its identity is not given to another
     last_step: int = -1
     steps: int = 0
     count: int = 0
@@ -65,10 +73,11 @@ class ModeCounter:
     """Counts forwards of watched models: a few look-ups per forward of a model, none per layer."""
 
     write: Callable[[Event], None]
-    position: Callable[[], tuple[int, int]]  # steps and backward passes so far
+    position: Position
     switch_of: Callable[[nn.Module], Switch | None]
     failed: Callable[[Exception], object]
-    _tallies: dict[tuple[int, bool, bool, Any, int], _Tally] = field(default_factory=dict)
+    _tallies: dict[tuple[int, bool, bool, int, int], _Tally] = field(default_factory=dict)
+    _torch_codes: dict[int, CodeType] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
     _classes: set[type] = field(default_factory=set)
     _recent: deque[tuple[_Tally, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
@@ -111,7 +120,7 @@ class ModeCounter:
             switch = tally.switch
             self.write(
                 ForwardModes(
-                    step=self.position()[0],
+                    step=self.position.step,
                     path=tally.path,
                     training=tally.training,
                     grad=tally.grad,
@@ -122,7 +131,7 @@ class ModeCounter:
                     mode_layers=tally.layers,
                     location=place,
                     steps=tally.steps,
-                    discarded=_is_discarded(tally.site, place),
+                    discarded=is_whole_statement(tally.site),
                     repeats=tally.repeats,
                     switched=switch.name if switch else None,
                     switched_at=span_of(switch.site) if switch and switch.site else None,
@@ -143,14 +152,20 @@ class ModeCounter:
 
     def _noted(self, path: str, model: Any, caller: FrameType) -> None:
         frame: FrameType | None = caller
-        while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
+        while frame is not None:
+            code = frame.f_code
+            if id(code) not in self._torch_codes:
+                if layer_of(code.co_filename) != "torch":
+                    break
+                self._torch_codes[id(code)] = code
             frame = frame.f_back
         if frame is None:
             return
         grad = torch.is_grad_enabled()
-        key = (id(model), model.training, grad, frame.f_code, frame.f_lasti)
+        # A code object by its identity, because to hash it takes Python two microseconds.
+        key = (id(model), model.training, grad, id(code), frame.f_lasti)
         tally = self._tallies.get(key)
-        step = self.position()[0]
+        step = self.position.step
         if tally is None:
             if len(self._tallies) >= MOST_TALLIES or _refreshes_statistics(caller):
                 return
@@ -167,16 +182,16 @@ class ModeCounter:
     def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
         sites = user_sites(frame, limit=1)
         switch = self.switch_of(model)
-        step, backwards = self.position()
         return _Tally(
             path=path,
             training=bool(model.training),
             grad=grad,
             layers=mode_layers(model),
             site=sites[0] if sites else None,
-            first_step=step,
+            first_step=self.position.step,
             switch=switch,
-            freshly=switch is not None and switch.backwards == backwards,
+            code=frame.f_code,
+            freshly=switch is not None and switch.backwards == self.position.backwards,
         )
 
 
@@ -237,9 +252,11 @@ def _compare_input(tally: _Tally, frame: FrameType | None, *, same_step: bool) -
     tally.input = weakref.ref(given) if given is not None else None
 
 
-def _is_discarded(site: Site | None, place: SourceSpan | None) -> bool:
-    """Tell whether the call is a whole statement: its result is thrown away."""
-    if site is None or place is None or not place.expression:
+def is_whole_statement(site: Site | None) -> bool:
+    """Tell whether the expression at a place is a statement of its own: its result is thrown away."""
+    place = span_of(site) if site is not None else None
+    if site is None or place is None or place.column is None or place.end_column is None:
         return False
-    line = linecache.getline(site.code.co_filename, place.line)
-    return line.split("#")[0].strip() == place.expression.strip()
+    first = linecache.getline(site.code.co_filename, place.line)
+    last = linecache.getline(site.code.co_filename, place.end_line or place.line)
+    return not first[: place.column].strip() and not last[place.end_column :].split("#")[0].strip()

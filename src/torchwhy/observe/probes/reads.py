@@ -16,7 +16,7 @@ from torchwhy.observe.probes.access import NotedOnAccess
 GROUP = "reads"
 
 
-def install(hooks: Hooks, note: Callable[[Any], object]) -> None:
+def install(hooks: Hooks, note: Callable[[Any], object], evaluated: Callable[[Any], object]) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()` and `torch.isnan(loss)`; taken off when the program compiles."""
 
     def noted(tensor: Any) -> None:
@@ -24,6 +24,8 @@ def install(hooks: Hooks, note: Callable[[Any], object]) -> None:
             # The usual case and the quick one: Adam alone reads a number per parameter and step.
             if tensor.requires_grad and tensor.numel() == 1:
                 note(tensor)
+            elif not torch.is_grad_enabled() and tensor.numel() == 1:
+                evaluated(tensor)
         elif isinstance(tensor, torch.Tensor):
             # A subclass of the program must not see us ask, and some kinds of tensors refuse to answer.
             with suppress(Exception), torch._C.DisableTorchFunction():

@@ -104,9 +104,9 @@ def _calls_in(filename: str) -> list[ast.Call]:
 def _call_at(frame: FrameType, method: str) -> ast.Call | None:
     """Return the call of a method at a frame's line."""
     for call in _calls_in(frame.f_code.co_filename):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == method:
-            if call.lineno <= frame.f_lineno <= (call.end_lineno or call.lineno):
-                return call
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr == method
+        if is_method and call.lineno <= frame.f_lineno <= (call.end_lineno or call.lineno):
+            return call
     return None
 
 

@@ -58,6 +58,23 @@ def seen_again(
     return spots_of(problem.__traceback__), operations
 
 
+def eager_error(
+    stage: Stage, error: BaseException, spots: list[Spot]
+) -> tuple[BaseException, list[Spot]]:
+    """Return what the model raises when it is not compiled, with its frames, for an error of the compiler."""
+    call = model_call(spots)
+    if call is None or not type(error).__module__.startswith("torch._dynamo"):
+        return error, spots
+    if stage.microscope.is_on or torch_compat.world_size() > 1:
+        return error, spots
+    problem, _ = _repeat(
+        stage, call.variables["self"], call.variables["args"], call.variables["kwargs"]
+    )
+    if problem is None or not isinstance(problem, REPEATABLE):
+        return error, spots
+    return problem, spots[: spots.index(call)] + spots_of(problem.__traceback__)
+
+
 def _repeat(
     stage: Stage, model: nn.Module, args: Any, kwargs: Any
 ) -> tuple[BaseException | None, list[Operation]]:

@@ -17,7 +17,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
 from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, Trial, WalkStep
-from torchwhy.replay.autopsy.again import model_call, nothing_left_behind
+from torchwhy.replay.autopsy.again import eager_error, model_call, nothing_left_behind
+from torchwhy.replay.autopsy.careful import Careful
 from torchwhy.replay.autopsy.case import Case, opened
 from torchwhy.replay.autopsy.described import named, numbers_among, tensors_among
 from torchwhy.replay.autopsy.layers import describe
@@ -65,6 +66,8 @@ def examine(
 ) -> Crash:
     """Return everything about an exception that a person would look at."""
     with _disable_current_modes(), torch.no_grad(), stage.modules.paused():
+        if not caught:
+            error, spots = Careful().get((error, spots), eager_error, stage, error, spots)
         return _crash(opened(stage, error, spots, caught=caught))
 
 

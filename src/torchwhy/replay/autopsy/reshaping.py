@@ -101,7 +101,7 @@ def _reshapes(layer: nn.Module, given: torch.Tensor) -> Iterator[tuple[str, str,
         yield "add-batch", ".unsqueeze(0)", lambda t: t.unsqueeze(0)
     if not spatial and len(shape) > 2 and math.prod(shape[1:]) == wanted:
         yield "flatten-input", ".flatten(1)", lambda t: t.flatten(1)
-    if not spatial and len(shape) >= 2 and shape[-2] == wanted and shape[-1] != wanted:
+    if not spatial and len(shape) >= 3 and shape[-2] == wanted and shape[-1] != wanted:
         yield "transpose-input", ".transpose(-1, -2)", lambda t: t.transpose(-1, -2)
 
 

@@ -15,6 +15,8 @@ from torchwhy.replay.expressions import node_at
 
 MOST_FRAMES = 400  # of a runaway recursion only the two ends are looked at
 
+MOST_WRAPPINGS = 5  # exceptions raised from exceptions that are opened
+
 RaisedBy = Literal["torch", "user", "library", "python"]
 
 
@@ -66,6 +68,20 @@ def spots_of(trace: TracebackType | None) -> list[Spot]:
     if len(found) > MOST_FRAMES:
         return found[: MOST_FRAMES // 2] + found[-MOST_FRAMES // 2 :]
     return found
+
+
+def told_error(error: BaseException) -> BaseException:
+    """Return the exception to look at: of one that the program only wrapped in its own, torch's original."""
+    seen = error
+    for _ in range(MOST_WRAPPINGS):
+        spots = spots_of(seen.__traceback__)
+        inner = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+        if inner is None or not spots or not spots[-1].is_at_raise_of_user:
+            break
+        seen = inner
+    spots = spots_of(seen.__traceback__)
+    is_torchs = bool(spots) and (spots[-1].layer == "torch" or _is_torch_error(seen))
+    return seen if is_torchs and not spots[-1].is_at_raise_of_user else error
 
 
 def blamed(spots: list[Spot]) -> Spot | None:

@@ -108,7 +108,7 @@ def _reaches_out(function: Any, depth: int) -> str | None:
     if code is None or depth == 0:
         return None
     if TELLING & set(code.co_names):
-        return f"its code calls {sorted(TELLING & set(code.co_names))[0]}"
+        return f"its code calls {min(TELLING & set(code.co_names))}"
     if code.co_freevars and any(
         i.opname == "STORE_DEREF" and i.argval in code.co_freevars
         for i in dis.get_instructions(code)

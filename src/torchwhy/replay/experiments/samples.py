@@ -49,7 +49,10 @@ class Call:
     @property
     def given(self) -> torch.Tensor | None:
         """Return the first tensor that the model was given."""
-        return next((value for value in self.inputs if isinstance(value, torch.Tensor) and value.dim()), None)
+        return next(
+            (value for value in self.inputs if isinstance(value, torch.Tensor) and value.dim()),
+            None,
+        )
 
 
 @dataclass
@@ -109,7 +112,9 @@ class Samples:
             model = call.model()
             layer = self._time_first(model) if model is not None else None
             if model is not None and (layer is not None or self._looks_odd(call)):
-                if call.given is not None:  # asked now: the batch is forgotten when the step is over
+                if (
+                    call.given is not None
+                ):  # asked now: the batch is forgotten when the step is over
                     call.axes = _axes(self._stage, call.given, call.shape)
                 self._wanted = (call, layer)
                 return
@@ -246,7 +251,7 @@ def _try(call: Call, model: nn.Module, layer: Layer | None) -> dict[str, Any]:
                 return {"refused": "a forward takes long"}
             same_chance()
             after = _first_tensor(model(*inputs))
-    except Exception as refusal:  # noqa: BLE001 - called without its keyword arguments, say: an answer, not a fault
+    except Exception as refusal:
         return {"refused": f"{type(refusal).__name__}: {refusal}"[:200]}
     finally:
         if handle is not None:

@@ -20,6 +20,7 @@ from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
 from torchwhy.replay.inquest.keepers import attributes_in
+from torchwhy.replay.inquest.running_order import Touch, touches
 
 MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
 MOST_ITEMS = 64  # of a list: its newest
@@ -89,18 +90,17 @@ def _note_cure(place: ast.expr, loop: source.Loop, spot: Spot, clues: Clues) -> 
 def _carried(loop: source.Loop, spot: Spot, nodes: set[Any]) -> Iterator[tuple[str, ast.expr, str]]:
     """Yield variables of this graph that are read in a loop's body before they are given a value there."""
     lookup = Lookup(spot.frame)
-    order = list(_in_running_order(loop.body))
-    first: dict[str, tuple[ast.expr, bool]] = {}
-    for node, name, is_read in order:
-        first.setdefault(name, (node, is_read))
-    read = {name: _value(lookup, name) for name, (_, is_read) in first.items() if is_read}
+    first: dict[str, Touch] = {}
+    for touch in touches(loop.body):
+        first.setdefault(touch.name, touch)
+    read = {name: _value(lookup, name) for name, touch in first.items() if touch.is_read}
     # A value of the graph itself says more than one that only shares a part with it, like a kept best loss.
     for belongs in (_is_in, _shares_a_part_with):
         for name, value in read.items():
             if any(belongs(tensor, nodes) for tensor in tensors_with_graph(value)):
-                stored = any(reference == name for _, reference, is_read in order if not is_read)
+                stored = bool(source.assignments(loop, name))
                 kept = isinstance(value, (list, tuple, dict))
-                yield name, first[name][0], "loop" if stored or kept else "before-loop"
+                yield name, first[name].node, "loop" if stored or kept else "before-loop"
 
 
 def _is_in(tensor: torch.Tensor, nodes: set[Any]) -> bool:
@@ -109,42 +109,6 @@ def _is_in(tensor: torch.Tensor, nodes: set[Any]) -> bool:
 
 def _shares_a_part_with(tensor: torch.Tensor, nodes: set[Any]) -> bool:
     return not nodes.isdisjoint(nodes_behind(tensor))
-
-
-def _in_running_order(body: list[ast.stmt]) -> Iterator[tuple[ast.expr, str, bool]]:
-    """Yield (node, name, is read) in the order of running: of an assignment the right side comes first."""
-    for statement in body:
-        yield from _of_node(statement)
-
-
-def _of_node(node: ast.AST) -> Iterator[tuple[ast.expr, str, bool]]:
-    if isinstance(node, source.NEW_SCOPES):
-        return
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        parts = [node.func.value, *node.args, *(keyword.value for keyword in node.keywords)]
-        for part in parts:  # of `losses.append(x)` the receiver is what is read
-            yield from _of_node(part)
-        return
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        name = source.reference(node)
-        if name is not None:
-            yield node, name, isinstance(node.ctx, ast.Load)
-            return
-    if isinstance(node, ast.AugAssign):
-        name = source.reference(node.target)
-        if name is not None:
-            yield node.target, name, True
-        yield from _of_node(node.value)
-        yield from _of_node(node.target)
-        return
-    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-        yield from _of_node(node.value)
-        for child in ast.iter_child_nodes(node):
-            if child is not node.value:
-                yield from _of_node(child)
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _of_node(child)
 
 
 def _value(lookup: Lookup, name: str) -> Any:
@@ -194,14 +158,9 @@ def _first_read(kind: type, name: str) -> SourceSpan | None:
         scope = source.scope_of(code) if code is not None and code.co_name != "__init__" else None
         if code is None or not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        touched = (
-            (node, is_read)
-            for node, touched, is_read in _in_running_order(scope.body)
-            if touched == name
-        )
-        first = next(touched, None)
-        if first is not None and first[1]:
-            return source.span(first[0], code.co_filename, code.co_name)
+        first = next((touch for touch in touches(scope.body) if touch.name == name), None)
+        if first is not None and first.is_read:
+            return source.span(first.node, code.co_filename, code.co_name)
     return None
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import initial
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import (
     SQUASHERS,
     activations,
@@ -176,6 +178,9 @@ class BadlyScaledInitialisation(Detector):
                 yield from self._too_large(trace, training, worst, gain)
             elif middle <= TOO_SMALL and len(gains) > 1:
                 yield from self._too_small(trace, training, gains)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from initial.better(finding, source)
 
     def _too_large(
         self, trace: Trace, training: Training, worst: ParameterSeen, gain: float

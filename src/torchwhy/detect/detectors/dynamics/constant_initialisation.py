@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import initial
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import first_census, still_symmetric, weight_names
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -152,6 +154,9 @@ class ConstantInitialisation(Detector):
                 yield self._finding(
                     trace, training, [seen[name] for name in hidden if name in seen], hidden
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from initial.better(finding, source)
 
     def _finding(
         self, trace: Trace, training: Training, seen: list[ParameterSeen], names: list[str]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import (
     RECTIFIERS,
     activations,
@@ -127,6 +129,11 @@ class DeadUnits(Detector):
         if not dead or training is None or not _does_harm(trace, training, look):
             return
         yield self._finding(trace, training, dead)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.other_function(
+            finding, source, {"relu": "torch.nn.functional.leaky_relu"}
+        )
 
     def _finding(self, trace: Trace, training: Training, dead: list[Activation]) -> Finding:
         first, look = dead[0], dead[0].step

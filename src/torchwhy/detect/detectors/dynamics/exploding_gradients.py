@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
 from torchwhy.detect.detectors.dynamics.learning_rate_too_high import failing_births
 from torchwhy.detect.detectors.numerics import float_overflow
+from torchwhy.detect.edits import Source
 from torchwhy.detect.history import times, total_size
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -135,6 +137,10 @@ class ExplodingGradients(Detector):
                 not trouble.births or ratio == math.inf or _were_thrown(training)
             ):
                 yield self._finding(trace, training, trouble, ratio)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.clip(finding, source)
+        yield from loops.bounded_state(finding, source)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
         place, count = _repeated(trace) or (None, 0)

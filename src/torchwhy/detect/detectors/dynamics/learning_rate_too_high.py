@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import certainty_of, counted_births, show
 from torchwhy.detect.by_hand import diverged_by_hand
+from torchwhy.detect.cures import optimizers
 from torchwhy.detect.detectors.numerics import (
     domain_error,
     exp_overflow,
@@ -16,6 +17,7 @@ from torchwhy.detect.detectors.numerics import (
     infinity_arithmetic,
     log_of_nonpositive,
 )
+from torchwhy.detect.edits import Source
 from torchwhy.detect.history import History, history_of, times
 from torchwhy.detect.overshoot import find_overshoot, proof_of, stable_advice
 from torchwhy.detect.sources import word
@@ -259,6 +261,9 @@ class LearningRateTooHigh(Detector):
         if grown:
             worst = max(grown, key=lambda history: history.weight_ratio)
             yield self._finding(trace, worst, births)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from optimizers.lower_rate(finding, source)
 
     def _overshoots(self, trace: Trace) -> Iterator[Finding]:
         """Yield the optimizers whose updates were too long in a run that stayed finite."""

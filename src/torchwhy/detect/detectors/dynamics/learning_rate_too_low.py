@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
+from torchwhy.detect.cures import optimizers
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import Measured, curvatures
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import ADAPTIVE, Training, trainings
@@ -123,6 +125,9 @@ class LearningRateTooLow(Detector):
             measured = next(iter(curvatures(trace, training)), None)
             if measured is not None and measured.ratio < FAR_BELOW and measured.possible > WORTH_IT:
                 yield self._finding(trace, training, measured)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from optimizers.raise_rate(finding, source)
 
     def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
         rate, moved = show(training.rate), training.moved()

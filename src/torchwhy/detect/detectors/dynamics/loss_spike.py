@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.history import times
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.spikes import AFTER, WINDOW, unrecovered_spike
@@ -108,6 +110,9 @@ class LossSpike(Detector):
             place = unrecovered_spike(training)
             if place is not None:
                 yield self._finding(trace, training, place)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.clip(finding, source)
 
     def _finding(self, trace: Trace, training: Training, place: int) -> Finding:
         step, loss = training.losses[place]

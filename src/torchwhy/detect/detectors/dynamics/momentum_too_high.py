@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import optimizers
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import curvatures
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -116,6 +118,9 @@ class MomentumTooHigh(Detector):
                 yield self._finding(
                     trace, training, float(momentum), swings=swings, trouble=trouble
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from optimizers.set_to(finding, source, "momentum", ("0.9",))
 
     def _finding(
         self,

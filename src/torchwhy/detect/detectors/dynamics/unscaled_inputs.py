@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import initial
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import SQUASHERS, activations
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -131,16 +133,22 @@ class UnscaledInputs(Detector):
                 yield self._finding(trace, training, call, trouble)
                 return
 
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from initial.scaled_inputs(finding, source)
+
     def _finding(
         self, trace: Trace, training: Training, call: ModelOutput, trouble: Trouble
     ) -> Finding:
         size = decode(call.given_rms)
-        low, high = (
-            (call.given.minimum, call.given.maximum) if call.given is not None else (None, None)
+        given = call.given
+        reach = (
+            f"from {given.minimum:g} to {given.maximum:g}, "
+            if given and given.minimum is not None
+            else ""
         )
         evidence = [
             Evidence(
-                f"input of {call.path}: from {low:g} to {high:g}, root mean square {size:.3g}",
+                f"input of {call.path}: {reach}root mean square {size:.3g}",
                 value=size,
                 step=0,
             )

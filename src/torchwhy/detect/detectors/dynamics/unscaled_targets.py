@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import initial
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import training_outputs
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import ADAPTIVE, Training, trainings
@@ -125,6 +127,9 @@ class UnscaledTargets(Detector):
             if trouble is not None and _targets_are_guilty(training, trouble, size):
                 yield self._finding(trace, training, trouble, sizes=(size, output), place=place)
                 return
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from initial.scaled_targets(finding, source)
 
     def _finding(
         self,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import SQUASHERS, activations, constant_output, last_look, weight_names
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -141,6 +143,9 @@ class VanishingGradients(Detector):
             ratio = median(_ratio(sample, names) for sample in training.samples[:EARLY])
             if 0 < ratio < VANISHED:
                 yield self._finding(trace, training, names, ratio)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.other_function(finding, source, {"sigmoid": "relu", "tanh": "relu"})
 
     def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
         sizes = _gradients(training.samples[0], names)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import optimizers
+from torchwhy.detect.edits import Source
 from torchwhy.detect.history import total_size
 from torchwhy.detect.looks import weight_names
 from torchwhy.detect.overshoot import loss_curve
@@ -133,6 +135,9 @@ class WeightDecayTooStrong(Detector):
             hardly = median(training.tail) > LITTLE * training.losses[0][1]
             if hardly and shrunk <= SHRUNK and alone <= ALONE:
                 yield self._finding(trace, training, decay=decay, shrunk=shrunk, alone=alone)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from optimizers.set_to(finding, source, "weight_decay", ("1e-2", "1e-4"))
 
     def _finding(
         self, trace: Trace, training: Training, *, decay: float, shrunk: float, alone: float

@@ -141,7 +141,8 @@ class BatchnormOfOne(Detector):
 
 def _message(crash: Crash, shape: list[int]) -> str:
     layer = layer_of(crash)
-    name = f"`{layer.path}` ({layer.text})" if layer is not None else "a normalisation layer"
+    text = layer.text.split(",")[0].rstrip(")") + ")" if layer is not None else ""
+    name = f"`{layer.path}` ({text})" if layer is not None else "a normalisation layer"
     rest = _remainder(crash.loader)
     if rest == 1 and crash.loader is not None:
         return (

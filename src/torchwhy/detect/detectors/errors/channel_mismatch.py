@@ -220,15 +220,14 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, wanted: int, given: int)
         message += f"; {reshaped[0].change} fits"
     source = "" if reshaped else _source(crash, given)
     evidence = [
-        Evidence(
-            f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels{source}"
-        )
+        Evidence(f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels{source}")
     ]
     if worked_before(trace, layer):
         evidence.append(
             Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed")
         )
-    evidence += favoured(crash, layer, reshaped, noun="channels")
+    else:
+        evidence += favoured(crash, layer, reshaped, noun="channels")
     kinds = (*kinds_of_data, "resize-layer") if blames_data else ("resize-layer",)
     return finding_of(
         trace,

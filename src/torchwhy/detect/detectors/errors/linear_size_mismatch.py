@@ -276,7 +276,8 @@ def _judge(trace: Trace, crash: Crash, layer: Layer, *, given: int, wanted: int)
         evidence.append(
             Evidence(f"{layer.path} has worked in an earlier step, so it is the data that changed")
         )
-    evidence += favoured(crash, layer, reshaped, noun="features")
+    else:
+        evidence += favoured(crash, layer, reshaped, noun="features")
     evidence += walk_evidence(crash) + operand_evidence(crash)
     kinds = (
         ("flatten-input", "transpose-input", "resize-layer")

@@ -19,6 +19,11 @@ from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
 
 IMPLICIT = r"grad can be implicitly created only for (?:scalar|real scalar) outputs"
+TORCHS_OWN = (
+    "self",
+    "tensors",
+    "tensors[0]",
+)  # names in torch's frames, where the program's source is not known
 
 
 class NonScalarBackward(Detector):
@@ -123,9 +128,7 @@ class NonScalarBackward(Detector):
                     message=_message(crash, loss),
                     evidence=[*_made(loss), *operand_evidence(crash)],
                     fixes=[
-                        idea(
-                            f"reduce it to one number: `{loss.name if loss else 'loss'}.mean().backward()`"
-                        ),
+                        idea(f"reduce it to one number: `{_called(loss)}.mean().backward()`"),
                         idea('if the criterion was made with `reduction="none"`, leave that out'),
                     ],
                 )
@@ -148,9 +151,14 @@ def _message(crash: Crash, loss: NamedTensor | None) -> str:
     count = 1
     for length in loss.shape:
         count *= length
-    return f"`{loss.name}` has {count} elements ({size(loss)}), and a backward pass starts from one number"
+    name = "the loss" if loss.name in TORCHS_OWN else f"`{loss.name}`"
+    return f"{name} has {count} elements ({size(loss)}), and a backward pass starts from one number"
+
+
+def _called(loss: NamedTensor | None) -> str:
+    return "loss" if loss is None or loss.name in TORCHS_OWN else loss.name
 
 
 def _made(loss: NamedTensor | None) -> Iterator[Evidence]:
     if loss is not None and loss.made_by is not None:
-        yield Evidence(f"`{loss.name}` was computed here", location=loss.made_by)
+        yield Evidence(f"{_called(loss)} was computed here", location=loss.made_by)

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import all_births, finding_from, op_name
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, GradientsClipped
@@ -147,6 +149,9 @@ class ClipOfInfiniteNorm(Detector):
         scaled = next((clip for clip in trace.of(GradientsClipped) if clip.scaled), None)
         if scaled is not None:
             yield self._scaled(trace, scaled)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.unscale_first(finding, source)
 
     def _overflow(self, trace: Trace, birth: Birth) -> Finding:
         message = (

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
+from torchwhy.detect.cures import data
+from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
@@ -215,6 +217,9 @@ class EmptyReduction(Detector):
                 trace, birth, detector=self.name, message=message, evidence=evidence
             )
             yield replace(found, fixes=(Fix(title, safety="show-only"),))
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.empty_reduction(finding, source)
 
 
 def _explain(birth: Birth) -> tuple[str, str, str] | None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors
+from torchwhy.detect.cures import data
+from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
@@ -183,6 +185,10 @@ class FullyMaskedSoftmax(Detector):
         for birth in trace.births:
             if birth.kind == "from-infinity" and birth.fully_infinite_row and _is_softmax(birth):
                 yield self._finding(trace, birth)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.finite_mask(source)
+        yield from data.other_mask(finding, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         operand = next(iter(tensors(birth)), None)

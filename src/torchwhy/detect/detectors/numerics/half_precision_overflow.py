@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
+from torchwhy.detect.cures import data
 from torchwhy.detect.detectors.numerics import exp_overflow
 from torchwhy.detect.detectors.numerics.float_overflow import fact_of, inner_name, size_of
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, samples_of
 from torchwhy.detect.operands import (
     LARGEST,
@@ -18,7 +20,7 @@ from torchwhy.detect.operands import (
     underflowed_operand,
     zero_divisor,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, ScaleChanged
 from torchwhy.record.trace import Trace
 
@@ -212,6 +214,9 @@ class HalfPrecisionOverflow(Detector):
             return judge(birth)
 
         yield from findings_by_place(trace, self.name, judge_unscaled)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.wider(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

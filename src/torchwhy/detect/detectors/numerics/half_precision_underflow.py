@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import as_real, op_name, show
+from torchwhy.detect.cures import data, operands
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -22,7 +24,7 @@ from torchwhy.detect.operands import (
     underflowed_operand,
     vanished_constant,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -164,6 +166,11 @@ class HalfPrecisionUnderflow(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.larger_constant(finding, source)
+        yield from operands.for_log(finding, source)
+        yield from data.wider(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

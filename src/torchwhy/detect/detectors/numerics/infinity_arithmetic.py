@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
+from torchwhy.detect.cures import data
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -15,7 +17,7 @@ from torchwhy.detect.judging import (
     samples_of,
 )
 from torchwhy.detect.operands import arguments, is_formula, is_masked, value_of
-from torchwhy.finding import Finding
+from torchwhy.finding import Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
@@ -160,6 +162,9 @@ class InfinityArithmetic(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.finite_mask(source)
 
 
 def judge(birth: Birth) -> Verdict | None:

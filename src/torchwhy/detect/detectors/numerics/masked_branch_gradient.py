@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import operands
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -15,7 +17,7 @@ from torchwhy.detect.judging import (
 )
 from torchwhy.detect.operands import is_masked
 from torchwhy.detect.sources import word
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
@@ -207,6 +209,9 @@ class MaskedBranchGradient(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from operands.for_masked(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

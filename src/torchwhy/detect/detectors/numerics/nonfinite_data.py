@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
+from torchwhy.detect.cures import data
+from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ArrayWarning, Birth
@@ -182,6 +184,9 @@ class NonfiniteData(Detector):
         for birth in sources(trace, "batch", "array"):
             if not is_about_weights(trace, birth):
                 yield self._finding(trace, birth)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.cleaned_batch(finding, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         value, what, went = word(birth.value), _what(birth), where_it_went(birth)

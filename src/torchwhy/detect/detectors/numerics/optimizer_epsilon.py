@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
+from torchwhy.detect.cures import optimizers
+from torchwhy.detect.edits import Source
 from torchwhy.detect.operands import ROUNDS_TO_ZERO
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
@@ -142,6 +144,9 @@ class OptimizerEpsilon(Detector):
             optimizer = _optimizer_with_vanishing_epsilon(trace, birth)
             if optimizer is not None:
                 yield self._finding(trace, birth, optimizer=optimizer)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from optimizers.set_to(finding, source, "eps", ("1e-8", "1e-4"))
 
     def _finding(self, trace: Trace, birth: Birth, *, optimizer: OptimizerMade) -> Finding:
         epsilon, dtype = _epsilon(optimizer), _dtype(birth)

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
+from torchwhy.detect.cures import data
+from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
@@ -148,3 +150,6 @@ class UninitialisedMemory(Detector):
                 trace, birth, detector=self.name, message=message, evidence=evidence
             )
             yield replace(found, fixes=(Fix(title, safety="show-only"),))
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.filled_memory(finding, source)

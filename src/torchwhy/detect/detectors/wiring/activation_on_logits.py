@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ELEMENTWISE, ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation
@@ -148,7 +150,12 @@ class ActivationOnLogits(Detector):
             elif base in ERRORS or (base in DIFFERENCES and graph.goes_to_loss(loss, ELEMENTWISE)):
                 yield from self._regression(trace, graph, loss)
 
-    def _logits(self, trace: Trace, graph: ForwardGraph, loss: GraphOperation, wrong: set[str]) -> Iterator[Finding]:
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.without_activation(finding, source, "relu", "sigmoid", "tanh", "softmax")
+
+    def _logits(
+        self, trace: Trace, graph: ForwardGraph, loss: GraphOperation, wrong: set[str]
+    ) -> Iterator[Finding]:
         source = graph.source(loss)
         if source is None or base_of(source) not in wrong or not graph.trains(source):
             return
@@ -164,7 +171,9 @@ class ActivationOnLogits(Detector):
             what="the logits",
         )
 
-    def _regression(self, trace: Trace, graph: ForwardGraph, loss: GraphOperation) -> Iterator[Finding]:
+    def _regression(
+        self, trace: Trace, graph: ForwardGraph, loss: GraphOperation
+    ) -> Iterator[Finding]:
         for prediction, target in ((0, 1), (1, 0)):
             source = graph.source(loss, prediction)
             if source is None or base_of(source) not in RANGES or len(loss.facts) < 2:
@@ -179,7 +188,7 @@ class ActivationOnLogits(Detector):
                 trace,
                 loss,
                 source,
-                message=f"the prediction comes out of a {base_of(source)}, and the targets go {outside}, where it cannot go",
+                message=f"the prediction comes out of a {base_of(source)}, which cannot follow the targets {outside}",
                 facts=facts,
                 what="the targets",
             )
@@ -195,9 +204,20 @@ class ActivationOnLogits(Detector):
         what: str,
     ) -> Finding:
         name = expression_of(source.location, "the activation")
-        evidence = [Evidence(f"the activation is {name}, with nothing between it and the loss", step=0, location=source.location)]
+        evidence = [
+            Evidence(
+                f"the activation is {name}, with nothing between it and the loss",
+                step=0,
+                location=source.location,
+            )
+        ]
         if facts is not None and facts.minimum is not None and facts.maximum is not None:
-            evidence.append(Evidence(f"{what} of the first batch lie in {facts.minimum:.3g}…{facts.maximum:.3g}", step=0))
+            evidence.append(
+                Evidence(
+                    f"{what} of the first batch lie in {facts.minimum:.3g}…{facts.maximum:.3g}",
+                    step=0,
+                )
+            )
         return Finding(
             detector=self.name,
             severity="warning",

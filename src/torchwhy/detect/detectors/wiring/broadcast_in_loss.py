@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.graph import ELEMENTWISE, ERRORS, ForwardGraph, base_of, elements, expression_of
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
+from torchwhy.detect.graph import (
+    ELEMENTWISE,
+    ERRORS,
+    ForwardGraph,
+    base_of,
+    elements,
+    expression_of,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
@@ -164,22 +173,39 @@ class BroadcastInLoss(Detector):
             seen.add(operation.location)
             yield self._finding(trace, graph, operation, (left, right, result))
 
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.same_shape(finding, source)
+
     def _finding(
-        self, trace: Trace, graph: ForwardGraph, operation: GraphOperation, shapes: tuple[list[int], list[int], list[int]]
+        self,
+        trace: Trace,
+        graph: ForwardGraph,
+        operation: GraphOperation,
+        shapes: tuple[list[int], list[int], list[int]],
     ) -> Finding:
         left, right, result = map(_shape, shapes)
         evidence = [
             Evidence(
-                f"{elements(shapes[0])} values of one meet {elements(shapes[1])} of the other in {elements(shapes[2])} pairs",
+                f"{elements(shapes[0])} values meet {elements(shapes[1])} others in {elements(shapes[2])} pairs",
                 step=0,
                 location=operation.location,
             )
         ]
         for position, shape in ((0, left), (1, right)):
             source = graph.source(operation, position)
-            if source is not None and source.location is not None and source.location != operation.location:
+            if (
+                source is not None
+                and source.location is not None
+                and source.location != operation.location
+            ):
                 made = expression_of(source.location, "an operation")
-                evidence.append(Evidence(f"the one of shape {shape} was made by {made}", step=0, location=source.location))
+                evidence.append(
+                    Evidence(
+                        f"the one of shape {shape} was made by {made}",
+                        step=0,
+                        location=source.location,
+                    )
+                )
         return Finding(
             detector=self.name,
             severity="error",
@@ -188,7 +214,12 @@ class BroadcastInLoss(Detector):
             rank=trace.rank,
             location=operation.location,
             evidence=tuple(evidence),
-            fixes=(Fix("give both the same shape: `.squeeze(1)` on one, or `.unsqueeze(1)` on the other", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "give both the same shape: `.squeeze(1)` on one, or `.unsqueeze(1)` on the other",
+                    safety="show-only",
+                ),
+            ),
         )
 
 
@@ -211,10 +242,16 @@ def _is_mistake(graph: ForwardGraph, operation: GraphOperation, result: list[int
     if _is_on_purpose(graph, operation):
         return False
     trains = [graph.operand_trains(operation, position) for position in (0, 1)]
-    allowed = ELEMENTWISE | {"exp"} if base_of(operation) == "sub" and sum(trains) == 1 else ELEMENTWISE
+    allowed = (
+        ELEMENTWISE | {"exp"} if base_of(operation) == "sub" and sum(trains) == 1 else ELEMENTWISE
+    )
 
     def harmless(consumer: GraphOperation) -> bool:
-        if base_of(consumer) in ("sum", "mean") and consumer.shape and consumer.input_shapes[:1] == [result]:
+        if (
+            base_of(consumer) in ("sum", "mean")
+            and consumer.shape
+            and consumer.input_shapes[:1] == [result]
+        ):
             return sum(trains) == 1 and base_of(operation) in ("sub", "rsub")
         if base_of(consumer) == "exp" and operation.order not in consumer.inputs:
             return False
@@ -236,7 +273,12 @@ def _is_on_purpose(graph: ForwardGraph, operation: GraphOperation) -> bool:
     line = operation.location.line if operation.location else None
     for position in (0, 1):
         view = graph.view(operation, position)
-        if view is not None and base_of(view) == "unsqueeze" and view.location and view.location.line == line:
+        if (
+            view is not None
+            and base_of(view) == "unsqueeze"
+            and view.location
+            and view.location.line == line
+        ):
             return True
     return False
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
@@ -111,7 +113,8 @@ class ClipAfterStep(Detector):
     ## Limits
 
     The order of calls is known for the first six steps. Clipping by hand is not seen. Clipping before a GradScaler
-    has unscaled the gradients is `clip-of-infinite-norm`.
+    has unscaled the gradients is `clip-of-infinite-norm`. Where the program keeps the norm that the call returns, it
+    may want nothing else: then it is a note.
     """
 
     name = "clip-after-step"
@@ -125,7 +128,7 @@ class ClipAfterStep(Detector):
         step, clip = late[0]
         yield Finding(
             detector=self.name,
-            severity="warning",
+            severity="note" if clip.used else "warning",
             message=f"{clip.target} runs after the step that used the gradients, and before they are cleared: it clips nothing",
             step=max(step - 1, 0),
             rank=trace.rank,
@@ -139,6 +142,9 @@ class ClipAfterStep(Detector):
             ),
             fixes=(Fix("clip between loss.backward() and optimizer.step()", safety="show-only"),),
         )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.move_before(finding, source, "step")
 
 
 def _late_clip(calls: list[CallSeen]) -> CallSeen | None:

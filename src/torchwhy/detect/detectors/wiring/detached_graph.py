@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import GraphCut
@@ -190,24 +192,39 @@ class DetachedGraph(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):
-            names = [name for name in cut.parameters if not _gets_gradient_later(trace, cut.optimizer, name)]
+            names = [
+                name
+                for name in cut.parameters
+                if not _gets_gradient_later(trace, cut.optimizer, name)
+            ]
             if not names:
                 continue
-            shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+            shown = ", ".join(names[:MOST_NAMED]) + (
+                f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            )
             what = "no parameter of the optimizer gets" if cut.whole else f"{shown} never get"
             yield Finding(
                 detector=self.name,
                 severity=_severity(cut),
-                message=f"the graph is cut here, so {what} a gradient: {WORDS.get(cut.how, 'the value loses its graph')}",
+                message=f"the graph is cut here, so {what} a gradient: {WORDS[cut.how]}",
                 step=cut.step,
                 rank=trace.rank,
                 location=cut.location,
                 evidence=(
-                    Evidence(f"used in the forward pass, held by the optimizer, and without gradient: {shown}", value=float(len(names)), step=cut.step),
-                    Evidence(f"the first operation that no longer knew them is {cut.op}", step=cut.step),
+                    Evidence(
+                        f"used in the forward pass, held by the optimizer, and without gradient: {shown}",
+                        value=float(len(names)),
+                        step=cut.step,
+                    ),
+                    Evidence(
+                        f"the first operation that no longer knew them is {cut.op}", step=cut.step
+                    ),
                 ),
-                fixes=(Fix(CURES.get(cut.how, "keep the graph"), safety="show-only"),),
+                fixes=(Fix(CURES[cut.how], safety="show-only"),),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.keep_graph(finding, source)
 
 
 def _severity(cut: GraphCut) -> Severity:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import active_layers, is_interleaved, training_modes
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ForwardModes
@@ -169,6 +171,9 @@ class EvaluationInTrainMode(Detector):
             layers = active_layers(mode, "train")
             if trains and layers and _is_evaluation(mode):
                 yield self._finding(trace, mode, layers)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.evaluate_in_eval_mode(finding, source)
 
     def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
         meant = mode.repeats > 0 or (mode.freshly and mode.switched == "train")

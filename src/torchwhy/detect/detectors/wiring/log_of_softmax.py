@@ -21,8 +21,8 @@ class LogOfSoftmax(Detector):
 
     ## Why it breaks training
 
-    As soon as a logit lies about 100 (in half precision 12) below the largest, its probability rounds to 0 and the logarithm is -inf.
-    `log_softmax` computes the same value without that cliff.
+    As soon as a logit lies about 100 (in half precision 12) below the largest, its probability rounds to 0 and the
+    logarithm is -inf. `log_softmax` computes the same value without that cliff.
 
     ## Broken
 
@@ -99,15 +99,23 @@ class LogOfSoftmax(Detector):
                 continue
             seen.add(logarithm.location)
             facts = logarithm.facts[0] if logarithm.facts else None
-            smallest = f"; the smallest so far is {facts.minimum:.3g}" if facts is not None and facts.minimum is not None else ""
+            smallest = (
+                f"; the smallest so far is {facts.minimum:.3g}"
+                if facts is not None and facts.minimum is not None
+                else ""
+            )
             yield Finding(
                 detector=self.name,
                 severity="note",
-                message=f"the logarithm is taken of a softmax{smallest}: a probability that rounds to 0 makes the loss infinite",
+                message=f"the logarithm is taken of a softmax{smallest}: one that rounds to 0 gives -inf",
                 step=0,
                 rank=trace.rank,
                 location=logarithm.location,
-                evidence=(Evidence(f"the softmax is {softmax.location}", step=0, location=softmax.location),),
+                evidence=(
+                    Evidence(
+                        f"the softmax is {softmax.location}", step=0, location=softmax.location
+                    ),
+                ),
                 fixes=(Fix("take log_softmax of the logits in one step", safety="show-only"),),
             )
 

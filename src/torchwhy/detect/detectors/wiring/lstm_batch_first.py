@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.samples import SamplesAnswer, samples_answer
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled
@@ -226,21 +228,30 @@ class LstmBatchFirst(Detector):
         yield Finding(
             detector=self.name,
             severity="error",
-            message=f"`{answer.layer}` ({kind}) takes its input {given} as (time, batch, …) and {does} over the {answer.rows} samples of the batch",
+            message=f"`{answer.layer}` ({kind}) takes its input {given} as (time, batch, …) "
+            f"and {does} over the {answer.rows} samples of the batch",
             step=0,
             rank=trace.rank,
             location=answer.layer_made or called,
             evidence=(
+                answer.proof,
                 Evidence(
-                    f"changing sample 0 alone moved the outputs of {answer.moved} of {answer.rows - 1} other samples (tried on the live model)",
-                    value=float(answer.moved),
-                    step=answer.step,
+                    f"`{answer.layer}` has batch_first=False and was called with shape {given}",
+                    step=0,
+                    location=called,
                 ),
-                Evidence(f"`{answer.layer}` has batch_first=False and was called with shape {given}", step=0, location=called),
             ),
             certainty="replayed",
-            fixes=(Fix(f"make it with batch_first=True: `{kind}(…, batch_first=True)`", safety="changes-results"),),
+            fixes=(
+                Fix(
+                    f"make it with batch_first=True: `{kind}(…, batch_first=True)`",
+                    safety="changes-results",
+                ),
+            ),
         )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.batch_first(finding, source)
 
 
 def takes_batch_for_time(answer: SamplesAnswer) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import training_modes
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ForwardModes
@@ -132,3 +134,6 @@ class MissingNoGrad(Detector):
                     ),
                     fixes=(Fix("wrap the evaluation in `with torch.no_grad():`", safety="show-only"),),
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.without_graph(finding, source)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import made, program_died, steps_of, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import MicroscopeLeft
@@ -129,6 +131,9 @@ class MissingOptimizerStep(Detector):
                 continue
             if event.gradients and not event.changed and not event.scaled:
                 yield self._finding(trace, event)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.add_step(finding, source)
 
     def _finding(self, trace: Trace, event: IdleOptimizer) -> Finding:
         maker = made(trace, event.optimizer)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import HandUpdate, StaleGradients
 from torchwhy.record.trace import Trace
@@ -172,6 +174,9 @@ class MissingZeroGrad(Detector):
             rare = last.cleared_ever and last.times < last.step / 2
             if last.times >= ENOUGH_TIMES and not rare:
                 yield self._finding(trace, found)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.clear_gradients(finding, source)
 
     def _finding(self, trace: Trace, events: list[StaleGradients]) -> Finding:
         first, last = events[0], events[-1]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import optimizers
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import made, named, output_module, untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
@@ -198,6 +200,9 @@ class ParametersNotInOptimizer(Detector):
                 if any(one.written_by == "random" for one in own):
                     told |= {one.name for one in own}
                     yield self._finding(trace, census, own)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from optimizers.all_parameters(finding, source)
 
     def _finding(self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]) -> Finding:
         maker = made(trace, census.optimizer)

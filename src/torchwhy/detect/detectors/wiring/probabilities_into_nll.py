@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import GraphOperation
@@ -116,15 +118,26 @@ class ProbabilitiesIntoNll(Detector):
         graph = ForwardGraph(trace)
         for loss in graph.operations("nll_loss_forward", "nll_loss2d_forward", "_ctc_loss"):
             source = graph.source(loss)
-            verdict = self._judge(loss, source) if source is not None and graph.trains(source) else None
+            verdict = (
+                self._judge(loss, source) if source is not None and graph.trains(source) else None
+            )
             if source is None or verdict is None:
                 continue
             severity, what = verdict
             facts = loss.facts[0] if loss.facts else None
-            evidence = [Evidence(f"they come from {expression_of(source.location, 'the model')}", step=0, location=source.location)]
+            evidence = [
+                Evidence(
+                    f"they come from {expression_of(source.location, 'the model')}",
+                    step=0,
+                    location=source.location,
+                )
+            ]
             if facts is not None and facts.minimum is not None and facts.maximum is not None:
                 evidence.append(
-                    Evidence(f"they lie in {facts.minimum:.3g}…{facts.maximum:.3g}; a logarithm of a probability is at most 0", step=0)
+                    Evidence(
+                        f"they lie in {facts.minimum:.3g}…{facts.maximum:.3g}, and log-probabilities are at most 0",
+                        step=0,
+                    )
                 )
             yield Finding(
                 detector=self.name,
@@ -134,14 +147,27 @@ class ProbabilitiesIntoNll(Detector):
                 rank=trace.rank,
                 location=loss.location,
                 evidence=tuple(evidence),
-                fixes=(Fix("give it log_softmax of the logits, or give the logits to cross_entropy", safety="show-only"),),
+                fixes=(
+                    Fix(
+                        "give it log_softmax of the logits, or give the logits to cross_entropy",
+                        safety="show-only",
+                    ),
+                ),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.log_in_place(source)
 
     @staticmethod
     def _judge(loss: GraphOperation, source: GraphOperation) -> tuple[Severity, str] | None:
         if base_of(source) in ("_softmax", "_safe_softmax", "sigmoid"):
             return "warning", "the probabilities themselves"
         facts = loss.facts[0] if loss.facts else None
-        if base_of(source) == "_log_softmax" or facts is None or facts.maximum is None or facts.maximum <= ABOVE_ZERO:
+        if (
+            base_of(source) == "_log_softmax"
+            or facts is None
+            or facts.maximum is None
+            or facts.maximum <= ABOVE_ZERO
+        ):
             return None
         return "error", "numbers above 0, so it has no lower bound"

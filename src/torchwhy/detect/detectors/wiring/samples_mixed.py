@@ -14,7 +14,17 @@ from torchwhy.record.trace import Trace
 
 RESHAPES = ("view", "_unsafe_view", "reshape", "_reshape_alias")
 # Layers of torch that reshape inside, by the book.
-LAYERS = {"MultiheadAttention", "LSTM", "GRU", "RNN", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer", "PixelShuffle", "ChannelShuffle"}
+LAYERS = {
+    "MultiheadAttention",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+    "Transformer",
+    "PixelShuffle",
+    "ChannelShuffle",
+}
 
 
 class SamplesMixed(Detector):
@@ -24,8 +34,8 @@ class SamplesMixed(Detector):
 
     A `view` or `reshape` of a tensor whose sizes come out in another order: (time, batch, features) becomes (batch,
     time, features), the final states (layers, batch, hidden) become (batch, layers · hidden), (batch, height, width,
-    channels) becomes (batch, channels, height, width). For samples it was tried: with sample 0 changed, the live model's
-    outputs of other samples moved.
+    channels) becomes (batch, channels, height, width). For samples it was tried: with sample 0 changed, the live
+    model's outputs of other samples moved.
 
     ## Why it breaks training
 
@@ -194,7 +204,11 @@ class SamplesMixed(Detector):
         reshapes = [*graph.views(), *graph.operations("_unsafe_view")]
         seen = set()
         for reshape in sorted(reshapes, key=lambda operation: operation.order):
-            if base_of(reshape) not in RESHAPES or not reshape.input_shapes or reshape.module in inner:
+            if (
+                base_of(reshape) not in RESHAPES
+                or not reshape.input_shapes
+                or reshape.module in inner
+            ):
                 continue
             before, after = reshape.input_shapes[0], reshape.shape
             mixed = answer is not None and answer.mixed and swaps_rows(before, after, answer.rows)
@@ -203,30 +217,37 @@ class SamplesMixed(Detector):
             seen.add(reshape.location)
             yield self._finding(trace, reshape, answer if mixed else None)
 
-    def _finding(self, trace: Trace, reshape: GraphOperation, answer: SamplesAnswer | None) -> Finding:
+    def _finding(
+        self, trace: Trace, reshape: GraphOperation, answer: SamplesAnswer | None
+    ) -> Finding:
         before, after = reshape.input_shapes[0], reshape.shape
         what = expression_of(reshape.location, "a reshape")
         severity: Severity = "error" if answer is not None else "warning"
         whose = "of different samples" if answer is not None else "of different axes"
-        evidence = [Evidence(f"{what} makes {after} of {before} without moving a number", step=0, location=reshape.location)]
-        if answer is not None:
-            evidence.append(
-                Evidence(
-                    f"changing sample 0 alone moved the outputs of {answer.moved} of {answer.rows - 1} other samples (tried on the live model)",
-                    value=float(answer.moved),
-                    step=answer.step,
-                )
+        evidence = [
+            Evidence(
+                f"{what} makes {after} of {before} without moving a number",
+                step=0,
+                location=reshape.location,
             )
+        ]
+        if answer is not None:
+            evidence.append(answer.proof)
         return Finding(
             detector=self.name,
             severity=severity,
-            message=f"{before} is dealt out anew as {after}: values {whose} are mixed; a reshape does not swap dimensions",
+            message=f"a reshape does not swap dimensions: {before} dealt out as {after} mixes values {whose}",
             step=0,
             rank=trace.rank,
             location=reshape.location,
             evidence=tuple(evidence),
             certainty="replayed" if answer is not None else "observed",
-            fixes=(Fix("use `transpose` or `permute` to swap dimensions, and reshape afterwards", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "use `transpose` or `permute` to swap dimensions, and reshape afterwards",
+                    safety="show-only",
+                ),
+            ),
         )
 
 
@@ -244,4 +265,3 @@ def swaps_axes(before: list[int], after: list[int]) -> bool:
     if len(before) != len(after) or len(before) < 3 or before[0] != after[0] or before == after:
         return False
     return sorted(before) == sorted(after) and 1 not in before[1:]
-

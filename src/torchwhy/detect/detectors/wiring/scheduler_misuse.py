@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.rates import RateCourse, rate_courses
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ScaleChanged
@@ -176,6 +178,10 @@ class SchedulerMisuse(Detector):
         for course in rate_courses(trace):
             if course.schedulers:
                 yield from self._judge(trace, course)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.move_to_outer_loop(finding, source)
+        yield from loops.move_after(finding, source, "step")
 
     def _judge(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
         scheduler = course.schedulers[0]

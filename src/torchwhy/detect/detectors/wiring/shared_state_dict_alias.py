@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
@@ -168,3 +170,6 @@ class SharedStateDictAlias(Detector):
                 ),
                 fixes=(Fix("keep a copy: copy.deepcopy(model.state_dict())", safety="show-only"),),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.copied_weights(finding, source)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation
@@ -67,7 +69,7 @@ class SigmoidBeforeBceWithLogits(Detector):
 
         def loss(self, x, y):
             scores = self.model(x)
-            return F.binary_cross_entropy_with_logits(scores, y, pos_weight=torch.full((5,), 2.0))  # <- sigmoid-before-bce-with-logits
+            return F.binary_cross_entropy_with_logits(scores, y)  # <- sigmoid-before-bce-with-logits
 
         def fit(self):
             for x, y in self.loader:
@@ -148,19 +150,26 @@ class SigmoidBeforeBceWithLogits(Detector):
             sigmoid = graph.source(loss)
             if sigmoid is None or base_of(sigmoid) != "sigmoid" or not graph.trains(sigmoid):
                 continue
+            given = expression_of(sigmoid.location, "what it gets")
             yield Finding(
                 detector=self.name,
                 severity="warning",
-                message=f"{expression_of(sigmoid.location, 'the model')} is a sigmoid already, and this loss takes a sigmoid again",
+                message=f"{given} is a sigmoid already, and this loss takes a sigmoid again",
                 step=0,
                 rank=trace.rank,
                 location=loss.location,
                 evidence=tuple(_facts(loss, sigmoid)),
                 fixes=(
-                    Fix("remove the sigmoid from the model and give the loss its logits", safety="show-only"),
+                    Fix(
+                        "remove the sigmoid from the model and give the loss its logits",
+                        safety="show-only",
+                    ),
                     Fix("or keep the sigmoid and use BCELoss", safety="show-only"),
                 ),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.without_activation(finding, source, "sigmoid")
 
 
 def _facts(loss: GraphOperation, sigmoid: GraphOperation) -> Iterator[Evidence]:

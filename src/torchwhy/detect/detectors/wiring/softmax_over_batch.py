@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, axis_of, base_of, elements, expression_of
 from torchwhy.detect.samples import samples_answer
 from torchwhy.finding import Evidence, Finding, Fix
@@ -181,7 +183,9 @@ class SoftmaxOverBatch(Detector):
         for softmax in graph.operations(*SOFTMAXES):
             if softmax.location in seen or not graph.trains(softmax):
                 continue
-            told = _of_one(graph, softmax) or _of_rows(graph, softmax) or _of_samples(trace, graph, softmax)
+            told = (
+                _of_one(graph, softmax) or _of_rows(graph, softmax) or _of_samples(trace, softmax)
+            )
             if told is None:
                 continue
             seen.add(softmax.location)
@@ -194,8 +198,16 @@ class SoftmaxOverBatch(Detector):
                 rank=trace.rank,
                 location=softmax.location,
                 evidence=facts,
-                fixes=(Fix("let it run over the classes: `dim=-1`, or `dim=1` for (batch, class, …)", safety="show-only"),),
+                fixes=(
+                    Fix(
+                        "let it run over the classes: `dim=-1`, or `dim=1` for (batch, class, …)",
+                        safety="show-only",
+                    ),
+                ),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.other_dimension(finding, source)
 
 
 Told = tuple[str, tuple[Evidence, ...]]
@@ -208,47 +220,61 @@ def _of_one(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
     if axis is None or source is None or shape[axis] != 1 or elements(shape) < 2:
         return None
     last = axis == len(shape) - 1 or (len(shape) == 4 and axis == 1)
-    elsewhere = [o for o in graph.operations(*SOFTMAXES) if o.location == softmax.location and o.shape[axis : axis + 1] != [1]]
+    elsewhere = [
+        o
+        for o in graph.operations(*SOFTMAXES)
+        if o.location == softmax.location and o.shape[axis : axis + 1] != [1]
+    ]
     if not last or not source.parameters or elsewhere:
         return None
     value = "0" if base_of(softmax) == "_log_softmax" else "1"
     made = expression_of(source.location, "the layer before it")
-    fact = Evidence(f"{made} gives shape {shape}: there is one number to share 1 between", step=0, location=source.location)
-    message = f"a softmax over one element (dimension {axis} of {shape}) is {value} whatever the model says, without gradient"
+    fact = Evidence(
+        f"{made} gives shape {shape}: there is one number to share 1 between",
+        step=0,
+        location=source.location,
+    )
+    message = (
+        f"a softmax over one element (dimension {axis} of {shape}) is {value} "
+        "whatever the model says, and hands no gradient back"
+    )
     return message, (fact,)
 
 
 def _of_rows(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
     """Judge a softmax over the rows of a layer's output, which a loss then takes row by row."""
     source = graph.source(softmax)
-    if axis_of(softmax) != 0 or len(softmax.shape) < 2 or softmax.shape[0] < 2 or source is None or not source.parameters:
+    if (
+        axis_of(softmax) != 0
+        or len(softmax.shape) < 2
+        or softmax.shape[0] < 2
+        or source is None
+        or not source.parameters
+    ):
         return None
     taken = [consumer for consumer in graph.taken_by(softmax) if base_of(consumer) in PER_SAMPLE]
     if not taken:
         return None
     fact = Evidence(
-        f"its rows are judged one by one in {expression_of(taken[0].location, 'the loss')}", step=0, location=taken[0].location
+        f"its rows are judged one by one in {expression_of(taken[0].location, 'the loss')}",
+        step=0,
+        location=taken[0].location,
     )
     rows = softmax.shape[0]
-    return f"the softmax runs over dimension 0, the {rows} samples of the batch: they compete with each other", (fact,)
+    return (
+        f"the softmax runs over dimension 0, the {rows} samples of the batch: they compete with each other",
+        (fact,),
+    )
 
 
-def _of_samples(trace: Trace, graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
+def _of_samples(trace: Trace, softmax: GraphOperation) -> Told | None:
     """Judge a softmax over dimension 0 inside of a model by what changing one sample did to the others."""
     answer = samples_answer(trace)
     if answer is None or not answer.mixed or answer.batch_axis != 0 or answer.has_sequence_layer:
         return None
     if axis_of(softmax) != 0 or len(softmax.shape) < 2 or softmax.shape[0] != answer.rows:
         return None
-    if not any(softmax.module == path or _inside(softmax.module, path) for path in (answer.path,)):
-        return None
-    fact = Evidence(
-        f"changing sample 0 alone moved the outputs of {answer.moved} of {answer.rows - 1} other samples (tried on the live model)",
-        value=float(answer.moved),
-        step=answer.step,
+    return (
+        f"the softmax runs over dimension 0, the {answer.rows} samples of the batch: they compete with each other",
+        (answer.proof,),
     )
-    return f"the softmax runs over dimension 0, the {answer.rows} samples of the batch: they compete with each other", (fact,)
-
-
-def _inside(module: str | None, path: str) -> bool:
-    return module is not None and (module == path or module.startswith(f"{path}."))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import followed, made, named, untrained, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
@@ -155,6 +157,9 @@ class StaleOptimizerParameters(Detector):
             fresh = [one for one in untrained(trace, census) if one.registered and one.model and one.training]
             if fresh and (dead or _is_other_model(census, idle, fresh)):
                 yield self._finding(trace, census, dead or idle, fresh)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.build_optimizer_last(finding, source)
 
     def _finding(
         self, trace: Trace, census: ParameterCensus, dead: list[ParameterSeen], fresh: list[ParameterSeen]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.wiring import active_layers, training_modes
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
+from torchwhy.detect.wiring import active_layers, modes_of, training_modes
+from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
 
@@ -148,7 +150,8 @@ class TrainingInEvalMode(Detector):
 
     ## Limits
 
-    Modes of the whole model are compared. A model whose layers were switched one by one is left alone.
+    Modes of the whole model are compared. A model whose layers were switched one by one is left alone. If no
+    evaluation came between eval() and the training, the switch may be meant, and it is a note.
     """
 
     name = "training-in-eval-mode"
@@ -164,14 +167,20 @@ class TrainingInEvalMode(Detector):
             came_back = any(other.last_step > mode.first_step for other in before)
             if before and not came_back and mode.backwards >= ENOUGH_STEPS and mode.steps >= ENOUGH_STEPS:
                 told.add(mode.path)
-                yield self._finding(trace, mode, layers)
+                evaluated = any(_is_evaluation(other, mode) for other in modes_of(trace, mode.path))
+                yield self._finding(trace, mode, layers, "warning" if evaluated else "note")
 
-    def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.train_before_steps(finding, source)
+
+    def _finding(
+        self, trace: Trace, mode: ForwardModes, layers: list[str], severity: Severity
+    ) -> Finding:
         shown = ", ".join(layers[:SHOWN]) + (f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else "")
         location = mode.switched_at if mode.switched == "eval" and mode.switched_at is not None else mode.location
         return Finding(
             detector=self.name,
-            severity="warning",
+            severity=severity,
             message=f"since step {mode.first_step} `{mode.path}` trains in eval mode: nobody switched it back after eval()",
             step=mode.first_step,
             rank=trace.rank,
@@ -187,3 +196,8 @@ class TrainingInEvalMode(Detector):
             ),
             fixes=(Fix("call model.train() after each evaluation, or at the start of each epoch", safety="show-only"),),
         )
+
+
+def _is_evaluation(other: ForwardModes, mode: ForwardModes) -> bool:
+    """Tell whether a place evaluated the model in eval mode before training went on so."""
+    return not other.training and not other.backwards and other.first_step <= mode.first_step

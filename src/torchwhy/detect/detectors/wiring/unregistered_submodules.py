@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import modules
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import untrained, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
@@ -167,6 +169,9 @@ class UnregisteredSubmodules(Detector):
             if hidden:
                 yield self._finding(trace, census, hidden)
                 return
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.registered(finding, source)
 
     def _finding(self, trace: Trace, census: ParameterCensus, hidden: list[ParameterSeen]) -> Finding:
         first = next((one for one in hidden if one.made_at is not None), hidden[0])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import loops
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import made, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
@@ -135,6 +137,9 @@ class ZeroGradAfterBackward(Detector):
         for optimizer, found in guilty.items():
             if len(found) >= ENOUGH_STEPS:
                 yield self._finding(trace, optimizer, found)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loops.move_before(finding, source, "backward")
 
     def _finding(self, trace: Trace, optimizer: int, found: list[tuple[int, CallSeen]]) -> Finding:
         step, call = found[0]

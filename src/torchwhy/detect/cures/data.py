@@ -1,0 +1,207 @@
+"""Edits of data and constants: loaders, literals, empty batches, uninitialised memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.syntax import keyword, operand_of, torch_name, word_of
+from torchwhy.detect.edits import Edit, Source, in_brackets
+from torchwhy.finding import Finding, Fix
+
+MASKED = "-1e9"  # as good as -inf in a softmax of float32, and a row of nothing else stays finite
+
+
+def loader_option(source: Source, name: str) -> Iterator[Fix]:
+    """Yield an option of the DataLoader switched on."""
+    for call in source.calls("DataLoader"):
+        given = keyword(call, name)
+        if given is not None:
+            edit = source.replace(given, "True")
+        else:
+            values = [*call.args, *(one.value for one in call.keywords)]
+            if not values:
+                continue
+            end = max(source.stretch(value)[1] for value in values)
+            edit = Edit(end, end, f", {name}=True")
+        yield from source.fix(f"set {name}=True in the DataLoader", edit)
+
+
+def is_infinity(node: ast.AST) -> bool:
+    """Tell whether this is a way to write minus infinity: float("-inf"), -torch.inf, -math.inf."""
+    if isinstance(node, ast.Call) and word_of(node) == "float" and len(node.args) == 1:
+        return isinstance(node.args[0], ast.Constant) and str(
+            node.args[0].value
+        ).strip().lower() in (
+            "-inf",
+            "-infinity",
+        )
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = node.operand
+        name = (
+            inner.attr
+            if isinstance(inner, ast.Attribute)
+            else inner.id
+            if isinstance(inner, ast.Name)
+            else ""
+        )
+        return name in ("inf", "infty", "infinity", "Inf")
+    return False
+
+
+def finite_mask(source: Source) -> Iterator[Fix]:
+    """Yield a large negative number in place of -inf: at the finding, and in the whole file."""
+    places = [
+        node for node in ast.walk(source.tree) if isinstance(node, ast.expr) and is_infinity(node)
+    ]
+    if places:
+        edits = [source.replace(node, MASKED) for node in places]
+        yield from source.fix(f"mask with {MASKED} in place of -inf", *edits)
+
+
+def other_mask(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a mask turned round, for attention that was told what to keep and masks it."""
+    node = source.at(finding.location)
+    if isinstance(node, ast.Call):
+        given = keyword(node, "key_padding_mask", "attn_mask", "mask")
+        if given is not None:
+            text = f"~{in_brackets(source.of(given), given)}"
+            yield from source.fix(f"turn the mask round: {text}", source.replace(given, text))
+
+
+def filled_memory(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield memory that is filled when it is made."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call):
+        return
+    word, function = word_of(node), source.of(node.func)
+    for fill in ("ones", "zeros"):
+        if word is not None and word.startswith(("empty", "new_empty")):
+            new = function.removesuffix(word) + word.replace("empty", fill)
+        elif word in ("Tensor", "FloatTensor", "DoubleTensor"):
+            new = function.removesuffix(word) + fill
+        else:
+            return
+        yield from source.fix(f"use {new}", source.replace(node.func, new))
+
+
+def empty_reduction(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a reduction that gives 0 for nothing, a divisor of at least 1, a spread that one element has."""
+    node = source.at(finding.location)
+    torch = torch_name(source)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        text = in_brackets(source.of(node.right), node.right)
+        where = source.in_own_brackets(node.right)
+        yield from source.fix(
+            f"divide by {text}.clamp_min(1)", Edit(*where, f"{text}.clamp_min(1)")
+        )
+    word = word_of(node)
+    if isinstance(node, ast.Call) and word in ("std", "var", "std_mean", "var_mean", "cov"):
+        yield from loader_option(source, "drop_last")
+        end = source.stretch(node)[1] - 1
+        comma = ", " if node.args or node.keywords else ""
+        yield from source.fix(
+            "use the spread of the batch itself: unbiased=False",
+            Edit(end, end, f"{comma}unbiased=False"),
+        )
+    elif isinstance(node, ast.Call) and torch is not None:
+        value = operand_of(source, node)
+        if word == "mean" and value is not None and not node.args and not node.keywords:
+            text = in_brackets(source.of(value), value)
+            written = f"{text}.sum() / max({text}.numel(), 1)"
+            outer = source.parents.get(node)
+            shown = written if isinstance(outer, ast.stmt) else f"({written})"
+            yield from source.fix(f"write {' '.join(written.split())}", source.replace(node, shown))
+        written = f"{torch}.nan_to_num({source.of(node)})"
+        yield from source.fix(
+            f"count an empty batch as 0: {' '.join(written.split())}", source.replace(node, written)
+        )
+
+
+def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the loop over a loader with the bad values of its batches replaced by 0."""
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    if isinstance(statement, ast.For):
+        names = [one for one in ast.walk(statement.target) if isinstance(one, ast.Name)]
+        for name in names[:2]:
+            text = f"{name.id} = {name.id}.nan_to_num()"
+            yield from source.fix(
+                f"missing values become 0: {text}",
+                source.insert_before(statement.body[0], text),
+            )
+        return
+    node = source.at(finding.location)
+    divisions = [
+        part
+        for part in (ast.walk(statement) if node is None and statement is not None else ())
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)
+    ]
+    if len(divisions) == 1:  # NumPy tells only the line
+        node = divisions[0]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        text = f"({source.of(node.right)} + 1e-8)"
+        where = source.in_own_brackets(node.right)
+        yield from source.fix(f"divide by {text}", Edit(*where, text))
+    elif isinstance(node, ast.Call) and word_of(node) in ("from_numpy", "tensor", "as_tensor"):
+        text = f"{source.of(node)}.nan_to_num()"
+        yield from source.fix(f"missing values become 0: {text}", source.replace(node, text))
+
+
+def wider(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield operands in float32, and bfloat16, which has float32's range, in place of float16."""
+    node = source.at(finding.location)
+    values = (
+        [operand_of(source, node, number=number) for number in (0, 1)] if node is not None else []
+    )
+    if isinstance(node, ast.Call):
+        values = values[:1]
+    edits = [
+        Edit(*_place(source, node, value), f"{in_brackets(source.of(value), value)}.float()")
+        for value in values
+        if value is not None
+        and not isinstance(value, ast.Constant)
+        and not source.of(value).endswith(".float()")
+    ]
+    if edits:
+        yield from source.fix("compute it in float32", *edits)
+    yield from bfloat16(source)
+
+
+def _place(source: Source, node: ast.expr | None, value: ast.expr) -> tuple[int, int]:
+    if isinstance(node, ast.Call) and value in node.args:
+        return source.stretch(value)
+    return source.in_own_brackets(value)
+
+
+def bfloat16(source: Source) -> Iterator[Fix]:
+    """Yield bfloat16 in place of every float16 of the file."""
+    edits = [
+        source.replace(node, f"{source.of(node.value)}.bfloat16")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("float16", "half")
+        and getattr(source.parents.get(node), "func", None) is not node
+    ]
+    edits += [
+        source.replace(node.func, f"{source.of(node.func.value)}.bfloat16")
+        for node in source.calls("half")
+        if isinstance(node.func, ast.Attribute)
+    ]
+    if edits:
+        yield from source.fix("use bfloat16, which has the range of float32", *edits)
+
+
+def larger_constant(finding: Finding, source: Source, bound: str = "1e-4") -> Iterator[Fix]:
+    """Yield a small constant that half precision can hold in place of one that it rounds to 0."""
+    node = source.at(finding.location)
+    statement = None if node is None else source.statement_of(node)
+    for part in ast.walk(statement) if statement is not None else ():
+        if (
+            isinstance(part, ast.Constant)
+            and isinstance(part.value, float)
+            and 0 < part.value < 6e-8
+        ):
+            yield from source.fix(
+                f"use {bound}, which half precision can hold", source.replace(part, bound)
+            )

@@ -1,0 +1,298 @@
+"""Edits of what a model is made of and how it is called: activations, registration, dimensions, initial values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.syntax import (
+    assignments,
+    is_method,
+    keyword,
+    operand_of,
+    torch_name,
+    value_of_name,
+    word_of,
+)
+from torchwhy.detect.edits import Edit, Source, in_brackets
+from torchwhy.finding import Finding, Fix, SourceSpan
+
+LAYERS = {
+    "softmax": ("Softmax", "LogSoftmax"),
+    "sigmoid": ("Sigmoid",),
+    "relu": ("ReLU", "LeakyReLU", "GELU", "ELU", "SiLU"),
+    "tanh": ("Tanh",),
+}
+
+
+def spans_of(finding: Finding) -> Iterator[SourceSpan]:
+    """Yield the places that a finding's evidence names, then its own."""
+    yield from (evidence.location for evidence in finding.evidence if evidence.location is not None)
+    if finding.location is not None:
+        yield finding.location
+
+
+def without_activation(finding: Finding, source: Source, *kinds: str) -> Iterator[Fix]:
+    """Yield the program without an activation of these kinds: the call taken off, or the layer taken out."""
+    for span in spans_of(finding):
+        file = source if span.file == source.file else source.others(span.file)
+        node = None if file is None else file.at(span)
+        for call in (
+            _activations(file, node, kinds) if file is not None and node is not None else ()
+        ):
+            assert file is not None
+            yield from _taken_off(file, call)
+    layers = [name for kind in kinds for name in LAYERS[kind]]
+    for call in source.calls(*layers):
+        yield from _taken_out(source, call)
+
+
+def _activations(source: Source, node: ast.expr, kinds: tuple[str, ...]) -> Iterator[ast.Call]:
+    """Yield the activation at a place, or that a name in the call there stands for."""
+    parts: list[ast.expr] = [node, *(one for one in ast.walk(node) if isinstance(one, ast.expr))]
+    for part in parts:
+        call = part if isinstance(part, ast.Call) else value_of_name(source, part)
+        if isinstance(call, ast.Call) and word_of(call) in kinds:
+            yield call
+
+
+def _taken_off(source: Source, call: ast.Call) -> Iterator[Fix]:
+    value = operand_of(source, call)
+    if value is not None:
+        text = source.of(value)
+        parent = source.parents.get(call)
+        is_plain = isinstance(parent, ast.stmt | ast.Call)
+        shown = text if is_plain else in_brackets(text, value)
+        yield from source.fix(f"remove {word_of(call)}", source.replace(call, shown))
+
+
+def _taken_out(source: Source, call: ast.Call) -> Iterator[Fix]:
+    """Yield a layer taken out of the end of a Sequential, or replaced by nn.Identity where it has a name."""
+    holder = source.parents.get(call)
+    shown = " ".join(source.of(call).split())
+    if isinstance(holder, ast.Call) and word_of(holder) == "Sequential":
+        if len(holder.args) > 1 and holder.args[-1] is call:
+            start = source.stretch(holder.args[-2])[1]
+            yield from source.fix(f"remove {shown}", Edit(start, source.stretch(call)[1], ""))
+        return
+    if isinstance(holder, ast.Assign):
+        text = source.of(call.func).removesuffix(word_of(call) or "") + "Identity()"
+        yield from source.fix(f"replace {shown} by {text}", source.replace(call, text))
+
+
+def log_in_place(source: Source) -> Iterator[Fix]:
+    """Yield softmax turned into log_softmax where it is called or made."""
+    for call in source.calls("softmax", "Softmax"):
+        word = word_of(call) or ""
+        function = source.of(call.func)
+        new = function.removesuffix(word) + ("log_softmax" if word == "softmax" else "LogSoftmax")
+        yield from source.fix(f"use {new}", source.replace(call.func, new))
+    for call in source.calls("nll_loss", "NLLLoss"):
+        word = word_of(call) or ""
+        function = source.of(call.func)
+        new = function.removesuffix(word) + (
+            "cross_entropy" if word == "nll_loss" else "CrossEntropyLoss"
+        )
+        yield from source.fix(f"use {new}, which takes logits", source.replace(call.func, new))
+
+
+def other_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a softmax over the last dimension."""
+    calls = [node for span in spans_of(finding) if isinstance(node := source.at(span), ast.Call)]
+    made = list(source.calls("Softmax", "LogSoftmax"))
+    for call in [*calls, *made]:
+        words = ("softmax", "log_softmax", "Softmax", "LogSoftmax")
+        if word_of(call) not in words:
+            continue
+        number = 0 if call in made else 1
+        given = keyword(call, "dim") or operand_of(source, call, number=number)
+        if given is not None:
+            yield from source.fix(
+                "take the softmax over the last dimension: dim=-1", source.replace(given, "-1")
+            )
+
+
+def same_shape(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield one side of a loss without its dimension of size 1, or the other side with one."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.BinOp | ast.Call):
+        return
+    for method in ("squeeze(-1)", "unsqueeze(-1)"):
+        for number in (0, 1):
+            operand = operand_of(source, node, number=number)
+            if operand is None or isinstance(operand, ast.Constant):
+                continue
+            text = f"{in_brackets(source.of(operand), operand)}.{method}"
+            where = source.stretch(operand)
+            if isinstance(node, ast.BinOp):
+                where = source.in_own_brackets(operand)
+            yield from source.fix(f"give both the same shape: {text}", Edit(*where, text))
+
+
+def batch_first(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `batch_first=True` for the layer."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call) or keyword(node, "batch_first") is not None:
+        return
+    values = [*node.args, *(one.value for one in node.keywords)]
+    if values:
+        end = max(source.stretch(value)[1] for value in values)
+        yield from source.fix("set batch_first=True", Edit(end, end, ", batch_first=True"))
+
+
+def registered(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield nn.ModuleList or nn.ModuleDict around layers in a plain list or dictionary."""
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    target, value = _target_and_value(statement)
+    if isinstance(target, ast.Subscript):
+        wanted = source.of(target.value)
+        made = [
+            one
+            for one in ast.walk(source.tree)
+            if isinstance(one, ast.Assign)
+            and any(source.of(name) == wanted for name in one.targets)
+        ]
+        value = made[0].value if len(made) == 1 else None
+    if (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "append"
+    ):
+        value = None
+    prefix = _nn(source)
+    if value is None or prefix is None:
+        return
+    kinds = {
+        ast.List: "ModuleList",
+        ast.ListComp: "ModuleList",
+        ast.Tuple: "ModuleList",
+        ast.Dict: "ModuleDict",
+    }
+    kind = kinds.get(type(value))
+    if kind is not None:
+        is_empty = isinstance(value, ast.Dict | ast.List) and not ast.unparse(value).strip("[]{}")
+        inside = "" if is_empty else source.of(value)
+        yield from source.fix(
+            f"register the layers: {prefix}.{kind}",
+            source.replace(value, f"{prefix}.{kind}({inside})"),
+        )
+
+
+def _target_and_value(statement: ast.stmt | None) -> tuple[ast.expr | None, ast.expr | None]:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        return statement.targets[0], statement.value
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+            # `self.layers.append(layer)`: what it was made as is what changes.
+            return ast.Subscript(value=call.func.value, slice=ast.Constant(0)), None
+    return None, None
+
+
+def _nn(source: Source) -> str | None:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "torch":
+            names = {alias.name for alias in node.names if alias.asname is None}
+            if "nn" in names:
+                return "nn"
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "torch.nn" and alias.asname:
+                    return alias.asname
+    torch = torch_name(source)
+    return f"{torch}.nn" if torch is not None else None
+
+
+def copied_weights(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a copy of the state dict in place of a view of the living weights."""
+    node = source.at(finding.location)
+    calls = [node] if word_of(node) == "state_dict" else []
+    line = finding.location.line if finding.location is not None else 0
+    calls += [call for call in source.calls("state_dict") if call.lineno == line]
+    for call in calls[:1]:
+        assert isinstance(call, ast.Call)
+        text = f"{{name: value.clone() for name, value in {source.of(call)}.items()}}"
+        yield from source.fix(
+            "keep a copy of the weights, not the weights", source.replace(call, text), safety="safe"
+        )
+
+
+def keep_graph(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the expression without what cuts it off from its graph."""
+    node = source.at(finding.location)
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    if node is None and statement is not None:
+        candidates = [
+            one
+            for one in ast.walk(statement)
+            if isinstance(one, ast.Attribute) and one.attr == "data"
+        ]
+        node = candidates[0] if candidates else None
+    if node is None:
+        return
+    outer = node
+    parent = source.parents.get(node)
+    while isinstance(parent, ast.Attribute | ast.Call) and _cuts(parent):
+        outer = parent
+        parent = source.parents.get(parent)
+    text = source.of(outer)
+    kept = ast.unparse(_Uncut().visit(ast.parse(text, mode="eval")).body)
+    if kept != ast.unparse(ast.parse(text, mode="eval").body):
+        yield from source.fix(f"keep the graph: {kept}", source.replace(outer, kept))
+
+
+CUTS = {"detach", "item", "numpy", "cpu", "tolist", "clone_detached"}
+MAKERS = {"from_numpy", "tensor", "as_tensor", "Variable", "Tensor"}
+
+
+def _cuts(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in CUTS | {"data"}
+    return word_of(node) in CUTS | MAKERS
+
+
+class _Uncut(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        word = word_of(node)
+        if word in CUTS and isinstance(node.func, ast.Attribute):
+            return node.func.value
+        if word in MAKERS and node.args:
+            return node.args[0]
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        return node.value if node.attr == "data" else node
+
+
+def other_function(finding: Finding, source: Source, names: dict[str, str]) -> Iterator[Fix]:
+    """Yield the call at the finding with another function in place of its own."""
+    line = finding.location.line if finding.location is not None else 0
+    node = source.at(finding.location)
+    calls = [node] if word_of(node) in names else []
+    calls += [call for call in source.calls(*names) if call.lineno == line]
+    for call in calls[:1]:
+        assert isinstance(call, ast.Call)
+        word = word_of(call) or ""
+        function = source.of(call.func)
+        new = names[word] if "." in names[word] else function.removesuffix(word) + names[word]
+        edit = source.replace(call.func, new)
+        if "." in names[word] and is_method(source, call):
+            value = operand_of(source, call)
+            edit = source.replace(call, f"{new}({source.of(value)})") if value is not None else edit
+        yield from source.fix(f"use {new} in place of {function}", edit)
+
+
+def rewritten_after(source: Source, node: ast.expr | None, text: str) -> Iterator[Fix]:
+    """Yield a statement after the only assignment of a name; `{0}` in the text is the name."""
+    if not isinstance(node, ast.Name):
+        return
+    made = assignments(node.id, within=source.scope_of(node)) or assignments(
+        node.id, within=source.tree
+    )
+    if len(made) == 1 and isinstance(made[0], ast.Assign):
+        written = text.format(node.id)
+        yield from source.fix(written, source.insert_after(made[0], written))
