@@ -71,5 +71,24 @@ def samples_answer(trace: Trace) -> SamplesAnswer | None:
     return None
 
 
+@dataclass(frozen=True)
+class TimeFirst:
+    """A layer that takes time first, where the model could not be tried as a whole."""
+
+    layer: str
+    kind: str
+    made: SourceSpan | None
+
+
+def time_first_layer(trace: Trace) -> TimeFirst | None:
+    """Return the layer that gave reason to ask, if no answer was to be had."""
+    for experiment in trace.of(Experiment):
+        said = experiment.answer
+        if experiment.question == SAMPLES_QUESTION and "moved" not in said and "layer" in said:
+            made = experiment.places.get("made")
+            return TimeFirst(str(said["layer"]), str(said.get("layer kind")), made)
+    return None
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from torchwhy.detect.cures.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
-from torchwhy.verify.candidates import candidates
+from torchwhy.verify.candidates import candidates, open_source
 from torchwhy.verify.course import Course, remaining
 from torchwhy.verify.edits import EditError, edited_texts, joined
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
@@ -46,6 +47,8 @@ def try_all(
         return Outcome(laboratory.finding, (NOT_REPEATED,))
     if not campaign.try_each(chosen):
         campaign.try_second_changes()
+    if not campaign.is_cured:
+        campaign.try_lower_rate()
     return Outcome(with_trials(laboratory.finding, campaign.fixes), tuple(campaign.notes))
 
 
@@ -65,6 +68,11 @@ class Campaign:
     def fixes(self) -> list[Fix]:
         """Return the fixes that were tried."""
         return [one.fix for one in self.tried]
+
+    @property
+    def is_cured(self) -> bool:
+        """Tell whether one of them cures."""
+        return any(fix.trial.verdict == "cured" for fix in self.fixes)
 
     @property
     def seconds_left(self) -> float:
@@ -117,7 +125,7 @@ class Campaign:
 
     def try_second_changes(self) -> None:
         """Where a change laid a further cause bare, try it together with a cure of that one."""
-        for one in self.tried:
+        for one in list(self.tried):
             left = None if one.course is None else remaining(one.course, self.laboratory.finding)
             if left is None or one.course is None or not self._is_further(left, one.course):
                 continue
@@ -136,6 +144,25 @@ class Campaign:
                 )
                 self.try_each(pairs)
                 return
+
+    def try_lower_rate(self) -> None:
+        """Where a change removed the finding and the loss does not fall, try it with a lower rate."""
+        best = next((one for one in self.tried if one.fix.trial.verdict == "symptom-only"), None)
+        place = self.laboratory.finding.location
+        if best is None or place is None:
+            return
+        directory = self.laboratory.directory
+        source = open_source(place.file, directory, edited_texts(best.fix.diff, directory))
+        nowhere = replace(self.laboratory.finding, location=None, evidence=())
+        slower = [] if source is None else list(lower_rate(nowhere, source))[:1]
+        pairs = [
+            Fix(
+                f"{best.fix.title}; and {one.title}",
+                diff=joined((best.fix.diff, one.diff), directory),
+            )
+            for one in slower
+        ]
+        self.try_each(pairs)
 
     def _is_further(self, left: Finding, course: Course) -> bool:
         """Tell whether what is left is another cause that the first one hid."""

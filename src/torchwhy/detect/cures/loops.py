@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import enclosing, names_in, optimizer_calls, torch_name
+from torchwhy.detect.cures.syntax import enclosing, keyword, names_in, optimizer_calls, torch_name
 from torchwhy.detect.edits import Edit, Source
 from torchwhy.finding import Finding, Fix
 
@@ -108,11 +109,17 @@ def _moved(
     if not goals:
         return
     goal = goals[-1] if after else goals[0]
-    text = source.of(moved)
     insert = source.insert_after if after else source.insert_before
     place = "after" if after else "before"
-    title = f"move {' '.join(text.split())} {place} {' '.join(source.of(goal).split())}"
-    yield from source.fix(title, source.remove(moved), insert(goal, text))
+    title = f"move {' '.join(source.of(moved).split())} {place} {source.of(goal).splitlines()[0]}"
+    yield from source.fix(title, source.remove(moved), insert(goal, _with_comment(source, moved)))
+
+
+def _with_comment(source: Source, statement: ast.stmt) -> str:
+    """Return a statement with the comment behind it."""
+    if statement.lineno != statement.end_lineno:
+        return source.of(statement)
+    return source.lines[statement.lineno - 1].strip()
 
 
 def block_of(source: Source, statement: ast.stmt) -> list[ast.stmt]:
@@ -131,9 +138,36 @@ def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
     inner = None if moved is None else enclosing(source, moved, *LOOPS)
     if moved is None or not isinstance(inner, ast.stmt) or enclosing(source, inner, *LOOPS) is None:
         return
-    text = source.of(moved)
-    title = f"move {text} out of the inner loop"
+    title = f"move {source.of(moved)} out of the inner loop"
+    text = _with_comment(source, moved)
     yield from source.fix(title, source.remove(moved), source.insert_after(inner, text))
+
+
+def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a schedule with as many steps as the loop that steps it."""
+    node = source.at(finding.location)
+    statement = source.statement_at(finding.location.line) if finding.location is not None else None
+    loop = None if statement is None else enclosing(source, statement, ast.For)
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.iter, ast.Call)
+        or len(loop.iter.args) != 1
+    ):
+        return
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    name = source.of(node.func.value)
+    for made in source.calls("LinearLR", "CosineAnnealingLR", "PolynomialLR", "OneCycleLR"):
+        owner = source.statement_of(made)
+        given = keyword(made, "total_iters", "T_max", "total_steps")
+        if (
+            given is not None
+            and isinstance(owner, ast.Assign)
+            and source.of(owner.targets[0]) == name
+        ):
+            text = source.of(loop.iter.args[0])
+            title = f"give the schedule as many steps as the training has: {text}"
+            yield from source.fix(title, source.replace(given, text))
 
 
 def add_step(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -302,10 +336,24 @@ def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
         for statement in later
         if any(True for _ in source.calls("backward", within=statement))
     ]
-    if loops and loops[0] is not later[0]:
-        text = source.of(made)
-        title = "build the optimizer after the model is complete"
+    if not loops or loops[0] is later[0]:
+        return
+    title = "build the optimizer after the model is complete"
+    text = source.of(made)
+    for name in (None, *_copies(source, made, later[: later.index(loops[0])])):
+        if name is not None:
+            text = re.sub(r"\b\w+\.parameters\(\)", f"{name}.parameters()", text)
         yield from source.fix(title, source.remove(made), source.insert_before(loops[0], text))
+
+
+def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names that are made after the optimizer, from what the optimizer was given."""
+    given = names_in(made)
+    for statement in later:
+        if isinstance(statement, ast.Assign) and names_in(statement.value) & given:
+            yield from (
+                source.of(target) for target in statement.targets if isinstance(target, ast.Name)
+            )
 
 
 def bounded_state(finding: Finding, source: Source) -> Iterator[Fix]:

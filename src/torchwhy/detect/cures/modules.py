@@ -112,6 +112,22 @@ def other_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
             )
 
 
+def sigmoid_for_one(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a sigmoid in place of a softmax over a single element, which is always 1."""
+    prefix = _nn(source)
+    if "one element" not in finding.message or prefix is None:
+        return
+    for call in source.calls("Softmax"):
+        yield from source.fix(
+            f"use {prefix}.Sigmoid()", source.replace(call, f"{prefix}.Sigmoid()")
+        )
+    node = source.at(finding.location)
+    value = None if node is None else operand_of(source, node)
+    if word_of(node) == "softmax" and value is not None and node is not None:
+        text = f"{in_brackets(source.of(value), value)}.sigmoid()"
+        yield from source.fix(f"use {text}", source.replace(node, text))
+
+
 def same_shape(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield one side of a loss without its dimension of size 1, or the other side with one."""
     node = source.at(finding.location)

@@ -55,15 +55,15 @@ class CallOrder:
         optimizer, module = torch.optim.Optimizer, torch.nn.Module
         for holder, method in ((optimizer, "zero_grad"), (module, "zero_grad"), (module, "train"), (module, "eval")):
             self._watch(hooks, protect, holder, method)
-        for scheduler in vars(lr_scheduler).values():
-            if isinstance(scheduler, type) and issubclass(scheduler, lr_scheduler.LRScheduler):
-                if "step" in vars(scheduler):
-                    self._watch(hooks, protect, scheduler, "step", name="scheduler")
+        for kind in vars(lr_scheduler).values():
+            is_scheduler = isinstance(kind, type) and issubclass(kind, lr_scheduler.LRScheduler)
+            if is_scheduler and "step" in vars(kind):
+                self._watch(hooks, protect, kind, "step", name="scheduler")
         note = protect("call order probe", self.note)
         for function in ("clip_grad_norm_", "clip_grad_value_"):
             stand_in = _noting_clip(getattr(clip_grad, function), note)
-            for holder in (clip_grad, torch.nn.utils):
-                hooks.replace(holder, function, stand_in, group=READS)
+            for namespace in (clip_grad, torch.nn.utils):
+                hooks.replace(namespace, function, stand_in, group=READS)
 
     def note(self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None) -> None:
         """Note one call made at `frame`; those that torch makes by itself are left out."""

@@ -145,12 +145,10 @@ class Samples:
 
     def _write(self, call: Call, layer: Layer | None, answer: dict[str, Any], spent: float) -> None:
         places = {"made": layer.made} if layer is not None and layer.made is not None else {}
+        if layer is not None:
+            answer |= {"layer": layer.path, "layer kind": layer.kind}
         if layer is not None and layer.shapes:
-            answer |= {
-                "layer": layer.path,
-                "layer kind": layer.kind,
-                "layer input": [float(n) for n in layer.shapes[0]],
-            }
+            answer["layer input"] = [float(size) for size in layer.shapes[0]]
         self._stage.session.write(
             Experiment(
                 step=self._stage.session.sentinel.step,

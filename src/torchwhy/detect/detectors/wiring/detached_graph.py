@@ -182,7 +182,8 @@ class DetachedGraph(Detector):
 
     ## Limits
 
-    Only the first step of an optimizer is followed; parameters that get a gradient in a later step are left alone. A
+    Only the first step of an optimizer is followed; parameters that get a gradient in a later step, or that the program
+    itself changes, are left alone. A
     cut value that only meets another one with a graph, element by element, is a stop-gradient idiom and gets a note; so
     do loaded weights under `no_grad`.
     """
@@ -195,7 +196,7 @@ class DetachedGraph(Detector):
             names = [
                 name
                 for name in cut.parameters
-                if not _gets_gradient_later(trace, cut.optimizer, name)
+                if not _is_trained_otherwise(trace, cut.optimizer, name)
             ]
             if not names:
                 continue
@@ -234,10 +235,12 @@ def _severity(cut: GraphCut) -> Severity:
     return "note" if meant else "warning"
 
 
-def _gets_gradient_later(trace: Trace, optimizer: int, name: str) -> bool:
-    return any(
-        decode(size) > 0
+def _is_trained_otherwise(trace: Trace, optimizer: int, name: str) -> bool:
+    """Tell whether a parameter gets a gradient later, or changes without one: a moving average writes it."""
+    seen = [
+        (decode(sample.weight_rms[place]), decode(sample.gradient_rms[place]))
         for sample in trace.of(Weights)
         if sample.optimizer == optimizer and name in sample.names
-        for size in [sample.gradient_rms[sample.names.index(name)]]
-    )
+        for place in [sample.names.index(name)]
+    ]
+    return any(gradient > 0 or weight != seen[0][0] for weight, gradient in seen)

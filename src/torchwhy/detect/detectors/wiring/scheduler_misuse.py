@@ -181,6 +181,7 @@ class SchedulerMisuse(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.move_to_outer_loop(finding, source)
+        yield from loops.schedule_as_long_as_training(finding, source)
         yield from loops.move_after(finding, source, "step")
 
     def _judge(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:

@@ -207,6 +207,7 @@ class SoftmaxOverBatch(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.sigmoid_for_one(finding, source)
         yield from modules.other_dimension(finding, source)
 
 
