@@ -33,7 +33,9 @@ def stale(times, step, **more):
 
 
 def calls(step, *names, **more):
-    return StepCalls(step=step, calls=[CallSeen(name=name, location=LINE, **more) for name in names])
+    return StepCalls(
+        step=step, calls=[CallSeen(name=name, location=LINE, **more) for name in names]
+    )
 
 
 def step(number, rate=None, index=0):
@@ -44,9 +46,7 @@ def step(number, rate=None, index=0):
 def gradients(number, *sizes):
     names = [f"p{i}" for i in range(len(sizes))]
     ones = [1.0] * len(sizes)
-    return Weights(
-        step=number, optimizer=0, names=names, weight_rms=ones, gradient_rms=list(sizes)
-    )
+    return Weights(step=number, optimizer=0, names=names, weight_rms=ones, gradient_rms=list(sizes))
 
 
 def test_gradients_that_are_never_cleared_are_reported_at_the_step_that_uses_them():
@@ -109,9 +109,7 @@ def test_zero_grad_between_backward_and_an_empty_step_is_reported():
 )
 def test_order_and_empty_gradients_are_both_needed(order, gradient):
     rounds = [
-        event
-        for n in range(3)
-        for event in (calls(n, *order), step(n), gradients(n, gradient))
+        event for n in range(3) for event in (calls(n, *order), step(n), gradients(n, gradient))
     ]
 
     assert list(ZeroGradAfterBackward().scan(trace(*rounds))) == []

@@ -13,7 +13,12 @@ from torchwhy.detect.detectors.wiring.detached_graph import DetachedGraph
 from torchwhy.detect.detectors.wiring.log_of_softmax import LogOfSoftmax
 from torchwhy.detect.detectors.wiring.lstm_batch_first import LstmBatchFirst
 from torchwhy.detect.detectors.wiring.probabilities_into_nll import ProbabilitiesIntoNll
-from torchwhy.detect.detectors.wiring.samples_mixed import SamplesMixed, swaps_axes, swaps_rows
+from torchwhy.detect.detectors.wiring.samples_mixed import (
+    SamplesMixed,
+    swaps_axes,
+    swaps_heads,
+    swaps_rows,
+)
 from torchwhy.detect.detectors.wiring.sigmoid_before_bce_with_logits import (
     SigmoidBeforeBceWithLogits,
 )
@@ -346,6 +351,10 @@ def test_swapped_sizes():
     assert swaps_axes([8, 12, 10, 3], [8, 3, 12, 10])
     assert not swaps_axes([8, 12, 10, 3], [8, 360])
     assert not swaps_axes([8, 1, 28, 28], [8, 28, 28, 1])
+    assert swaps_heads([8, 6, 12], [8, 3, 6, 4])
+    assert swaps_heads([8, 3, 6, 4], [8, 6, 12])
+    assert not swaps_heads([8, 6, 12], [8, 6, 3, 4])
+    assert not swaps_heads([8, 64, 16], [8, 8, 8, 16])
 
 
 def test_a_reshape_that_swaps_rows_is_reported_only_if_samples_were_seen_to_mix():

@@ -53,7 +53,14 @@ def test_forward_in_train_mode_that_feeds_nothing_is_reported():
         {"path": "teacher"},
         {"backwards": 3},
     ],
-    ids=["feeds the next step", "refreshes statistics", "no layers", "layers in eval", "other model", "trains"],
+    ids=[
+        "feeds the next step",
+        "refreshes statistics",
+        "no layers",
+        "layers in eval",
+        "other model",
+        "trains",
+    ],
 )
 def test_forward_without_gradients_for_a_reason_is_not_reported(facts):
     assert list(EvaluationInTrainMode().scan(trace(TRAINS, mode(grad=False, **facts)))) == []

@@ -36,9 +36,7 @@ def parameter(name, **more):
 
 
 def census(*parameters, freezes=()):
-    return ParameterCensus(
-        step=0, optimizer=0, parameters=list(parameters), freezes=list(freezes)
-    )
+    return ParameterCensus(step=0, optimizer=0, parameters=list(parameters), freezes=list(freezes))
 
 
 def look(*names, updates=16, **more):

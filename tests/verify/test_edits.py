@@ -40,7 +40,9 @@ def test_several_edits_of_one_line_are_made_at_once():
     source = Source("t.py", TEXT)
     log, absolute = source.at(span(5, "torch.log( x )")), source.at(span(5, "x.abs()"))
 
-    after = source.edited([source.replace(log, "1"), source.replace(absolute, "longer_than_before")])
+    after = source.edited(
+        [source.replace(log, "1"), source.replace(absolute, "longer_than_before")]
+    )
 
     assert "    ä = longer_than_before; y = 1  # and me\n" in after
 
@@ -82,7 +84,10 @@ def test_statements_go_in_and_out_with_their_lines():
     after = source.insert_after(loop.body[1], "fourth()")
     gone = source.remove(loop.body[0])
 
-    assert source.edited([before, after, gone]) == "for i in r:\n\tthird()\n\tsecond()  # why\n\tfourth()\n"
+    assert (
+        source.edited([before, after, gone])
+        == "for i in r:\n\tthird()\n\tsecond()  # why\n\tfourth()\n"
+    )
 
 
 def test_a_statement_that_shares_its_line_is_not_moved():

@@ -43,7 +43,9 @@ def program(tmp_path):
 def run_edited(program, *command):
     place = program / ".torchwhy" / "trial"
     place.mkdir(parents=True)
-    edited = SCRIPT.replace("class Thing", "# one line more\nclass Thing").replace("original", "edited")
+    edited = SCRIPT.replace("class Thing", "# one line more\nclass Thing").replace(
+        "original", "edited"
+    )
     texts = {
         program / "train.py": edited,
         program / "package" / "train.py": edited,

@@ -59,20 +59,20 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     if harm is None or (jump is not None and steady_rate(training, jump)):
         return None  # a rate that served until one step came is not what that step was about
     step, text, needed = harm
-    unstable = [m for m in curvatures(trace, training) if m.ratio >= needed]
-    measured = next(
-        iter(unstable), None
-    )  # the first: later ones stand on ground the updates have led to
-    update = largest_before(training, step)
-    if measured is None and (update[1] < WHOLE or needed > UNSTABLE):
+    # The first that is unstable: later ones stand on ground to which the updates have led.
+    measured = next((m for m in curvatures(trace, training) if m.ratio >= AT_THE_BOUND), None)
+    update = decisive_update(training, step)
+    proven = any(m.ratio >= needed for m in curvatures(trace, training))
+    if not proven and (update[1] < WHOLE or needed > UNSTABLE):
         return None
     return Overshoot(step, text, measured, update)
 
 
-def largest_before(training: Training, step: int) -> tuple[int, float]:
-    """Return step and relative size of the largest sampled update that was made up to a step."""
+def decisive_update(training: Training, step: int) -> tuple[int, float]:
+    """Return step and relative size of the first update that was as large as the weights, or of the largest one."""
     sizes = [(s.step, training.relative_update(s)) for s in training.samples if s.step <= step]
-    return max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
+    first = next((pair for pair in sizes if pair[1] >= WHOLE), None)
+    return first or max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
 
 
 def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
@@ -81,11 +81,9 @@ def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
     if look is not None and (died := killed_layers(trace, look)):
         names = f"{len(died)} ReLU layer{'s' if len(died) > 1 else ''}"
         units = sum(layer.units for layer in died)
-        return (
-            look,
-            f"killed {names}: all {units} units give 0 on every sample at step {look}",
-            UNSTABLE,
-        )
+        course = f"the loss went from {training.values[0]:.3g} to {training.values[-1]:.3g}"
+        dead = f"all {units} units give 0 on every sample at step {look}"
+        return look, f"killed {names}: {dead}, and {course}", UNSTABLE
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
@@ -143,10 +141,13 @@ def loss_curve(training: Training) -> Evidence:
 
 
 def stable_advice(training: Training, overshoot: Overshoot) -> str:
-    """Return which rate to take: below the measured bound, or else one with updates of a hundredth of the weights."""
-    rate = f"{training.rate:g}"
-    if overshoot.stable_rate is not None and training.made.kind not in ADAPTIVE:
-        bound = overshoot.stable_rate
-        return f"lower lr={rate} to less than {bound:.2g}, for instance to {bound / 4:.1g}"
-    gentle = (training.rate or 0.0) / max(overshoot.update[1], 1.0) / 100
-    return f"lower lr={rate}, for instance to {min(gentle, 1e-3) if training.made.kind in ADAPTIVE else gentle:.1g}"
+    """Return which rate to take: well below the measured bound, and with updates of a tenth of the weights at most."""
+    rate = training.rate or 0.0
+    gentle = rate / max(overshoot.update[1], 1.0) / 10
+    if training.made.kind in ADAPTIVE:
+        return f"lower lr={rate:g}, for instance to {min(gentle, 1e-3):.1g}"
+    bound = overshoot.stable_rate
+    if bound is None:
+        return f"lower lr={rate:g}, for instance to {gentle:.1g}"
+    sure = min(bound / 4, gentle) if overshoot.update[1] >= WHOLE else bound / 4
+    return f"lower lr={rate:g} to less than {bound:.2g}, for instance to {sure:.1g}"

@@ -70,7 +70,11 @@ class RateCourse:
     def turns(self) -> float:
         """Return how many half waves a cosine went through that is stepped per batch; it is made for one."""
         scheduler = self.schedulers[0] if self.schedulers else None
-        length = scheduler.settings.get("T_max", 0.0) if scheduler and scheduler.kind == "CosineAnnealingLR" else 0.0
+        length = (
+            scheduler.settings.get("T_max", 0.0)
+            if scheduler and scheduler.kind == "CosineAnnealingLR"
+            else 0.0
+        )
         turns = self.calls / length if length and self.is_per_batch else 0.0
         return turns if turns >= TURNS else 0.0
 
@@ -88,7 +92,7 @@ class RateCourse:
         return tuple(rate for _, rate in self.rates[::every])
 
     def _low_since(self, bound: float) -> int | None:
-        """Return the step from which on every rate is at or below a bound; None if it was never above, or rose again."""
+        """Return the step since which every rate is at or below a bound; None if it never was above, or rose again."""
         since = None
         for step, rate in reversed(self.rates):
             if rate > bound:
@@ -99,7 +103,9 @@ class RateCourse:
 
 def rate_courses(trace: Trace) -> Iterator[RateCourse]:
     """Yield the rates of every optimizer that made steps with a rate."""
-    counted = {index: n for event in trace.of(CallsCounted) for index, n in event.schedulers.items()}
+    counted = {
+        index: n for event in trace.of(CallsCounted) for index, n in event.schedulers.items()
+    }
     for made in trace.of(OptimizerMade):
         rates = list(_rates(steps_of(trace, made.index)))
         own = [seen for seen in trace.of(SchedulerSeen) if seen.optimizer == made.index]

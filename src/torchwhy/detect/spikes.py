@@ -26,6 +26,8 @@ def jumps(training: Training) -> Iterator[int]:
         if 0 < JUMP * before <= values[place] and before <= LEARNT * values[0]:
             yield place
 
+WORTH_TELLING = 0.05  # of the loss the run began with: below, nineteen parts in twenty are still learned
+
 
 def unrecovered_spike(training: Training) -> int | None:
     """Return the place of the first jump that the run did not recover from."""
@@ -37,6 +39,8 @@ def unrecovered_spike(training: Training) -> int | None:
         end = median(values[-AFTER:])
         if min(median(later[half:]), end) < STAYS * before:
             continue
+        if end < WORTH_TELLING * median(values[:WINDOW]):
+            continue  # what was learned is still there: a jump from nothing to next to nothing
         if end > values[0] or not is_lower(later[half:], than=later[:half]):
             return place
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import (
@@ -33,7 +34,7 @@ def steps_of(trace: Trace, optimizer: int) -> list[Step]:
 def is_interleaved(trace: Trace) -> bool:
     """Tell whether several optimizers step in turn, as in a game of two networks."""
     order = [step.optimizer for step in trace.steps]
-    changes = sum(before != after for before, after in zip(order, order[1:], strict=False))
+    changes = sum(before != after for before, after in pairwise(order))
     return changes >= max(2, len(set(order)))
 
 
@@ -64,7 +65,10 @@ def untrained(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
     """Return the parameters that get gradients and that nobody ever changed, by optimizer or by hand."""
     looks = followed(trace)
     later = {
-        name for event in trace.of(OptimizerDescribed) if event.index > census.optimizer for name in event.parameters
+        name
+        for event in trace.of(OptimizerDescribed)
+        if event.index > census.optimizer
+        for name in event.parameters
     }
     return [
         one
@@ -82,7 +86,11 @@ def untrained(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
 def output_module(trace: Trace, census: ParameterCensus) -> str | None:
     """Return the path of the last layer with weights that ran before the census."""
     with_weights = {one.module for one in census.parameters if one.module is not None}
-    walk = [call.path for call in trace.of(ModuleCalled) if call.step <= census.step and call.path in with_weights]
+    walk = [
+        call.path
+        for call in trace.of(ModuleCalled)
+        if call.step <= census.step and call.path in with_weights
+    ]
     return walk[-1] if walk else None
 
 
@@ -101,12 +109,20 @@ def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
 
 def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
     """Return the places at which a model ran in train mode and fed backward passes."""
-    return [mode for mode in modes_of(trace, path) if mode.training and mode.grad and mode.backwards >= ENOUGH_UPDATES]
+    return [
+        mode
+        for mode in modes_of(trace, path)
+        if mode.training and mode.grad and mode.backwards >= ENOUGH_UPDATES
+    ]
 
 
 def active_layers(mode: ForwardModes, state: str) -> list[str]:
     """Return the layers with a mode of their own that were in `state`, train or eval."""
-    return [layer.rpartition(" ")[0].strip() for layer in mode.mode_layers if layer.endswith(f" {state}")]
+    return [
+        layer.rpartition(" ")[0].strip()
+        for layer in mode.mode_layers
+        if layer.endswith(f" {state}")
+    ]
 
 
 def where(place: SourceSpan | None) -> str:

@@ -40,9 +40,14 @@ class HandWatch:
         updated = [
             leaf
             for reference, version, value in self._seen
-            if (leaf := reference()) is not None and (leaf._version, _first(leaf)) != (version, value)
+            if (leaf := reference()) is not None
+            and (leaf._version, _first(leaf)) != (version, value)
         ]
-        stale = [leaf for leaf in updated if leaf.grad is not None and bool((leaf.grad != 0).any().item())]
+        stale = [
+            leaf
+            for leaf in updated
+            if leaf.grad is not None and bool((leaf.grad != 0).any().item())
+        ]
         leaves = leaves_of(roots)
         if updated and not stale:
             self._cleared = True
@@ -75,7 +80,12 @@ def leaves_of(roots: list[torch.Tensor]) -> list[torch.Tensor]:
     while waiting and len(seen) < MOST_NODES and len(leaves) < LEAVES_WATCHED:
         node = waiting.pop()
         variable = getattr(node, "variable", None)
-        if variable is not None and variable.numel() and variable.layout is torch.strided and not variable.is_complex():
+        if (
+            variable is not None
+            and variable.numel()
+            and variable.layout is torch.strided
+            and not variable.is_complex()
+        ):
             leaves.append(variable)
         for below, _ in node.next_functions:
             if below is not None and below not in seen:

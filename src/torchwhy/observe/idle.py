@@ -31,7 +31,9 @@ class IdleWatch:
         self._next_told: dict[int, int] = {}
         self._reached_at: dict[int, Site | None] = {}
 
-    def before_backward(self, watched: Watched, roots: list[torch.Tensor], frame: FrameType | None) -> None:
+    def before_backward(
+        self, watched: Watched, roots: list[torch.Tensor], frame: FrameType | None
+    ) -> None:
         """Count one more backward pass for an optimizer that has not stepped yet."""
         index = watched.index
         count = self._backwards[index] = self._backwards.get(index, 0) + 1

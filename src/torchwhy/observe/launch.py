@@ -32,8 +32,11 @@ FROM_THE_KEYBOARD = ("SIGINT", "SIGQUIT")
 POLL_SECONDS = 0.05
 
 
-def child_command(command: Sequence[str]) -> list[str]:
-    """Return what to execute: a script and `-m` get this interpreter, every other command runs as it is."""
+def child_command(command: Sequence[str], directory: Path = Path()) -> list[str]:
+    """Return what to execute: a script and `-m` get this interpreter, every other command runs as it is.
+
+    `directory` is where the command will be started, by default here.
+    """
     if not command:
         raise UsageError("no program was given: try `torchwhy run train.py`.", slug="no-program")
     program, *arguments = command
@@ -41,7 +44,7 @@ def child_command(command: Sequence[str]) -> list[str]:
         if not arguments:
             raise UsageError(f"{program} needs an argument after it.", slug="no-program")
         return [sys.executable, *command]
-    if is_script(program):
+    if is_script(program, directory):
         return [sys.executable, *command]
     if shutil.which(program) is None:
         raise UsageError(
@@ -51,9 +54,9 @@ def child_command(command: Sequence[str]) -> list[str]:
     return list(command)
 
 
-def is_script(program: str) -> bool:
+def is_script(program: str, directory: Path = Path()) -> bool:
     """Tell whether this is a Python file to be run by this interpreter; complain if it cannot be one."""
-    path = Path(program)
+    path = directory / program
     named_like_python = path.suffix in (".py", ".pyw")
     if path.is_dir():
         if (path / "__main__.py").exists():
@@ -163,7 +166,7 @@ def run_quietly(
     progress: Callable[[float], None] = lambda _seconds: None,
 ) -> Run:
     """Run the program out of sight, its output in `output.txt`, and kill all of it after the limit."""
-    arguments = child_command(run.command)
+    arguments = child_command(run.command, Path(run.directory))
     write_run(run_directory, run)
     started = time.monotonic()
     timed_out = False

@@ -81,7 +81,11 @@ class StaleWatch:
         added = False
         for position, (pointer, version) in marks.items():
             gradient = parameters[position].grad if position < len(parameters) else None
-            added |= gradient is not None and gradient.data_ptr() == pointer and gradient._version > version
+            added |= (
+                gradient is not None
+                and gradient.data_ptr() == pointer
+                and gradient._version > version
+            )
         if not added:
             return
         times = self._times[watched.index] = self._times.get(watched.index, 0) + 1
@@ -106,7 +110,11 @@ def _remain(watched: Watched, marks: Marks, *, untouched: bool) -> bool:
     kept = []
     for position, (pointer, version) in marks.items():
         gradient = parameters[position].grad if position < len(parameters) else None
-        if gradient is None or gradient.data_ptr() != pointer or (untouched and gradient._version != version):
+        if (
+            gradient is None
+            or gradient.data_ptr() != pointer
+            or (untouched and gradient._version != version)
+        ):
             return False
         kept.append(gradient)
     # `p.grad.data.zero_()` leaves no trace in the version, so the values have the last word.

@@ -275,7 +275,7 @@ class Experiment(Event, frozen=True, tag="experiment"):
     places: dict[str, SourceSpan] = {}
 
 
-class Evaluated(Event, tag="evaluated"):
+class Evaluated(Event, frozen=True, tag="evaluated"):
     """A number that the program read again and again without gradients, from an expression that names a loss.
 
     `values` are its means between two training steps, `steps` how many training steps had been made by then.

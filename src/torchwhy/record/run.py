@@ -41,11 +41,14 @@ class Run:
             "schema": RUN_SCHEMA,
             "command": list(self.command),
             "directory": self.directory,
-            "options": {"on_failure": self.on_failure, "stop_after_step": self.stop_after_step},
+            "options": {"on_failure": self.on_failure},
             "hash_seed": self.hash_seed,
             "rerun": None if self.rerun_step is None else {"step": self.rerun_step},
-            "seeds_from": self.seeds_from,
         }
+        if self.seeds_from is not None:
+            facts["seeds_from"] = self.seeds_from
+        if self.stop_after_step is not None:
+            facts["options"]["stop_after_step"] = self.stop_after_step
         if self.exit_code is not None:
             facts["exit_code"] = self.exit_code
             facts["signal"] = self.signal

@@ -1,4 +1,4 @@
-"""Events about the wiring of a program: schedulers, idle optimizers, parameters nobody trains, weights kept by reference."""
+"""Events about wiring: schedulers, idle optimizers, parameters nobody trains, weights kept by reference."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class CallsCounted(Event, frozen=True, tag="calls-counted"):
 class IdleOptimizer(Event, frozen=True, tag="idle-optimizer"):
     """Backward passes went by and an optimizer has made no step yet; written at the 3rd, 6th, 12th … of them.
 
-    `gradients`: the loss gives its parameters gradients; `changed`: somebody else updates them; `scaled`: a GradScaler is in use.
+    `gradients`: the loss gives its parameters gradients; `changed`: somebody else updates them; `scaled`: a GradScaler
+    is in use.
     """
 
     step: int

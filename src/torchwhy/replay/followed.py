@@ -15,7 +15,9 @@ from torchwhy.record.wiring import Followed, ParametersFollowed
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
-MOST_FOLLOWED = 200  # parameters of one run; a model that is wired wrongly shows it in its first ones
+MOST_FOLLOWED = (
+    200  # parameters of one run; a model that is wired wrongly shows it in its first ones
+)
 
 
 @dataclass
@@ -40,7 +42,10 @@ class FollowedParameters:
         if len(self._marked) < MOST_FOLLOWED and id(parameter) not in self._marked:
             self._began = self._session.sentinel.step
             self._marked[id(parameter)] = _Marked(
-                name, weakref.ref(parameter), version_of(parameter), gradients.fingerprint([parameter])
+                name,
+                weakref.ref(parameter),
+                version_of(parameter),
+                gradients.fingerprint([parameter]),
             )
 
     def after_step(self) -> None:
@@ -58,14 +63,21 @@ class FollowedParameters:
     @unseen
     def tell(self, step: int) -> None:
         """Write what is known of those that still live."""
-        held = {id(p) for watched in self._session.sentinel.optimizers.all() for p in watched.parameters()}
+        held = {
+            id(p)
+            for watched in self._session.sentinel.optimizers.all()
+            for p in watched.parameters()
+        }
         found = []
         for marked in self._marked.values():
             parameter = marked.reference()
             if parameter is None:
                 continue
             marked.had_gradient |= parameter.grad is not None
-            changed = version_of(parameter) != marked.version or gradients.fingerprint([parameter]) != marked.print
+            changed = (
+                version_of(parameter) != marked.version
+                or gradients.fingerprint([parameter]) != marked.print
+            )
             found.append(
                 Followed(
                     name=marked.name,
@@ -75,4 +87,6 @@ class FollowedParameters:
                 )
             )
         if found:
-            self._session.write(ParametersFollowed(step=step, updates=step - self._began, parameters=found))
+            self._session.write(
+                ParametersFollowed(step=step, updates=step - self._began, parameters=found)
+            )

@@ -1,4 +1,4 @@
-"""Which statements of the program freeze parameters; torch has no hook for `p.requires_grad = False`, so the source tells."""
+"""Which statements of the program freeze parameters; torch has no hook for that, so the source tells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ def freezing_statements() -> list[SourceSpan]:
             tree = ast.parse("".join(linecache.getlines(filename)))
         except (SyntaxError, ValueError):
             continue
-        found += [_span(filename, node) for node in ast.walk(tree) if isinstance(node, ast.stmt) and _freezes(node)]
+        found += [
+            _span(filename, node)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.stmt) and _freezes(node)
+        ]
     return sorted(found, key=lambda span: (span.file, span.line))[:MOST_TOLD]
 
 
@@ -38,7 +42,9 @@ def _user_files() -> Iterator[str]:
 def _freezes(node: ast.stmt) -> bool:
     if isinstance(node, ast.Assign):
         targets = [target for target in node.targets if isinstance(target, ast.Attribute)]
-        return any(target.attr == "requires_grad" for target in targets) and not _is_true(node.value)
+        return any(target.attr == "requires_grad" for target in targets) and not _is_true(
+            node.value
+        )
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
         values = [*call.args, *(keyword.value for keyword in call.keywords)]

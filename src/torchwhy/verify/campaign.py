@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from torchwhy.detect.cures.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.verify.candidates import candidates, open_source
-from torchwhy.verify.course import Course, remaining
+from torchwhy.verify.course import Course, is_convincing, remaining
 from torchwhy.verify.edits import EditError, edited_texts, joined
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
 
@@ -49,7 +49,7 @@ def try_all(
         campaign.try_second_changes()
     if not campaign.is_cured:
         campaign.try_lower_rate()
-    return Outcome(with_trials(laboratory.finding, campaign.fixes), tuple(campaign.notes))
+    return Outcome(with_trials(laboratory.finding, campaign.judged()), tuple(campaign.notes))
 
 
 @dataclass
@@ -106,9 +106,24 @@ class Campaign:
             done = self._try(fix)
             self.tell(f"    {done.fix.trial.summary or done.fix.trial.verdict}")
             self.tried.append(done)
-            if done.fix.trial.verdict == "cured":
+            if self._convinces(done):
                 return True
-        return False
+        return self.is_cured
+
+    def _convinces(self, done: Tried) -> bool:
+        is_cured = done.fix.trial.verdict == "cured" and done.course is not None
+        return is_cured and done.course is not None and is_convincing(self.control, done.course)
+
+    def judged(self) -> list[Fix]:
+        """Return the tried fixes; where one is seen to learn, those that do not have removed the symptom only."""
+        if not any(self._convinces(one) for one in self.tried):
+            return self.fixes
+        return [
+            one.fix
+            if self._convinces(one) or one.fix.trial.verdict != "cured"
+            else replace(one.fix, trial=replace(one.fix.trial, verdict="symptom-only"))
+            for one in self.tried
+        ]
 
     def _try(self, fix: Fix) -> Tried:
         name = str(len(self.tried) + 1)

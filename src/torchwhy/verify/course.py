@@ -166,9 +166,7 @@ def _all_well(control: Course, trial: Course) -> str:
     if trial.losses and not trial.learns and not later:
         few = trial.learns is None or (control.failure is not None and later is None)
         words += (
-            ", too few steps to tell how well it learns"
-            if few
-            else ", its loss falls no more than before"
+            ", too few steps to tell how well it learns" if few else ", but its loss does not fall"
         )
     return words
 
@@ -182,19 +180,25 @@ def remaining(trial: Course, finding: Finding) -> Finding | None:
 
 
 def learns_as_well(control: Course, trial: Course) -> bool:
-    """Tell whether the cured program learns; where there is too little to tell, nothing is held against it."""
+    """Tell whether the cured program learns as the broken one did; what cannot be told is not held against it."""
     if trial.learns is None:
         return True
-    if control.failure is None:
-        return trial.learns or (control.learns is False and not _grew(trial))
-    later = trial.learns_after(control.steps)
+    later = trial.learns_after(control.steps) if control.failure is not None else None
     if not trial.learns and not later:
-        # It had learnt nothing before it failed, either: there may be nothing to learn.
-        return later is None or (control.learns is False and not _grew(trial))
-    if control.learns and control.first is not None and control.last is not None and not later:
+        # Where the broken run had learnt nothing either, there may be nothing to learn.
+        return not control.learns and not (_grew(trial) and later is not None)
+    if control.failure is not None and control.learns and not later:
+        assert control.first is not None
+        assert control.last is not None
         wanted = control.first - REGAINED * (control.first - control.last)
         return trial.last is not None and trial.last <= wanted
     return True
+
+
+def is_convincing(control: Course, trial: Course) -> bool:
+    """Tell whether a cured run is also seen to learn, or is too short to ask for that."""
+    later = trial.learns_after(control.steps) if control.failure is not None else None
+    return trial.learns is not False or bool(later)
 
 
 def _grew(trial: Course) -> bool:
@@ -203,8 +207,9 @@ def _grew(trial: Course) -> bool:
 
 def _does_not_learn(control: Course, trial: Course) -> str:
     assert trial.last is not None
-    failure = (control.failure or "").split(" at ")[0]
-    gone = f"no {failure}" if failure else "the finding is gone"
+    gone = "the finding is gone"
+    if control.failure is not None:
+        gone = "no NaN" if control.failure.startswith("NaN") else "no failure"
     return f"{gone}, but the loss stays at {trial.last:.3g}"
 
 

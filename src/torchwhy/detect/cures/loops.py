@@ -145,8 +145,8 @@ def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
 
 def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield a schedule with as many steps as the loop that steps it."""
-    node = source.at(finding.location)
     statement = source.statement_at(finding.location.line) if finding.location is not None else None
+    node = None if statement is None else next(source.calls("step", within=statement), None)
     loop = None if statement is None else enclosing(source, statement, ast.For)
     if (
         not isinstance(loop, ast.For)

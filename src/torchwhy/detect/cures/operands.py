@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from torchwhy.detect.cures.logarithms import from_logits
 from torchwhy.detect.cures.syntax import (
     assignments,
     is_method,
     keyword,
+    one_line,
     operand_of,
     root_name,
     torch_name,
-    uses,
-    value_of_name,
     word_of,
 )
 from torchwhy.detect.edits import Edit, Source, in_brackets
@@ -22,7 +22,6 @@ from torchwhy.finding import Finding, Fix, Safety
 Guard = Callable[[str], str]
 ARRAY_MODULES = ("np", "numpy")
 
-LONGEST_CHAIN = 6  # names and brackets between a logarithm and what it is taken of
 LOG_BOUND = "1e-8"
 ROOT_BOUND = "1e-12"
 DIVISOR_BOUND = "1e-8"
@@ -51,11 +50,7 @@ def guarded(
     after = source.edited([edit])
     start, end = source.stretch(node)
     shown = after[start : end + len(after) - len(source.text)]
-    yield from source.fix(f"write {_one_line(shown)}", edit, safety=safety)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    yield from source.fix(f"write {one_line(shown)}", edit, safety=safety)
 
 
 def at_least(bound: str) -> Guard:
@@ -102,103 +97,6 @@ def _module_of(node: ast.Call) -> str | None:
     return root_name(node.func)
 
 
-def from_logits(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield log(softmax(x)), log(sigmoid(x)) and log(sum(exp(x))) as one function, which cannot underflow."""
-    operand = operand_of(source, node)
-    found = None if operand is None else _unfolded(source, operand)
-    if found is None:
-        return
-    inner, picked, folded = found
-    text = _in_one_step(source, inner)
-    if text is None:
-        return
-    removed = [source.remove(statement) for statement in folded]
-    yield from source.fix(
-        f"take {_one_line(text)} in one step, which cannot underflow",
-        source.replace(node, text + picked),
-        *removed,
-        safety="safe",
-    )
-
-
-def _unfolded(source: Source, operand: ast.expr) -> tuple[ast.expr, str, list[ast.stmt]] | None:
-    """Return the call a value comes from, what is picked of it, and the assignments in between that go.
-
-    A call that would then be made twice, `model(x)`, is moved only if nobody else needs the name between.
-    """
-    picked = ""
-    folded: list[ast.stmt] = []
-    for _ in range(LONGEST_CHAIN):
-        if isinstance(operand, ast.Subscript):  # log(p[i]) is log(p)[i]
-            picked = source.of(operand)[len(source.of(operand.value)) :] + picked
-            operand = operand.value
-        elif isinstance(operand, ast.Name):
-            value = value_of_name(source, operand)
-            if value is None:
-                return None
-            used = uses(operand.id, within=source.scope_of(operand))
-            statement = source.statement_of(value)
-            if used == 1 and statement is not None:
-                folded.append(statement)
-            elif any(isinstance(part, ast.Call) for part in _arguments(value)):
-                return None
-            operand = value
-        else:
-            return operand, picked, folded
-    return None
-
-
-def _arguments(value: ast.expr) -> Iterator[ast.AST]:
-    given = value.args if isinstance(value, ast.Call) else [value]
-    yield from (part for one in given for part in ast.walk(one))
-
-
-def _in_one_step(source: Source, inner: ast.expr) -> str | None:
-    torch = torch_name(source)
-    if isinstance(inner, ast.BinOp):
-        return _of_the_rest(source, inner, torch)
-    if not isinstance(inner, ast.Call):
-        return None
-    word, text = word_of(inner), source.of(inner)
-    function = source.of(inner.func)
-    if word == "softmax":
-        return text.replace(function, function.removesuffix("softmax") + "log_softmax", 1)
-    value = operand_of(source, inner)
-    if word == "sigmoid" and torch is not None and value is not None:
-        return f"{torch}.nn.functional.logsigmoid({source.of(value)})"
-    if (
-        word == "sum"
-        and torch is not None
-        and word_of(value) == "exp"
-        and isinstance(value, ast.Call)
-    ):
-        exponent = operand_of(source, value)
-        dimension = keyword(inner, "dim", "axis") or operand_of(source, inner, number=1)
-        if exponent is None or dimension is None:
-            return None
-        keeps = keyword(inner, "keepdim", "keepdims")
-        kept = f", keepdim={source.of(keeps)}" if keeps is not None else ""
-        return f"{torch}.logsumexp({source.of(exponent)}, dim={source.of(dimension)}{kept})"
-    return None
-
-
-def _of_the_rest(source: Source, inner: ast.BinOp, torch: str | None) -> str | None:
-    """Return log(1 - sigmoid(x)) as logsigmoid(-x)."""
-    is_rest = (
-        isinstance(inner.op, ast.Sub)
-        and isinstance(inner.left, ast.Constant)
-        and inner.left.value == 1
-    )
-    right = inner.right
-    call = right if isinstance(right, ast.Call) else value_of_name(source, right)
-    if not is_rest or torch is None or word_of(call) != "sigmoid" or not isinstance(call, ast.Call):
-        return None
-    value = operand_of(source, call)
-    if value is None or any(isinstance(part, ast.Call) for part in ast.walk(value)):
-        return None
-    return f"{torch}.nn.functional.logsigmoid(-{in_brackets(source.of(value), value)})"
-
-
 def for_root(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the cures of a root whose slope at 0 is infinite: a small constant under it."""
     node = source.at(finding.location)
@@ -224,7 +122,7 @@ def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
     inside += f", keepdim={source.of(keeps)}" if keeps is not None else ""
     text = in_brackets(source.of(value), value)
     written = f"({text}.pow(2).sum({inside}) + {ROOT_BOUND}).sqrt()"
-    yield from source.fix(f"write {_one_line(written)}", source.replace(node, written))
+    yield from source.fix(f"write {one_line(written)}", source.replace(node, written))
 
 
 def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -253,7 +151,7 @@ def _for_division_in_place(source: Source, line: int) -> Iterator[Fix]:
         divisor = statement.value
         for guard in (at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND)):
             text = guard(in_brackets(source.of(divisor), divisor))
-            yield from source.fix(f"divide by {_one_line(text)}", source.replace(divisor, text))
+            yield from source.fix(f"divide by {one_line(text)}", source.replace(divisor, text))
 
 
 DOMAINS: dict[str, Guard] = {
@@ -315,9 +213,7 @@ def _as_sigmoid(source: Source, node: ast.Call) -> Iterator[Fix]:
         and whole.left.value == 1
     ):
         text = f"{torch}.sigmoid({source.of(value.operand)})"
-        yield from source.fix(
-            f"write {_one_line(text)}", source.replace(whole, text), safety="safe"
-        )
+        yield from source.fix(f"write {one_line(text)}", source.replace(whole, text), safety="safe")
 
 
 def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
@@ -359,7 +255,7 @@ def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
         if is_method(source, node):
             edit = Edit(*source.in_own_brackets(value), f"({shifted})")
         yield from source.fix(
-            f"take the largest exponent off first: {_one_line(shifted)}", edit, safety="safe"
+            f"take the largest exponent off first: {one_line(shifted)}", edit, safety="safe"
         )
 
 

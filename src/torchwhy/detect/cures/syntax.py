@@ -148,3 +148,8 @@ def torch_name(source: Source) -> str | None:
                 if alias.name.startswith("torch.") and alias.asname is None:
                     return "torch"
     return None
+
+
+def one_line(text: str) -> str:
+    """Return a text for a title: on one line."""
+    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""The order of calls in the first steps: zero_grad, backward, clip, step, scheduler, train, eval; and who steps schedulers."""
+"""The order of calls in the first steps: zero_grad, backward, clip, step, train, eval; and who steps schedulers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,16 @@ from torchwhy.record.wiring import CallsCounted, SchedulerSeen
 
 STEPS_TOLD = 6  # optimizer steps whose order of calls is written down; a loop repeats itself
 MOST_CALLS = 64  # calls told of per step; a loop that calls more is told of in part
-SETTINGS = ("step_size", "gamma", "T_max", "T_0", "total_iters", "total_steps", "patience", "eta_min")
+SETTINGS = (
+    "step_size",
+    "gamma",
+    "T_max",
+    "T_0",
+    "total_iters",
+    "total_steps",
+    "patience",
+    "eta_min",
+)
 
 
 class CallOrder:
@@ -53,7 +62,12 @@ class CallOrder:
     def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
         """Watch the methods whose order matters."""
         optimizer, module = torch.optim.Optimizer, torch.nn.Module
-        for holder, method in ((optimizer, "zero_grad"), (module, "zero_grad"), (module, "train"), (module, "eval")):
+        for holder, method in (
+            (optimizer, "zero_grad"),
+            (module, "zero_grad"),
+            (module, "train"),
+            (module, "eval"),
+        ):
             self._watch(hooks, protect, holder, method)
         for kind in vars(lr_scheduler).values():
             is_scheduler = isinstance(kind, type) and issubclass(kind, lr_scheduler.LRScheduler)
@@ -65,7 +79,9 @@ class CallOrder:
             for namespace in (clip_grad, torch.nn.utils):
                 hooks.replace(namespace, function, stand_in, group=READS)
 
-    def note(self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None) -> None:
+    def note(
+        self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None
+    ) -> None:
         """Note one call made at `frame`; those that torch makes by itself are left out."""
         if frame is None or layer_of(frame.f_code.co_filename) == "torch":
             return
@@ -115,7 +131,9 @@ class CallOrder:
         if self._calls:
             self._write(StepCalls(step=step, calls=self._calls))
         if self.counts.get("step") or self.counts.get("backward"):
-            self._write(CallsCounted(step=step, counts=self.counts, schedulers=self._scheduler_calls))
+            self._write(
+                CallsCounted(step=step, counts=self.counts, schedulers=self._scheduler_calls)
+            )
 
     def _note_switch(self, name: str, model: Any, frame: FrameType) -> None:
         sites = user_sites(frame, limit=1)
@@ -144,7 +162,12 @@ class CallOrder:
         )
 
     def _watch(
-        self, hooks: Hooks, protect: Callable[[str, Any], Any], holder: type, method: str, name: str | None = None
+        self,
+        hooks: Hooks,
+        protect: Callable[[str, Any], Any],
+        holder: type,
+        method: str,
+        name: str | None = None,
     ) -> None:
         note = protect("call order probe", self.note)
 

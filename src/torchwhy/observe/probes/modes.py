@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import nn
 
-from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.names import borrowed_locals
@@ -29,7 +28,9 @@ MOST_TALLIES = 64  # places told of; a program that calls its model from more is
 RECENT = 16  # forwards remembered until the next backward pass
 LOOKS = 8  # backward passes whose graph is searched for a forward; one that never fed any is then taken for evaluation
 MOST_NODES = 5000  # of a graph that is searched
-INPUTS_COMPARED = 16  # forwards without gradients whose input is compared with that of the one before
+INPUTS_COMPARED = (
+    16  # forwards without gradients whose input is compared with that of the one before
+)
 
 
 class Position(Protocol):
@@ -90,7 +91,12 @@ class ModeCounter:
         if holder is None or holder in self._classes:
             return
         self._classes.add(holder)
-        hooks.replace(holder, "forward", NotedOnAccess(vars(holder)["forward"], self._safely_noted), group=GROUP)
+        hooks.replace(
+            holder,
+            "forward",
+            NotedOnAccess(vars(holder)["forward"], self._safely_noted),
+            group=GROUP,
+        )
 
     def backward_ran(self, roots: list[torch.Tensor]) -> None:
         """Give the forwards whose results these losses descend from the credit for it."""
@@ -146,7 +152,7 @@ class ModeCounter:
             return
         try:
             self._noted(path, model, sys._getframe(2))
-        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not reach the user's program
+        except Exception as problem:
             self._models.clear()
             self.failed(problem)
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_SECONDS = 0.5  # a forward that takes longer is not repeated
 MOST_CALLS = 4  # outermost calls of the first step that are kept until it is over
+MOST_SEEN = 64  # outermost calls before the first step; a program that only infers makes more
+MOST_BYTES = 64 * 2**20  # of one call's inputs
 TOLERANCE = 1e-5  # of the largest output: rounding moves an output by 1e-7 of it, a neighbour by 1e-3 and more
 MOST_LOOKED_AT = 64  # samples looked at for one that differs from the first
 RESHAPES = {"view", "_unsafe_view", "reshape", "_reshape_alias"}
@@ -74,6 +76,7 @@ class Samples:
         self._calls: list[Call] = []
         self._wanted: tuple[Call, Layer | None] | None = None
         self._is_over = False
+        self._seen = 0
 
     def install(self) -> None:
         """Be told of every outermost call, after whoever is told already."""
@@ -88,20 +91,18 @@ class Samples:
 
     def _keep(self, path: str, model: nn.Module, inputs: Any, output: Any) -> None:
         gave = _first_tensor(output)
+        self._seen += 1
         if (
-            self._is_over
-            or len(self._calls) >= MOST_CALLS
-            or gave is None
-            or not torch.is_grad_enabled()
-        ):
+            self._seen > MOST_SEEN
+        ):  # no step comes: nothing of the program may live longer because of us
+            self._is_over = True
+            self._calls.clear()
+        if self._is_over or len(self._calls) >= MOST_CALLS or gave is None:
             return
         known = any(call.model() is model for call in self._calls)
-        if (
-            not known
-            and isinstance(inputs, tuple)
-            and gave.dim()
-            and next(model.parameters(), None) is not None
-        ):
+        fits = isinstance(inputs, tuple) and _bytes(inputs) <= MOST_BYTES and gave.dim() > 0
+        trains = torch.is_grad_enabled() and next(model.parameters(), None) is not None
+        if fits and trains and not known:
             self._calls.append(Call(path, weakref.ref(model), inputs, list(gave.shape)))
 
     def choose(self) -> None:
@@ -323,6 +324,10 @@ def _note_shape(layer: Layer) -> Any:
             layer.shapes.append(list(given.shape))
 
     return note
+
+
+def _bytes(inputs: tuple[Any, ...]) -> int:
+    return sum(leaf.numel() * leaf.element_size() for _, leaf in leaves_of(inputs))
 
 
 def _are_plain(values: Any) -> bool:

@@ -15,6 +15,7 @@ from torchwhy.record.trace import Trace
 
 SAME = 1e-6  # relative difference between losses that are one and the same up to rounding
 WORTH_IT = 0.05  # share of the loss that one step at the stable rate would take off
+STABLE = 0.99  # rate over stable rate: a loss that jumps across its minimum at each step repeats itself, too
 LONG = 100  # steps after which a noisy loss that did not fall is worth a note
 
 
@@ -114,7 +115,7 @@ class StuckLoss(Detector):
         for training in trainings(trace):
             if not training.never_learnt:
                 continue
-            measured = next(iter(curvatures(trace, training)), None)
+            measured = next((m for m in curvatures(trace, training) if m.ratio < STABLE), None)
             if _repeats(training) and measured is not None and measured.possible >= WORTH_IT:
                 yield self._finding(trace, training, measured)
             elif len(training.losses) >= LONG and not _repeats(training):
@@ -131,7 +132,7 @@ class StuckLoss(Detector):
                 "stable rate would lower it "
                 f"by about {measured.possible:.0%}: the updates do not reach what the loss is computed from"
             ),
-            step=training.losses[0][0],
+            step=training.losses[len(training.losses) // 2][0],
             rank=trace.rank,
             location=root.location if root is not None else training.made.location,
             evidence=(
@@ -158,7 +159,7 @@ class StuckLoss(Detector):
                 f"the loss did not fall in {len(training.losses)} steps: {median(training.head):.4g} at first, "
                 f"{median(training.tail):.4g} in the second half; it may be at its floor"
             ),
-            step=training.losses[0][0],
+            step=training.losses[len(training.losses) // 2][0],
             rank=trace.rank,
             location=training.made.location,
             evidence=(loss_curve(training),),

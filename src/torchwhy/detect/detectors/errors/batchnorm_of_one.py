@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, finding_of, idea, layer_of, says, sizes, walk_evidence
+from torchwhy.detect.cures import data
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, LoaderFacts
 from torchwhy.record.trace import Trace
@@ -137,6 +139,9 @@ class BatchnormOfOne(Detector):
                 evidence=[*_evidence(crash, shape), *walk_evidence(crash)],
                 fixes=list(_fixes(crash)),
             )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.loader_option(source, "drop_last")
 
 
 def _message(crash: Crash, shape: list[int]) -> str:

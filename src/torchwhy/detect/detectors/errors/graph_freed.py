@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
@@ -173,6 +175,9 @@ class GraphFreed(Detector):
                     location=crash.places.get("carried"),
                     fixes=list(_fixes(crash)),
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.cut_between_steps(finding, source)
 
 
 def _message(crash: Crash) -> str:

@@ -15,6 +15,8 @@ from torchwhy.detect.crashes import (
     says,
     sizes,
 )
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Crash
@@ -186,6 +188,10 @@ class InplaceModification(Detector):
                 )
             elif says(crash, LEAF) or says(crash, VIEWS):
                 yield _on_the_spot(trace, crash, self.name)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.out_of_place(finding, source)
+        yield from statements.update_by_hand(finding, source)
 
 
 def _message(crash: Crash) -> str:

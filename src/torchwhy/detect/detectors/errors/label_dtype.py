@@ -21,7 +21,9 @@ from torchwhy.detect.crashes import (
     size,
     walk_evidence,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
 
@@ -143,6 +145,9 @@ class LabelDtype(Detector):
         for crash in crashes(trace):
             if not is_in_loader(crash) and is_about_labels(crash):
                 yield _judge(trace, crash)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.as_float(finding, source)
 
 
 def _judge(trace: Trace, crash: Crash) -> Finding:

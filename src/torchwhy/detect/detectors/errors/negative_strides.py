@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 
@@ -137,6 +139,9 @@ class NegativeStrides(Detector):
                     location=turned if in_dataset else None,
                     fixes=[idea(_advice(crash, in_dataset=in_dataset))],
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.copied_array(finding, source)
 
 
 def _message(crash: Crash, *, in_dataset: bool) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
+from torchwhy.detect.cures import modules, statements
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
@@ -190,6 +192,10 @@ class NoGraph(Detector):
                 )
             elif says(crash, UNUSED) or says(crash, INFERENCE):
                 yield _told_by_torch(trace, crash, self.name)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.keep_graph(finding, source)
+        yield from statements.with_graph(finding, source)
 
 
 def _told_by_torch(trace: Trace, crash: Crash, detector: str) -> Finding:

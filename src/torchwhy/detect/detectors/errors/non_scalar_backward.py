@@ -14,7 +14,9 @@ from torchwhy.detect.crashes import (
     says,
     size,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
 
@@ -132,6 +134,9 @@ class NonScalarBackward(Detector):
                         idea('if the criterion was made with `reduction="none"`, leave that out'),
                     ],
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.scalar_loss(finding, source)
 
 
 def _loss(crash: Crash) -> NamedTensor | None:

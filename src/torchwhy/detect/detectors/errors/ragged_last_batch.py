@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, size
+from torchwhy.detect.cures import data, statements
+from torchwhy.detect.edits import Source
 from torchwhy.detect.last_batch import (
     LastBatch,
     last_batch,
@@ -178,6 +180,10 @@ class RaggedLastBatch(Detector):
                     location=place_of_fixed_size(crash, batch),
                     fixes=_fixes(crash, batch),
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.any_batch_size(finding, source)
+        yield from data.loader_option(source, "drop_last")
 
 
 def _message(crash: Crash, batch: LastBatch) -> str:

@@ -14,7 +14,9 @@ from torchwhy.detect.crashes import (
     says,
     sizes,
 )
-from torchwhy.finding import Finding
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 
@@ -135,6 +137,9 @@ class UnsupportedInit(Detector):
                         idea("set biases to zero: `torch.nn.init.zeros_(layer.bias)`"),
                     ],
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.only_matrices(finding, source)
 
 
 def _is_initialiser(crash: Crash) -> bool:

@@ -122,14 +122,21 @@ class ClipAfterStep(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         # The first event holds what came before the first step, so a clip after a step shows from the second on.
-        late = [(event.step, clip) for event in trace.of(StepCalls)[1:] if (clip := _late_clip(event.calls)) is not None]
+        late = [
+            (event.step, clip)
+            for event in trace.of(StepCalls)[1:]
+            if (clip := _late_clip(event.calls)) is not None
+        ]
         if len(late) < ENOUGH_STEPS:
             return
         step, clip = late[0]
         yield Finding(
             detector=self.name,
             severity="note" if clip.used else "warning",
-            message=f"{clip.target} runs after the step that used the gradients, and before they are cleared: it clips nothing",
+            message=(
+                f"{clip.target} runs after the step that used the gradients, and "
+                "before they are cleared: it clips nothing"
+            ),
             step=max(step - 1, 0),
             rank=trace.rank,
             location=clip.location,

@@ -177,7 +177,9 @@ class EvaluationInTrainMode(Detector):
 
     def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
         meant = mode.repeats > 0 or (mode.freshly and mode.switched == "train")
-        shown = ", ".join(layers[:SHOWN]) + (f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else "")
+        shown = ", ".join(layers[:SHOWN]) + (
+            f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
+        )
         gradients = "with gradients" if mode.grad else "without gradients"
         return Finding(
             detector=self.name,
@@ -188,22 +190,38 @@ class EvaluationInTrainMode(Detector):
             location=mode.location,
             evidence=(
                 Evidence(
-                    f"{mode.count} forward passes in train mode, {gradients}, fed no backward pass, the last after the last step",
+                    f"{mode.count} forward passes in train mode, {gradients}, fed no "
+                    "backward pass, the last after the last step",
                     value=float(mode.count),
                     step=mode.first_step,
                 ),
                 *_last_switch(mode),
             ),
-            fixes=(Fix("call model.eval() before evaluation and model.train() after it", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "call model.eval() before evaluation and model.train() after it",
+                    safety="show-only",
+                ),
+            ),
         )
 
 
 def _is_evaluation(mode: ForwardModes) -> bool:
-    """Tell whether a place runs the model to look at the result: it feeds nothing, and comes after the last step, too."""
-    return mode.training and not mode.backwards and not mode.discarded and mode.last_step >= mode.step > 0
+    """Tell whether a place only looks at the result: it feeds nothing, and comes after the last step, too."""
+    return (
+        mode.training
+        and not mode.backwards
+        and not mode.discarded
+        and mode.last_step >= mode.step > 0
+    )
 
 
 def _last_switch(mode: ForwardModes) -> list[Evidence]:
     if mode.switched_at is None:
         return [Evidence("eval() was not called on the model before")]
-    return [Evidence(f"the last switch before was {mode.switched}(), {mode.switched_at}", location=mode.switched_at)]
+    return [
+        Evidence(
+            f"the last switch before was {mode.switched}(), {mode.switched_at}",
+            location=mode.switched_at,
+        )
+    ]

@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import statements
+from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import made, named, output_module
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
-PLAIN = ("Linear", "Conv", "LSTM", "GRU", "RNN", "BatchNorm", "LayerNorm", "GroupNorm", "Bilinear")  # layers of torch
-ADDED = ("adapter", "lora", "prompt", "prefix")  # names of what is trained inside of a frozen model on purpose
+PLAIN = (
+    "Linear",
+    "Conv",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "BatchNorm",
+    "LayerNorm",
+    "GroupNorm",
+    "Bilinear",
+)  # layers of torch
+ADDED = (
+    "adapter",
+    "lora",
+    "prompt",
+    "prefix",
+)  # names of what is trained inside of a frozen model on purpose
 
 
 class FrozenEverything(Detector):
@@ -160,15 +177,32 @@ class FrozenEverything(Detector):
         for census in trace.of(ParameterCensus):
             held = [one for one in census.parameters if one.in_optimizer]
             if held and not any(one.requires_grad for one in held):
-                yield self._finding(trace, census, "every parameter of the optimizer is frozen: nothing learns", held, [])
+                yield self._finding(
+                    trace,
+                    census,
+                    "every parameter of the optimizer is frozen: nothing learns",
+                    held,
+                    [],
+                )
                 return
             for model in dict.fromkeys(one.model for one in census.parameters if one.model):
                 own = [one for one in census.parameters if one.model == model]
                 yield from self._judge_model(trace, census, own)
 
-    def _judge_model(self, trace: Trace, census: ParameterCensus, own: list[ParameterSeen]) -> Iterator[Finding]:
-        frozen = [one for one in own if not one.requires_grad and one.used and one.written_by == "random"]
-        training = [one for one in own if one.in_optimizer and one.requires_grad and one.gradient == "nonzero"]
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.unfrozen(finding, source)
+
+    def _judge_model(
+        self, trace: Trace, census: ParameterCensus, own: list[ParameterSeen]
+    ) -> Iterator[Finding]:
+        frozen = [
+            one for one in own if not one.requires_grad and one.used and one.written_by == "random"
+        ]
+        training = [
+            one
+            for one in own
+            if one.in_optimizer and one.requires_grad and one.gradient == "nonzero"
+        ]
         if not frozen or not training:
             return
         if all(one.written_by == "loaded" for one in training):
@@ -190,7 +224,11 @@ class FrozenEverything(Detector):
         frozen: list[ParameterSeen],
         training: list[ParameterSeen],
     ) -> Finding:
-        trained = f"in the optimizer, these train: {named(training)}" if training else "in the optimizer, none trains"
+        trained = (
+            f"in the optimizer, these train: {named(training)}"
+            if training
+            else "in the optimizer, none trains"
+        )
         return Finding(
             detector=self.name,
             severity="error",
@@ -207,7 +245,12 @@ class FrozenEverything(Detector):
                 ),
                 Evidence(trained, value=float(len(training))),
             ),
-            fixes=(Fix("freeze before the new layer is put in, or set its requires_grad to True", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "freeze before the new layer is put in, or set its requires_grad to True",
+                    safety="show-only",
+                ),
+            ),
         )
 
 
@@ -220,4 +263,6 @@ def _place(trace: Trace, census: ParameterCensus) -> SourceSpan | None:
 
 def _is_plain(one: ParameterSeen) -> bool:
     """Tell whether a parameter belongs to an ordinary layer, not to something added to a frozen model."""
-    return (one.owner or "").startswith(PLAIN) and not any(word in one.name.lower() for word in ADDED)
+    return (one.owner or "").startswith(PLAIN) and not any(
+        word in one.name.lower() for word in ADDED
+    )

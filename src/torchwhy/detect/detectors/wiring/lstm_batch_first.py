@@ -280,6 +280,9 @@ class LstmBatchFirst(Detector):
             fixes=(_fix(layer.kind),),
         )
 
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from modules.batch_first(finding, source)
+
 
 def takes_batch_for_time(answer: SamplesAnswer) -> bool:
     """Tell whether the samples reach each other through a layer whose first dimension is the batch."""

@@ -121,7 +121,10 @@ class MissingNoGrad(Detector):
                 yield Finding(
                     detector=self.name,
                     severity="note",
-                    message=f"`{mode.path}` runs here {mode.count} times with gradients recorded, and no backward pass uses them",
+                    message=(
+                        f"`{mode.path}` runs here {mode.count} times with gradients "
+                        "recorded, and no backward pass uses them"
+                    ),
                     step=mode.first_step,
                     rank=trace.rank,
                     location=mode.location,
@@ -132,7 +135,9 @@ class MissingNoGrad(Detector):
                             step=mode.first_step,
                         ),
                     ),
-                    fixes=(Fix("wrap the evaluation in `with torch.no_grad():`", safety="show-only"),),
+                    fixes=(
+                        Fix("wrap the evaluation in `with torch.no_grad():`", safety="show-only"),
+                    ),
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

@@ -142,13 +142,18 @@ class MissingOptimizerStep(Detector):
         return Finding(
             detector=self.name,
             severity="error",
-            message=f"backward ran at least {event.backwards} times, but {kind}{where(place)} never made a step: no weight has changed",
+            message=(
+                f"backward ran at least {event.backwards} times, but {kind}{where(place)} "
+                "never made a step: no weight has changed"
+            ),
             step=0,
             rank=trace.rank,
             location=event.location,
             evidence=(
                 Evidence(f"steps of {kind} in the whole run: 0", value=0.0, location=place),
-                Evidence("its parameters have gradients, and their values are those they began with"),
+                Evidence(
+                    "its parameters have gradients, and their values are those they began with"
+                ),
             ),
             fixes=(Fix("call optimizer.step() after loss.backward()", safety="show-only"),),
         )

@@ -11,7 +11,9 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import HandUpdate, StaleGradients
 from torchwhy.record.trace import Trace
 
-ENOUGH_TIMES = 3  # one leftover may be a restart or a warm-up pass; three in a run are the loop itself
+ENOUGH_TIMES = (
+    3  # one leftover may be a restart or a warm-up pass; three in a run are the loop itself
+)
 BY_HAND = -1
 
 
@@ -185,21 +187,34 @@ class MissingZeroGrad(Detector):
             update = next(iter(trace.of(HandUpdate)), None)
             location = update.location if update is not None else first.location
         call = location.expression if location is not None and location.expression else "the update"
-        never = "nobody ever clears them" if not last.cleared_ever else "they are cleared only now and then"
+        never = (
+            "nobody ever clears them"
+            if not last.cleared_ever
+            else "they are cleared only now and then"
+        )
         return Finding(
             detector=self.name,
             severity="error",
-            message=f"`{call}` ran on gradients left over from step {first.used_at_step} (0 clears since then); {never}",
+            message=(
+                f"`{call}` ran on gradients left over from step {first.used_at_step} "
+                f"(0 clears since then); {never}"
+            ),
             step=first.step,
             rank=trace.rank,
             location=location,
             evidence=(
                 Evidence(
-                    f"until step {last.step}, {last.times} backward passes added to gradients that a step had used already",
+                    f"until step {last.step}, {last.times} backward passes added to "
+                    "gradients that a step had used already",
                     value=float(last.times),
                     step=last.step,
                     location=last.location or first.location,
                 ),
             ),
-            fixes=(Fix("clear the gradients once per step: optimizer.zero_grad() before loss.backward()", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "clear the gradients once per step: optimizer.zero_grad() before loss.backward()",
+                    safety="show-only",
+                ),
+            ),
         )

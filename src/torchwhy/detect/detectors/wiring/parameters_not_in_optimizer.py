@@ -13,7 +13,9 @@ from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
-PART_BY_NAME = re.compile(r"\w\.\w+(\[\w+\])?\.parameters\(\)")  # `model.head.parameters()`: a part, chosen by name
+PART_BY_NAME = re.compile(
+    r"\w\.\w+(\[\w+\])?\.parameters\(\)"
+)  # `model.head.parameters()`: a part, chosen by name
 
 
 class ParametersNotInOptimizer(Detector):
@@ -194,7 +196,11 @@ class ParametersNotInOptimizer(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         told: set[str] = set()
         for census in trace.of(ParameterCensus):
-            lonely = [one for one in untrained(trace, census) if one.registered and one.training and one.model]
+            lonely = [
+                one
+                for one in untrained(trace, census)
+                if one.registered and one.training and one.model
+            ]
             for model in dict.fromkeys(one.model for one in lonely):
                 own = [one for one in lonely if one.model == model and one.name not in told]
                 if any(one.written_by == "random" for one in own):
@@ -204,7 +210,9 @@ class ParametersNotInOptimizer(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from optimizers.all_parameters(finding, source)
 
-    def _finding(self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]) -> Finding:
+    def _finding(
+        self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]
+    ) -> Finding:
         maker = made(trace, census.optimizer)
         model = lonely[0].model
         held = [one for one in census.parameters if one.in_optimizer and one.model == model]
@@ -213,20 +221,32 @@ class ParametersNotInOptimizer(Detector):
         return Finding(
             detector=self.name,
             severity=self._severity(trace, census, held),
-            message=f"{named(lonely)} of `{model}` get gradients, but no optimizer holds them: they keep their random start values",
+            message=(
+                f"{named(lonely)} of `{model}` get gradients, but no optimizer holds "
+                "them: they keep their random start values"
+            ),
             step=census.step,
             rank=trace.rank,
             location=maker.location if maker is not None else None,
             evidence=(
                 Evidence(
-                    f"{len(lonely)} tensors with {elements} elements are unchanged, bit for bit, at the end of {steps} steps",
+                    f"{len(lonely)} tensors with {elements} elements are unchanged, "
+                    f"bit for bit, at the end of {steps} steps",
                     value=float(elements),
                     step=census.step,
                     location=lonely[0].made_at,
                 ),
-                Evidence(f"of the same model, the optimizer holds {len(held)} tensors", value=float(len(held))),
+                Evidence(
+                    f"of the same model, the optimizer holds {len(held)} tensors",
+                    value=float(len(held)),
+                ),
             ),
-            fixes=(Fix("give the optimizer these parameters, too; or freeze them, if they are to stay", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "give the optimizer these parameters, too; or freeze them, if they are to stay",
+                    safety="show-only",
+                ),
+            ),
         )
 
     @staticmethod
@@ -234,7 +254,11 @@ class ParametersNotInOptimizer(Detector):
         if not held:
             return "warning"
         maker = made(trace, census.optimizer)
-        text = (maker.location.expression or "") if maker is not None and maker.location is not None else ""
+        text = (
+            (maker.location.expression or "")
+            if maker is not None and maker.location is not None
+            else ""
+        )
         by_name = PART_BY_NAME.search(text) is not None
         last = output_module(trace, census)
         return "note" if by_name and any(one.module == last for one in held) else "error"

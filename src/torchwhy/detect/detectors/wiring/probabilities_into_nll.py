@@ -155,7 +155,7 @@ class ProbabilitiesIntoNll(Detector):
                 ),
             )
 
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the base's signature
         yield from modules.log_in_place(source)
 
     @staticmethod

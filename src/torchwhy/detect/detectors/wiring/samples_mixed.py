@@ -34,7 +34,7 @@ class SamplesMixed(Detector):
 
     A `view` or `reshape` of a tensor whose sizes come out in another order: (time, batch, features) becomes (batch,
     time, features), the final states (layers, batch, hidden) become (batch, layers · hidden), (batch, height, width,
-    channels) becomes (batch, channels, height, width). For samples it was tried: with sample 0 changed, the live
+    channels) becomes (batch, channels, height, width), (batch, time, width) becomes (batch, heads, time, part). For samples it was tried: with sample 0 changed, the live
     model's outputs of other samples moved.
 
     ## Why it breaks training
@@ -212,7 +212,8 @@ class SamplesMixed(Detector):
                 continue
             before, after = reshape.input_shapes[0], reshape.shape
             mixed = answer is not None and answer.mixed and swaps_rows(before, after, answer.rows)
-            if not (mixed or swaps_axes(before, after)) or reshape.location in seen:
+            turned = swaps_axes(before, after) or swaps_heads(before, after)
+            if not (mixed or turned) or reshape.location in seen:
                 continue
             seen.add(reshape.location)
             yield self._finding(trace, reshape, answer if mixed else None)
@@ -265,3 +266,14 @@ def swaps_axes(before: list[int], after: list[int]) -> bool:
     if len(before) != len(after) or len(before) < 3 or before[0] != after[0] or before == after:
         return False
     return sorted(before) == sorted(after) and 1 not in before[1:]
+
+
+def swaps_heads(before: list[int], after: list[int]) -> bool:
+    """Tell whether (batch, time, width) became (batch, heads, time, part) in one go, or the other way round."""
+    if len(before) > len(after):
+        before, after = after, before
+    if len(before) != 3 or len(after) != 4 or before[0] != after[0]:
+        return False
+    _, time, width = before
+    _, heads, moments, part = after
+    return moments == time and heads * part == width and 1 not in (time, heads, part) and heads != time

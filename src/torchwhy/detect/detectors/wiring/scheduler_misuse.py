@@ -24,7 +24,8 @@ class SchedulerMisuse(Detector):
 
     The rates that the steps really had: a rate that falls below a thousandth of its largest value in the first half
     of the run and stays there, a rate that is 0 for a good part of the run while training goes on, a rate below 0, a
-    single cosine that goes up and down many times; and a schedule that is stepped before the optimizer has made its first step, as torch warns, too.
+    single cosine that goes up and down many times; and a schedule that is stepped before the optimizer has made its
+    first step, as torch warns, too.
 
     ## Why it breaks training
 
@@ -201,7 +202,8 @@ class SchedulerMisuse(Detector):
             left = course.steps_after(course.dead_since)
             yield self._finding(
                 trace, course, f"{scheduler.kind} had cut the rate to {course.rate_at(course.dead_since):.2g} by step "
-                f"{course.dead_since} (it began at {course.peak:.2g}): {left} of {course.count} steps ran at a dead rate",
+                f"{course.dead_since} (it began at {course.peak:.2g}): {left} of {course.count} steps "
+                "ran at a dead rate",
                 step=course.dead_since, severity="warning", advice=_advice(course),
             )  # fmt: skip
         elif course.turns:
@@ -218,11 +220,20 @@ class SchedulerMisuse(Detector):
             )  # fmt: skip
 
     def _finding(
-        self, trace: Trace, course: RateCourse, message: str, *, step: int, severity: Severity, advice: str
+        self,
+        trace: Trace,
+        course: RateCourse,
+        message: str,
+        *,
+        step: int,
+        severity: Severity,
+        advice: str,
     ) -> Finding:
         scheduler = course.schedulers[0]
         settings = ", ".join(f"{name}={value:g}" for name, value in scheduler.settings.items())
-        often = f"{course.calls} times in {course.count} optimizer steps" if course.calls else "often"
+        often = (
+            f"{course.calls} times in {course.count} optimizer steps" if course.calls else "often"
+        )
         return Finding(
             detector=self.name,
             severity=severity,
@@ -231,7 +242,11 @@ class SchedulerMisuse(Detector):
             rank=trace.rank,
             location=scheduler.location,
             evidence=(
-                Evidence(f"{scheduler.kind}({settings}) was stepped {often}", value=float(course.calls), step=step),
+                Evidence(
+                    f"{scheduler.kind}({settings}) was stepped {often}",
+                    value=float(course.calls),
+                    step=step,
+                ),
                 Evidence("rate of the steps", value=course.rates[-1][1], series=course.thinned()),
             ),
             fixes=(Fix(advice, safety="show-only"),),
@@ -245,7 +260,7 @@ def _advice(course: RateCourse) -> str:
 
 
 def _came_first(trace: Trace, scheduler: SchedulerSeen) -> bool:
-    """Tell whether the schedule was stepped once before the first step; several times is a resumed run's way forward."""
+    """Tell whether the schedule was stepped once before the first step; a resumed run does so several times."""
     if scheduler.kind == BY_METRIC or scheduler.optimizer < 0 or scheduler.optimizer_steps:
         return False
     if trace.of(ScaleChanged):

@@ -156,13 +156,17 @@ class SharedStateDictAlias(Detector):
             yield Finding(
                 detector=self.name,
                 severity="error",
-                message=f"`{event.name}` is no copy of the weights: it changed with the model in the {passed} steps until it was loaded back",
+                message=(
+                    f"`{event.name}` is no copy of the weights: it changed with the model "
+                    f"in the {passed} steps until it was loaded back"
+                ),
                 step=event.taken_step,
                 rank=trace.rank,
                 location=event.taken_at or event.location,
                 evidence=(
                     Evidence(
-                        f"when it was loaded{where(event.location)}, {event.tensors} of its tensors were the memory of the model itself",
+                        f"when it was loaded{where(event.location)}, {event.tensors} of its "
+                        "tensors were the memory of the model itself",
                         value=float(event.tensors),
                         step=event.step,
                         location=event.location,

@@ -273,7 +273,11 @@ def _of_samples(trace: Trace, softmax: GraphOperation) -> Told | None:
     answer = samples_answer(trace)
     if answer is None or not answer.mixed or answer.batch_axis != 0 or answer.has_sequence_layer:
         return None
-    if axis_of(softmax) != 0 or len(softmax.shape) < 2 or softmax.shape[0] != answer.rows:
+    shape = softmax.shape
+    if axis_of(softmax) != 0 or len(shape) < 2 or shape[0] != answer.rows:
+        return None
+    # Nodes of a graph, or instances of a bag, may be weighed against each other on purpose.
+    if not answer.certain_axis and (len(shape) < 3 or shape[1] == answer.rows):
         return None
     return (
         f"the softmax runs over dimension 0, the {answer.rows} samples of the batch: they compete with each other",

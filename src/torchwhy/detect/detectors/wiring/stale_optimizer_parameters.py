@@ -150,11 +150,18 @@ class StaleOptimizerParameters(Detector):
             waiting = [
                 one
                 for one in census.parameters
-                if one.in_optimizer and one.requires_grad and one.gradient == "none" and one.name in looks
+                if one.in_optimizer
+                and one.requires_grad
+                and one.gradient == "none"
+                and one.name in looks
             ]
             idle = [one for one in waiting if not looks[one.name].gradient]
             dead = [one for one in idle if not one.registered]
-            fresh = [one for one in untrained(trace, census) if one.registered and one.model and one.training]
+            fresh = [
+                one
+                for one in untrained(trace, census)
+                if one.registered and one.model and one.training
+            ]
             if fresh and (dead or _is_other_model(census, idle, fresh)):
                 yield self._finding(trace, census, dead or idle, fresh)
 
@@ -162,12 +169,20 @@ class StaleOptimizerParameters(Detector):
         yield from loops.build_optimizer_last(finding, source)
 
     def _finding(
-        self, trace: Trace, census: ParameterCensus, dead: list[ParameterSeen], fresh: list[ParameterSeen]
+        self,
+        trace: Trace,
+        census: ParameterCensus,
+        dead: list[ParameterSeen],
+        fresh: list[ParameterSeen],
     ) -> Finding:
         maker = made(trace, census.optimizer)
         kind = maker.kind if maker is not None else "the optimizer"
         gone = not dead[0].registered
-        what = "that no model has any more" if gone else f"of `{dead[0].model}`, which does not take part in training"
+        what = (
+            "that no model has any more"
+            if gone
+            else f"of `{dead[0].model}`, which does not take part in training"
+        )
         whose = "belong to no model" if gone else f"belong to `{dead[0].model}`"
         return Finding(
             detector=self.name,
@@ -184,17 +199,24 @@ class StaleOptimizerParameters(Detector):
                     location=fresh[0].made_at,
                 ),
                 Evidence(
-                    f"{len(dead)} tensors in the optimizer, the first of shape {dead[0].shape}{where(dead[0].made_at)}, "
+                    f"{len(dead)} tensors in the optimizer, the first of shape {dead[0].shape}"
+                    f"{where(dead[0].made_at)}, "
                     f"{whose} and never get a gradient",
                     value=float(len(dead)),
                     location=dead[0].made_at,
                 ),
             ),
-            fixes=(Fix("make the optimizer after the model has its final layers", safety="show-only"),),
+            fixes=(
+                Fix("make the optimizer after the model has its final layers", safety="show-only"),
+            ),
         )
 
 
-def _is_other_model(census: ParameterCensus, idle: list[ParameterSeen], fresh: list[ParameterSeen]) -> bool:
+def _is_other_model(
+    census: ParameterCensus, idle: list[ParameterSeen], fresh: list[ParameterSeen]
+) -> bool:
     """Tell whether all that the optimizer holds belongs to a twin of the model that is really used."""
     held = [one for one in census.parameters if one.in_optimizer and one.requires_grad]
-    return len(idle) == len(held) and sorted(one.shape for one in idle) == sorted(one.shape for one in fresh)
+    return len(idle) == len(held) and sorted(one.shape for one in idle) == sorted(
+        one.shape for one in fresh
+    )

@@ -12,7 +12,9 @@ from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
 
-ENOUGH_STEPS = 3  # optimizer steps in eval mode; an attack or a saliency map after training makes none
+ENOUGH_STEPS = (
+    3  # optimizer steps in eval mode; an attack or a saliency map after training makes none
+)
 SHOWN = 3
 
 
@@ -165,7 +167,12 @@ class TrainingInEvalMode(Detector):
                 continue
             before = training_modes(trace, mode.path)
             came_back = any(other.last_step > mode.first_step for other in before)
-            if before and not came_back and mode.backwards >= ENOUGH_STEPS and mode.steps >= ENOUGH_STEPS:
+            if (
+                before
+                and not came_back
+                and mode.backwards >= ENOUGH_STEPS
+                and mode.steps >= ENOUGH_STEPS
+            ):
                 told.add(mode.path)
                 evaluated = any(_is_evaluation(other, mode) for other in modes_of(trace, mode.path))
                 yield self._finding(trace, mode, layers, "warning" if evaluated else "note")
@@ -176,12 +183,21 @@ class TrainingInEvalMode(Detector):
     def _finding(
         self, trace: Trace, mode: ForwardModes, layers: list[str], severity: Severity
     ) -> Finding:
-        shown = ", ".join(layers[:SHOWN]) + (f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else "")
-        location = mode.switched_at if mode.switched == "eval" and mode.switched_at is not None else mode.location
+        shown = ", ".join(layers[:SHOWN]) + (
+            f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
+        )
+        location = (
+            mode.switched_at
+            if mode.switched == "eval" and mode.switched_at is not None
+            else mode.location
+        )
         return Finding(
             detector=self.name,
             severity=severity,
-            message=f"since step {mode.first_step} `{mode.path}` trains in eval mode: nobody switched it back after eval()",
+            message=(
+                f"since step {mode.first_step} `{mode.path}` trains in eval "
+                "mode: nobody switched it back after eval()"
+            ),
             step=mode.first_step,
             rank=trace.rank,
             location=location,
@@ -194,7 +210,12 @@ class TrainingInEvalMode(Detector):
                 ),
                 Evidence(f"{shown} are in eval mode there, and were in train mode before"),
             ),
-            fixes=(Fix("call model.train() after each evaluation, or at the start of each epoch", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "call model.train() after each evaluation, or at the start of each epoch",
+                    safety="show-only",
+                ),
+            ),
         )
 
 

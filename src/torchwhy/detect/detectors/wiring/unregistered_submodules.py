@@ -80,7 +80,8 @@ class UnregisteredSubmodules(Detector):
         for step in range(40):
             x = torch.randn(32, 5)
             out = model(x)
-            loss = (out["sum"][:, 0] - x.sum(dim=1)).pow(2).mean() + (out["maximum"][:, 0] - x.amax(dim=1)).pow(2).mean()
+            loss = (out["sum"][:, 0] - x.sum(dim=1)).pow(2).mean()
+            loss = loss + (out["maximum"][:, 0] - x.amax(dim=1)).pow(2).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -173,14 +174,19 @@ class UnregisteredSubmodules(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from modules.registered(finding, source)
 
-    def _finding(self, trace: Trace, census: ParameterCensus, hidden: list[ParameterSeen]) -> Finding:
+    def _finding(
+        self, trace: Trace, census: ParameterCensus, hidden: list[ParameterSeen]
+    ) -> Finding:
         first = next((one for one in hidden if one.made_at is not None), hidden[0])
         places = list(dict.fromkeys(one.made_at for one in hidden if one.made_at is not None))
         kinds = ", ".join(dict.fromkeys(str(one.owner) for one in hidden))
         return Finding(
             detector=self.name,
             severity="error",
-            message=f"layers ({kinds}) run inside `{first.inside}`, but it does not know them: {len(hidden)} tensors are trained by nobody",
+            message=(
+                f"layers ({kinds}) run inside `{first.inside}`, but it does not know them: "
+                f"{len(hidden)} tensors are trained by nobody"
+            ),
             step=census.step,
             rank=trace.rank,
             location=first.made_at,
@@ -190,7 +196,12 @@ class UnregisteredSubmodules(Detector):
                     value=float(len(hidden)),
                     step=census.step,
                 ),
-                *(Evidence(f"made here{where(place)}: {place.expression}", location=place) for place in places[:3]),
+                *(
+                    Evidence(f"made here{where(place)}: {place.expression}", location=place)
+                    for place in places[:3]
+                ),
             ),
-            fixes=(Fix("keep the layers in an nn.ModuleList or nn.ModuleDict", safety="show-only"),),
+            fixes=(
+                Fix("keep the layers in an nn.ModuleList or nn.ModuleDict", safety="show-only"),
+            ),
         )

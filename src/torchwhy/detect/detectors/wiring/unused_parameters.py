@@ -137,7 +137,9 @@ class UnusedParameters(Detector):
                 and one.name in looks
                 and not looks[one.name].gradient
             ]
-            trained = any(one.gradient == "nonzero" for one in census.parameters if one.in_optimizer)
+            trained = any(
+                one.gradient == "nonzero" for one in census.parameters if one.in_optimizer
+            )
             if unused and trained:
                 yield Finding(
                     detector=self.name,

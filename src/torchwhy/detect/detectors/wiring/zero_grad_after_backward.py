@@ -132,7 +132,12 @@ class ZeroGradAfterBackward(Detector):
         for calls in trace.of(StepCalls):
             step = owner.get(calls.step)
             between = _cleared_between(calls.calls)
-            if step is not None and step.losses and between is not None and (step.step, step.optimizer) in empty:
+            if (
+                step is not None
+                and step.losses
+                and between is not None
+                and (step.step, step.optimizer) in empty
+            ):
                 guilty.setdefault(step.optimizer, []).append((step.step, between))
         for optimizer, found in guilty.items():
             if len(found) >= ENOUGH_STEPS:
@@ -153,10 +158,20 @@ class ZeroGradAfterBackward(Detector):
             rank=trace.rank,
             location=call.location,
             evidence=(
-                Evidence(f"the order of calls is backward, zero_grad, step in {len(found)} of the first steps", step=step),
-                Evidence(f"every gradient of {kind} is 0 or missing at these steps", value=0.0, step=step),
+                Evidence(
+                    f"the order of calls is backward, zero_grad, step in {len(found)} of the first steps",
+                    step=step,
+                ),
+                Evidence(
+                    f"every gradient of {kind} is 0 or missing at these steps", value=0.0, step=step
+                ),
             ),
-            fixes=(Fix("move zero_grad() before loss.backward(), or behind optimizer.step()", safety="show-only"),),
+            fixes=(
+                Fix(
+                    "move zero_grad() before loss.backward(), or behind optimizer.step()",
+                    safety="show-only",
+                ),
+            ),
         )
 
 

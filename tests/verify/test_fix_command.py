@@ -1,0 +1,122 @@
+"""`torchwhy fix` from the words typed to the changed file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+inputs = torch.randn(320, 3)
+inputs[98] = 0
+model = torch.nn.Linear(3, 3, bias=False)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(inputs), batch_size=8):
+    distance = model(x).pow(2).sum(dim=1)
+    loss = (torch.sqrt( distance ) - x.norm(dim=1)).pow(2).mean()  # my loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def torchwhy(folder, *words):
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "OMP_NUM_THREADS": "1",
+        "COLUMNS": "100",
+    }
+    command = [sys.executable, "-m", "torchwhy", *words]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory):
+    """A folder in which `torchwhy fix train.py` has run."""
+    folder = tmp_path_factory.mktemp("fix")
+    (folder / "train.py").write_text(PROGRAM)
+    return folder, torchwhy(folder, "fix", "train.py")
+
+
+def report_of(folder):
+    (run,) = (folder / ".torchwhy" / "runs").iterdir()
+    return json.loads((run / "report.json").read_text())
+
+
+@pytest.mark.slow
+def test_a_fix_is_tried_told_and_stored(workshop):
+    folder, done = workshop
+    (fix, *_) = report_of(folder)["findings"][0]["fixes"]
+
+    assert done.returncode == 0, done.stderr
+    assert "each trial runs the program again" in done.stderr
+    assert "tried: cured" in done.stderr
+    assert "without it: gradients not finite again at step 12" in done.stderr
+    assert report_of(folder)["findings"][0]["certainty"] == "verified"
+    assert fix["trial"]["verdict"] == "cured"
+    assert fix["trial"]["steps"] == 40
+    assert len(fix["trial"]["after_losses"]) == 40
+    assert (
+        "+    loss = (torch.sqrt( distance + 1e-12 ) - x.norm(dim=1)).pow(2).mean()  # my loss\n"
+        in fix["diff"]
+    )
+    assert (folder / "train.py").read_text() == PROGRAM
+
+
+@pytest.mark.slow
+def test_apply_asks_refuses_a_changed_file_and_writes(workshop):
+    folder, _ = workshop
+    script = folder / "train.py"
+
+    nobody = torchwhy(folder, "fix", "--apply")
+    script.write_text(PROGRAM + "# a later thought\n")
+    changed = torchwhy(folder, "fix", "--apply", "--yes")
+    after_refusal = script.read_text()
+    script.write_text(PROGRAM)
+    written = torchwhy(folder, "fix", "--apply", "--yes")
+
+    assert nobody.returncode == 2
+    assert "[not-confirmed]" in nobody.stderr
+    assert changed.returncode == 2
+    assert "train.py has changed since the run" in changed.stderr
+    assert "[source-changed]" in changed.stderr
+    assert after_refusal == PROGRAM + "# a later thought\n"
+    assert written.returncode == 0
+    assert script.read_text() == PROGRAM.replace("( distance )", "( distance + 1e-12 )")
+
+
+@pytest.mark.slow
+def test_no_rerun_shows_the_change_and_tries_nothing(tmp_path):
+    (tmp_path / "train.py").write_text(PROGRAM)
+
+    done = torchwhy(tmp_path, "run", "--fix", "--no-rerun", "train.py")
+
+    assert done.returncode == 1
+    assert "not tried" in done.stderr
+    assert "--no-rerun forbids" in done.stderr
+    assert not list(tmp_path.glob(".torchwhy/runs/*/trials"))
+    assert torchwhy(tmp_path, "fix", "--apply", "--yes").stderr.endswith("[no-verified-fix]\n")
+
+
+def test_apply_takes_no_program(tmp_path):
+    done = torchwhy(tmp_path, "fix", "--apply", "train.py")
+
+    assert done.returncode == 2
+    assert "[wrong-option]" in done.stderr

@@ -1,0 +1,64 @@
+"""Every fix that a detector proposes is applied to the detector's own broken programs, and cures them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.detect.test_documented_programs import PROGRAMS
+from tests.support.children import Zygote
+from tests.support.run_fixes import Fixed, try_fixes
+from tests.support.run_program import AT_A_TIME, Outcome, ProgramText
+
+BROKEN = [program for program in PROGRAMS if program.expected is not None]
+# Programs for which something is proposed and nothing cures, each with the reason.
+NO_LOCAL_CURE = {
+    "log-of-nonpositive-broken-3": "its data grow 500-fold in 8 steps, which reads as divergence",
+    "matmul-size-mismatch-broken-2": "the backward it writes by hand needs the same change",
+}
+
+
+@pytest.fixture(scope="module")
+def fixed(request, outcomes) -> dict[str, Fixed]:
+    """Try the fixes of all selected programs, two at a time."""
+    wanted = [
+        item.callspec.params["program"]
+        for item in request.session.items
+        if item.module is request.module and hasattr(item, "callspec")
+    ]
+    zygote = Zygote()
+
+    def one(program: ProgramText) -> tuple[str, Fixed]:
+        return program.id, try_fixes(outcomes[program.id], zygote=zygote)
+
+    try:
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            return dict(pool.map(one, wanted))
+    finally:
+        zygote.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.id)
+def test_what_is_proposed_cures(
+    program: ProgramText, outcomes: dict[str, Outcome], fixed: dict[str, Fixed]
+) -> None:
+    result = fixed[program.id]
+
+    if program.id in NO_LOCAL_CURE:
+        assert result.cure is None, "it has a cure now: take it off the list"
+    elif result.was_proposed:
+        assert result.cure is not None, result.describe()
+    else:
+        assert not any(fix.trial.summary for fix in result.finding.fixes)
+
+
+@pytest.mark.slow
+def test_most_broken_programs_have_a_proven_cure(fixed: dict[str, Fixed]) -> None:
+    if len(fixed) < len(BROKEN):
+        pytest.skip("only some of the programs were selected")
+
+    cured = sum(result.cure is not None for result in fixed.values())
+
+    assert cured >= 0.6 * len(fixed)
