@@ -78,7 +78,9 @@ def measure(workload: str, rounds: int) -> str:
     for variant in VARIANTS[1:]:
         ratios = sorted(t / b for t, b in zip(times[variant], times["bare"], strict=True))
         middle = statistics.median(ratios)
-        cells.append(f"{middle:.3f} ({ratios[len(ratios) // 4]:.3f}…{ratios[3 * len(ratios) // 4]:.3f})")
+        cells.append(
+            f"{middle:.3f} ({ratios[len(ratios) // 4]:.3f}…{ratios[3 * len(ratios) // 4]:.3f})"
+        )
     steps = 1 + WARM_UP[workload] + rounds * STEPS[workload]
     cells += [f"{(first['torchwhy'] - first['bare']) / bare:.1f}", f"{trace / steps:.0f}"]
     return f"| {workload} | " + " | ".join(cells) + " |"
@@ -90,7 +92,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--workloads", nargs="*", default=list(STEPS))
     arguments = parser.parse_args()
-    print("| workload | bare step | torchwhy (quartiles) | detect_anomaly | first step, in bare steps more | trace bytes/step |")
+    print(
+        "| workload | bare step | torchwhy (quartiles) | detect_anomaly "
+        "| first step, in bare steps more | trace bytes/step |"
+    )
     print("|---|---|---|---|---|---|")
     for workload in arguments.workloads:
         print(measure(workload, arguments.rounds), flush=True)

@@ -1,4 +1,4 @@
-"""The training loops whose cost is measured: from a tiny network, where every microsecond shows, to a small transformer.
+"""The training loops whose cost is measured: from a tiny network, where microseconds show, to a small transformer.
 
 Run as a program it is one contestant: it trains a given number of steps whenever told so on its standard input
 and answers with the thread-CPU seconds they took.
@@ -19,7 +19,12 @@ from torch.utils.data import DataLoader, TensorDataset
 Step = Callable[[], None]
 
 
-def _supervised(model: nn.Module, batches: Iterator[tuple[torch.Tensor, torch.Tensor]], loss_of: Callable, **options: bool) -> Step:
+def _supervised(
+    model: nn.Module,
+    batches: Iterator[tuple[torch.Tensor, torch.Tensor]],
+    loss_of: Callable,
+    **options: bool,
+) -> Step:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **options)
 
     def step() -> None:
@@ -45,20 +50,26 @@ def _line(count: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def tiny() -> Step:
     """MLP 10-100-100-1, batch 32, with a DataLoader: about 1 ms a step."""
-    model = nn.Sequential(nn.Linear(10, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1))
+    model = nn.Sequential(
+        nn.Linear(10, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1)
+    )
     loader = DataLoader(TensorDataset(*_line(6400, 10)), batch_size=32, shuffle=True)
     return _supervised(model, _endless(loader), nn.functional.mse_loss)
 
 
 def tiny_fused() -> Step:
     """The same without loader and with a fused optimizer."""
-    model = nn.Sequential(nn.Linear(10, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1))
+    model = nn.Sequential(
+        nn.Linear(10, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1)
+    )
     return _supervised(model, itertools.repeat(_line(32, 10)), nn.functional.mse_loss, fused=True)
 
 
 def mlp() -> Step:
     """MLP 784-1024-1024-10, batch 128."""
-    model = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    model = nn.Sequential(
+        nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)
+    )
     inputs = torch.randn(1280, 784)
     loader = DataLoader(TensorDataset(inputs, inputs[:, :10].argmax(1)), batch_size=128)
     return _supervised(model, _endless(loader), nn.functional.cross_entropy)
@@ -101,13 +112,16 @@ class Transformer(nn.Module):
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(128))
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return self.head(self.layers(self.tokens(ids), mask=self.mask, is_causal=True)).flatten(0, 1)
+        return self.head(self.layers(self.tokens(ids), mask=self.mask, is_causal=True)).flatten(
+            0, 1
+        )
 
 
 def gpt() -> Step:
     """A small language model, batch 8."""
     ids = torch.randint(0, 100, (8, 129)).cumsum(1) % 100
-    return _supervised(Transformer(), itertools.repeat((ids[:, :-1], ids[:, 1:].flatten())), nn.functional.cross_entropy)
+    batches = itertools.repeat((ids[:, :-1], ids[:, 1:].flatten()))
+    return _supervised(Transformer(), batches, nn.functional.cross_entropy)
 
 
 class Recurrent(nn.Module):
@@ -125,10 +139,18 @@ class Recurrent(nn.Module):
 def lstm() -> Step:
     """A recurrent network, batch 16."""
     sequences = torch.randn(16, 64, 32)
-    return _supervised(Recurrent(), itertools.repeat((sequences, sequences.mean((1, 2))[:, None])), nn.functional.mse_loss)
+    batches = itertools.repeat((sequences, sequences.mean((1, 2))[:, None]))
+    return _supervised(Recurrent(), batches, nn.functional.mse_loss)
 
 
-WORKLOADS = {"tiny": tiny, "tiny-fused": tiny_fused, "mlp": mlp, "cnn": cnn, "gpt": gpt, "lstm": lstm}
+WORKLOADS = {
+    "tiny": tiny,
+    "tiny-fused": tiny_fused,
+    "mlp": mlp,
+    "cnn": cnn,
+    "gpt": gpt,
+    "lstm": lstm,
+}
 
 
 def serve(workload: str, variant: str) -> None:
@@ -136,7 +158,11 @@ def serve(workload: str, variant: str) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     step = WORKLOADS[workload]()
-    mode = torch.autograd.detect_anomaly(check_nan=True) if variant == "detect_anomaly" else contextlib.nullcontext()
+    mode = (
+        torch.autograd.detect_anomaly(check_nan=True)
+        if variant == "detect_anomaly"
+        else contextlib.nullcontext()
+    )
     with mode:
         for line in sys.stdin:
             began = time.thread_time()

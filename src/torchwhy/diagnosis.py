@@ -64,7 +64,9 @@ def examine(trace: Trace, notices: list[str]) -> list[Finding]:
             finished.add(name)
         except Exception as problem:
             notices.append(f"the detector {name} failed and was left out: {_in_short(problem)}")
-    notices += [f"the detector file {file} failed and was left out: {why}" for file, why in failures.items()]
+    notices += [
+        f"the detector file {file} failed and was left out: {why}" for file, why in failures.items()
+    ]
     if trace.alarms and not found and LAST_RESORT not in finished:
         found.append(_bare_alarm(trace))
     try:
@@ -98,7 +100,9 @@ def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
     In the same step the culprit is a rank whose own loss was bad: gradients are shared, losses are not.
     """
     step = min((alarm.step for alarm in trace.alarms), default=math.inf)
-    lost = any(alarm.what == "loss" or not all(map(is_finite, alarm.losses)) for alarm in trace.alarms)
+    lost = any(
+        alarm.what == "loss" or not all(map(is_finite, alarm.losses)) for alarm in trace.alarms
+    )
     return step, not lost, trace.rank
 
 
@@ -109,7 +113,8 @@ def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[F
     return (
         one
         for one in findings
-        if (one.detector, one.location) not in said and not (explained and one.detector == LAST_RESORT)
+        if (one.detector, one.location) not in said
+        and not (explained and one.detector == LAST_RESORT)
     )
 
 

@@ -31,7 +31,9 @@ def test_losses_that_run_away(*, losses: list[float], ran_away: bool) -> None:
 def test_finding_stands_at_the_line_of_the_update() -> None:
     born = birth("aten.pow.Tensor_Scalar", tensor(1e30), step=3)
     place = SourceSpan("train.py", 15, expression="p -= rate * p.grad")
-    steps = [Step(step=n, optimizer=-1, losses=[10.0 ** (4 * n)], milliseconds=1.0) for n in range(3)]
+    steps = [
+        Step(step=n, optimizer=-1, losses=[10.0 ** (4 * n)], milliseconds=1.0) for n in range(3)
+    ]
     trace = _trace(born, HandUpdate(step=1, location=place), *steps)
 
     (finding,) = diverged_by_hand(trace, [born], "learning-rate-too-high")

@@ -66,7 +66,9 @@ def test_optimizer_update_is_left_to_its_own_detector() -> None:
 
 
 def test_optimizer_of_the_program_itself_is_reported_at_its_division() -> None:
-    born = birth("aten.div.Tensor", tensor(0.0), tensor(0.0), phase="update", expression="m / v.sqrt()")
+    born = birth(
+        "aten.div.Tensor", tensor(0.0), tensor(0.0), phase="update", expression="m / v.sqrt()"
+    )
 
     assert len(list(DivisionByZero().scan(trace_with(born)))) == 1
 

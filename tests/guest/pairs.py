@@ -41,7 +41,11 @@ class Left:
     @property
     def events(self) -> list[Event]:
         """Return the events of all processes of the run, those of rank 0 first."""
-        return [e for path in sorted((self.folder / "run").glob("rank*.jsonl")) for e in read_events(path)]
+        return [
+            e
+            for path in sorted((self.folder / "run").glob("rank*.jsonl"))
+            for e in read_events(path)
+        ]
 
 
 class Pairs:
@@ -62,7 +66,9 @@ class Pairs:
             self._runs[key] = self._pool.submit(self._run, *key)
         return self._runs[key]
 
-    def run(self, name: str, *, watched: bool, fault: str = "", arguments: tuple[str, ...] = ()) -> Left:
+    def run(
+        self, name: str, *, watched: bool, fault: str = "", arguments: tuple[str, ...] = ()
+    ) -> Left:
         """Return what this run left."""
         return self.start(name, watched=watched, fault=fault, arguments=arguments).result()
 
@@ -78,7 +84,10 @@ class Pairs:
             each.mkdir(parents=True, exist_ok=True)
         script = PROGRAMS / f"{name}.py"
         if place["RANK"] == "0":
-            write_run(run_directory, Run(command=(script.name,), directory=str(PROGRAMS), rerun_step=rerun_step))
+            write_run(
+                run_directory,
+                Run(command=(script.name,), directory=str(PROGRAMS), rerun_step=rerun_step),
+            )
         while not (run_directory / "run.json").exists():
             time.sleep(0.01)
         ended = self._zygote.run(
@@ -97,7 +106,12 @@ class Pairs:
         self._zygote.close()
 
     def _run(self, name: str, watched: bool, fault: str, arguments: tuple[str, ...]) -> Left:  # noqa: FBT001 - a key
-        words = (name.replace("/", "-"), "watched" if watched else "bare", fault.replace(" ", "-"), *arguments)
+        words = (
+            name.replace("/", "-"),
+            "watched" if watched else "bare",
+            fault.replace(" ", "-"),
+            *arguments,
+        )
         folder = self._folder / "-".join(words)
         run_directory = folder / "run"
         run_directory.mkdir(parents=True)
@@ -121,9 +135,13 @@ def differences(bare: Left, watched: Left, *, swears: bool = True) -> list[str]:
     if bare.ended.exit_code != watched.ended.exit_code:
         found.append(f"exit code {bare.ended.exit_code} bare, {watched.ended.exit_code} watched")
     for stream in ("stdout", "stderr"):
-        mine, theirs = (_without_folder(getattr(left, stream), left.folder) for left in (bare, watched))
+        mine, theirs = (
+            _without_folder(getattr(left, stream), left.folder) for left in (bare, watched)
+        )
         if mine != theirs:
-            found.append(f"--- {stream} bare\n{mine[-3000:]}\n--- {stream} watched\n{theirs[-3000:]}")
+            found.append(
+                f"--- {stream} bare\n{mine[-3000:]}\n--- {stream} watched\n{theirs[-3000:]}"
+            )
     if found or not swears:
         return found
     mine, theirs = bare.testimony, watched.testimony

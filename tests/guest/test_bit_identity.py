@@ -7,7 +7,12 @@ import pytest
 from tests.guest.pairs import PROGRAMS, Pairs, differences
 from torchwhy.record.events import Alarm, ProbeFailed
 
-TOLD = {"watched_inside", "killed_any_time", "two_ranks", "inductor"}  # these have tests of their own
+TOLD = {
+    "watched_inside",
+    "killed_any_time",
+    "two_ranks",
+    "inductor",
+}  # these have tests of their own
 SABOTAGED = {"blind_microscope", "full_disk", "no_run_directory"}  # these are for test_faults.py
 HEALTHY = sorted({path.stem for path in PROGRAMS.glob("*.py")} - SABOTAGED - TOLD - {"witness"})
 

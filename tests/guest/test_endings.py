@@ -16,7 +16,11 @@ from torchwhy.diagnosis import diagnose
 from torchwhy.record.events import Step
 from torchwhy.record.run import read_run, read_traces, write_run
 
-SIGNALS = {"terminated": signal.SIGTERM, "segfault": signal.SIGSEGV, "out_of_memory": signal.SIGKILL}
+SIGNALS = {
+    "terminated": signal.SIGTERM,
+    "segfault": signal.SIGSEGV,
+    "out_of_memory": signal.SIGKILL,
+}
 
 
 @pytest.mark.parametrize("name", SIGNALS)
@@ -35,7 +39,9 @@ def test_kill_at_any_moment_leaves_a_readable_trace_and_a_report(seed: int, pair
 
     assert left.ended.exit_code == -signal.SIGKILL
     folder = left.folder / "run"
-    write_run(folder, replace(read_run(folder), exit_code=137, signal=9, seconds=left.ended.seconds))
+    write_run(
+        folder, replace(read_run(folder), exit_code=137, signal=9, seconds=left.ended.seconds)
+    )
     report = diagnose(folder)
     steps = [event.step for trace in read_traces(folder) for event in trace.steps]
     assert steps == list(range(len(steps)))
@@ -49,11 +55,20 @@ class TestTwoRanks:
     def run(self, pairs: Pairs, *arguments: str, rerun_step: int | None = None) -> Path:
         port = str(20_000 + os.getpid() % 20_000 + len(arguments) + (rerun_step or 0))
         places = [
-            {"RANK": str(r), "LOCAL_RANK": str(r), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            {
+                "RANK": str(r),
+                "LOCAL_RANK": str(r),
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port,
+            }
             for r in range(2)
         ]
         with ThreadPoolExecutor(2) as pool:
-            ranks = [pool.submit(pairs.run_rank, "two_ranks", arguments, place, rerun_step) for place in places]
+            ranks = [
+                pool.submit(pairs.run_rank, "two_ranks", arguments, place, rerun_step)
+                for place in places
+            ]
         self.left = [rank.result() for rank in ranks]
         return self.left[0].folder / "run"
 

@@ -14,12 +14,17 @@ from torchwhy.record.events import ProbeFailed, RunEnded, Step
 
 SOURCE = Path(torchwhy.__file__).parent
 VICTIMS = ("everything", "by_hand", "dying/first_forward")  # a probe must be met by one of them
-ON_SUSPICION = {"curvature experiment", "symmetry experiment"}  # run only when something looks wrong
+ON_SUSPICION = {
+    "curvature experiment",
+    "symmetry experiment",
+}  # run only when something looks wrong
 
 
 def named_probes() -> list[str]:
     """Return the name of every probe in the source: a new one is tested without a change here."""
-    texts = [path.read_text() for part in ("observe", "replay") for path in (SOURCE / part).rglob("*.py")]
+    texts = [
+        path.read_text() for part in ("observe", "replay") for path in (SOURCE / part).rglob("*.py")
+    ]
     return sorted({name for text in texts for name in re.findall(r'protect\(\s*"([^"]+)"', text)})
 
 
@@ -61,7 +66,10 @@ def test_full_disk_does_not_disturb_training(pairs: Pairs) -> None:
     assert differences(bare, watched) == []
     assert [event.step for event in watched.events if isinstance(event, Step)] == [0, 1, 2]
     assert not any(isinstance(event, RunEnded) for event in watched.events)
-    assert any("could not be written after 3 steps" in note for note in diagnose(watched.folder / "run").notes)
+    assert any(
+        "could not be written after 3 steps" in note
+        for note in diagnose(watched.folder / "run").notes
+    )
 
 
 def test_vanished_run_directory_does_not_disturb_training(pairs: Pairs) -> None:

@@ -16,7 +16,9 @@ from tests.support.children import clean_environment
 TORCHWHY = (sys.executable, "-m", "torchwhy", "run")
 
 
-def start(folder: Path, *command: str, limit_seconds: float = 60) -> subprocess.CompletedProcess[str]:
+def start(
+    folder: Path, *command: str, limit_seconds: float = 60
+) -> subprocess.CompletedProcess[str]:
     """Run a command in a new folder, as a person at a terminal would."""
     folder.mkdir()
     return subprocess.run(
@@ -55,13 +57,25 @@ def test_supervisor_reports_after_a_kill(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_torchrun_is_watched_and_reported(tmp_path: Path) -> None:
     launcher = str(Path(sys.executable).with_name("torchrun"))
-    command = (launcher, "--standalone", "--nproc_per_node", "2", str(PROGRAMS / "two_ranks.py"), "zeros")
+    command = (
+        launcher,
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+        str(PROGRAMS / "two_ranks.py"),
+        "zeros",
+    )
 
     ended = start(tmp_path / "run", *TORCHWHY, *command, limit_seconds=180)
 
     assert ended.returncode == 1
-    (folder,) = [entry for entry in (tmp_path / "run" / ".torchwhy" / "runs").iterdir() if entry.is_dir()]
-    assert sorted(path.name for path in folder.glob("rank*.jsonl")) == ["rank0.jsonl", "rank1.jsonl"]
+    (folder,) = [
+        entry for entry in (tmp_path / "run" / ".torchwhy" / "runs").iterdir() if entry.is_dir()
+    ]
+    assert sorted(path.name for path in folder.glob("rank*.jsonl")) == [
+        "rank0.jsonl",
+        "rank1.jsonl",
+    ]
     assert "two_ranks.py:20" in ended.stderr
     assert "division-by-zero" in ended.stderr
 

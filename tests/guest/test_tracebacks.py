@@ -9,7 +9,9 @@ import pytest
 from tests.guest.pairs import PROGRAMS, Pairs, differences
 
 NEEDS_NEWER = {"group"} if sys.version_info < (3, 11) else set()
-DYING = sorted(path.stem for path in (PROGRAMS / "dying").glob("*.py") if path.stem not in NEEDS_NEWER)
+DYING = sorted(
+    path.stem for path in (PROGRAMS / "dying").glob("*.py") if path.stem not in NEEDS_NEWER
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

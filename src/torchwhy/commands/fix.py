@@ -85,7 +85,7 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
     report.write(run_directory / "report.json")
     started_in = Path(read_run(run_directory).directory)
     show(report, Place(Path(os.path.relpath(run_directory)), started_in), sys.stderr)
-    trials.say_what_to_do(report, tried=True, stream=sys.stderr)
+    trials.say_what_to_do(report, started_in, tried=True, stream=sys.stderr)
 
 
 def _judged(run_directory: Path) -> int:

@@ -231,7 +231,7 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
         from torchwhy.report.terminal import Place, show
 
         show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)
-        trials.say_what_to_do(report, tried=options.fix, stream=sys.stderr)
+        trials.say_what_to_do(report, Path(run.directory), tried=options.fix, stream=sys.stderr)
     return report.outcome
 
 

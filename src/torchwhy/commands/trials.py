@@ -87,12 +87,20 @@ def best_fix(report: Report) -> Fix | None:
     return None
 
 
-def say_what_to_do(report: Report, *, tried: bool, stream: IO[str]) -> None:
+def say_what_to_do(report: Report, directory: Path, *, tried: bool, stream: IO[str]) -> None:
     """Say how to take a proven fix over, that there is none, or how to look for one."""
     root = report.root_cause
     if root is None:
         return
     if best_fix(report) is not None:
         stream.write("  To write the tried change into the source: torchwhy fix --apply\n")
-    elif tried and FORBIDDEN not in report.notes:
+    elif not tried and has_candidates(report, directory):
+        stream.write("  To try changes of the source that may cure it: torchwhy fix\n")
+    elif tried and any(fix.trial.summary for fix in root.fixes):
         stream.write("  No proven fix: nothing that was tried cures this run.\n")
+
+
+def has_candidates(report: Report, directory: Path) -> bool:
+    """Tell whether there is anything to try for the root cause."""
+    root = report.root_cause
+    return root is not None and bool(candidates(root, directory))

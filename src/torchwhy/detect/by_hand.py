@@ -26,7 +26,9 @@ def diverged_by_hand(trace: Trace, births: list[Birth], detector: str) -> Iterat
     losses = losses_before(trace, births[0].step)
     if not has_run_away(losses):
         return
-    shown = " → ".join(f"{loss:.3g}" for loss in (losses if len(losses) < 6 else [*losses[:3], *losses[-2:]]))
+    shown = " → ".join(
+        f"{loss:.3g}" for loss in (losses if len(losses) < 6 else [*losses[:3], *losses[-2:]])
+    )
     expression = update.location.expression if update.location is not None else None
     yield Finding(
         detector=detector,
@@ -35,16 +37,28 @@ def diverged_by_hand(trace: Trace, births: list[Birth], detector: str) -> Iterat
         step=births[0].step,
         rank=trace.rank,
         location=update.location,
-        evidence=(Evidence("loss of each step before the failure", value=losses[-1], series=tuple(losses)),),
+        evidence=(
+            Evidence(
+                "loss of each step before the failure", value=losses[-1], series=tuple(losses)
+            ),
+        ),
         certainty=certainty_of(trace, births[0]),
-        fixes=(Fix(title="lower the rate of this update by a factor of 10 or more", safety="show-only"),),
+        fixes=(
+            Fix(
+                title="lower the rate of this update by a factor of 10 or more", safety="show-only"
+            ),
+        ),
         births=tuple(birth.id for birth in births),
     )
 
 
 def losses_before(trace: Trace, failing_step: int) -> list[float]:
     """Return the finite losses of the steps before the failing one."""
-    found = [decode(step.losses[-1]) for step in trace.of(Step) if step.losses and step.step < failing_step]
+    found = [
+        decode(step.losses[-1])
+        for step in trace.of(Step)
+        if step.losses and step.step < failing_step
+    ]
     return [loss for loss in found if math.isfinite(loss)]
 
 

@@ -11,7 +11,9 @@ from importlib import metadata
 from torchwhy.detect import detectors
 from torchwhy.detect.base import Detector
 
-failures: dict[str, str] = {}  # detector files that could not be imported, and why; told in the report's notes
+failures: dict[
+    str, str
+] = {}  # detector files that could not be imported, and why; told in the report's notes
 
 
 @lru_cache(maxsize=1)
@@ -22,7 +24,7 @@ def all_detectors() -> dict[str, type[Detector]]:
     for module_info in pkgutil.walk_packages(detectors.__path__, detectors.__name__ + "."):
         try:
             module = importlib.import_module(module_info.name)
-        except Exception as problem:  # noqa: BLE001 - one broken file must not silence the others
+        except Exception as problem:
             failures[module_info.name] = f"{type(problem).__name__}: {problem}"
             continue
         for candidate in vars(module).values():
@@ -31,7 +33,7 @@ def all_detectors() -> dict[str, type[Detector]]:
     for entry_point in metadata.entry_points(group="torchwhy.detectors"):
         try:
             foreign = entry_point.load()
-        except Exception as problem:  # noqa: BLE001 - nor somebody else's
+        except Exception as problem:
             failures[entry_point.value] = f"{type(problem).__name__}: {problem}"
             continue
         found[foreign.name] = foreign

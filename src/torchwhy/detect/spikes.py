@@ -26,7 +26,10 @@ def jumps(training: Training) -> Iterator[int]:
         if 0 < JUMP * before <= values[place] and before <= LEARNT * values[0]:
             yield place
 
-WORTH_TELLING = 0.05  # of the loss the run began with: below, nineteen parts in twenty are still learned
+
+WORTH_TELLING = (
+    0.05  # of the loss the run began with: below, nineteen parts in twenty are still learned
+)
 
 
 def unrecovered_spike(training: Training) -> int | None:

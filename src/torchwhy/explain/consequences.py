@@ -31,17 +31,43 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "learning-rate-too-high": (*SYMPTOMS, "loss-spike", "collapsing-loss-scale"),
     "weight-decay-too-strong": (*SYMPTOMS, "loss-spike"),
     "momentum-too-high": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
-    "exploding-gradients": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "collapsing-loss-scale"),
-    "unscaled-targets": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "learning-rate-too-low", "exploding-gradients"),
+    "exploding-gradients": (
+        *SYMPTOMS,
+        "loss-spike",
+        "learning-rate-too-high",
+        "collapsing-loss-scale",
+    ),
+    "unscaled-targets": (
+        *SYMPTOMS,
+        "loss-spike",
+        "learning-rate-too-high",
+        "learning-rate-too-low",
+        "exploding-gradients",
+    ),
     "constant-initialisation": (*SYMPTOMS, "learning-rate-too-low"),
-    "badly-scaled-initialisation": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
+    "badly-scaled-initialisation": (
+        *SYMPTOMS,
+        "loss-spike",
+        "learning-rate-too-high",
+        "exploding-gradients",
+    ),
     "unscaled-inputs": (
-        *SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients", "unscaled-targets", "wrong-value-range",
+        *SYMPTOMS,
+        "loss-spike",
+        "learning-rate-too-high",
+        "exploding-gradients",
+        "unscaled-targets",
+        "wrong-value-range",
     ),
     # Wiring: what the program does not do explains what its training looks like.
     "clip-after-step": ("exploding-gradients", "loss-spike", "learning-rate-too-high"),
     "missing-zero-grad": (
-        *SYMPTOMS, "loss-spike", "learning-rate-too-high", "momentum-too-high", "exploding-gradients", "collapsing-loss-scale",
+        *SYMPTOMS,
+        "loss-spike",
+        "learning-rate-too-high",
+        "momentum-too-high",
+        "exploding-gradients",
+        "collapsing-loss-scale",
     ),
     "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
     "missing-optimizer-step": (*SYMPTOMS, "learning-rate-too-low"),
@@ -49,10 +75,26 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "training-in-eval-mode": ("evaluation-in-train-mode", "loss-spike"),
     "evaluation-in-train-mode": ("missing-no-grad",),
     "parameters-not-in-optimizer": (*SYMPTOMS, "learning-rate-too-low"),
-    "stale-optimizer-parameters": (*SYMPTOMS, "learning-rate-too-low", "parameters-not-in-optimizer", "detached-graph", "unused-parameters"),
-    "unregistered-submodules": (*SYMPTOMS, "learning-rate-too-low", "parameters-not-in-optimizer", "detached-graph"),
-    "frozen-everything": (*SYMPTOMS, "learning-rate-too-low", "parameters-not-in-optimizer", "detached-graph"),
-}  # fmt: skip
+    "stale-optimizer-parameters": (
+        *SYMPTOMS,
+        "learning-rate-too-low",
+        "parameters-not-in-optimizer",
+        "detached-graph",
+        "unused-parameters",
+    ),
+    "unregistered-submodules": (
+        *SYMPTOMS,
+        "learning-rate-too-low",
+        "parameters-not-in-optimizer",
+        "detached-graph",
+    ),
+    "frozen-everything": (
+        *SYMPTOMS,
+        "learning-rate-too-low",
+        "parameters-not-in-optimizer",
+        "detached-graph",
+    ),
+}
 NEARNESS = list(MAY_EXPLAIN)
 # A program that is wired wrongly, or fed wrongly, does not learn; then the symptom is no cause of its own.
 FAMILIES_BEHIND_SYMPTOMS = ("wiring", "data")

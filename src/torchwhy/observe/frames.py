@@ -10,21 +10,28 @@ import textwrap
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from torchwhy.finding import SourceSpan
 
 Layer = Literal["torch", "library", "user"]
 
-EXPRESSION_LIMIT = 200  # characters of an expression worth keeping; longer ones are cut with an ellipsis
-STACK_LIMIT = 6  # user frames kept per operation: the innermost one locates, the others tell the way there
+EXPRESSION_LIMIT = (
+    200  # characters of an expression worth keeping; longer ones are cut with an ellipsis
+)
+STACK_LIMIT = (
+    6  # user frames kept per operation: the innermost one locates, the others tell the way there
+)
 
 _torch_root = ""
 _own_root = str(Path(__file__).resolve().parents[1]) + os.sep
 _library_roots = tuple(
-    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")}
+    {
+        os.path.realpath(sysconfig.get_path(name)) + os.sep
+        for name in ("stdlib", "purelib", "platlib")
+    }
 )
-_start_directory = os.getcwd()
+_start_directory = str(Path.cwd())
 
 
 class Site(NamedTuple):
@@ -37,7 +44,7 @@ class Site(NamedTuple):
 def remember_torch(torch_file: str) -> None:
     """Tell where torch lives, so that its frames are not taken for the user's."""
     global _torch_root  # noqa: PLW0603 - set once when torch has been imported
-    _torch_root = os.path.dirname(torch_file) + os.sep
+    _torch_root = str(Path(torch_file).parent) + os.sep
     layer_of.cache_clear()
 
 
@@ -104,8 +111,11 @@ def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:
         index = instruction // 2
         if 0 <= index < len(positions) and positions[index][0] is not None:
             line, end_line, column, end_column = positions[index]
-            return line or code.co_firstlineno, end_line, *_in_characters(code, line, column), *(
-                _in_characters(code, end_line, end_column)
+            return (
+                line or code.co_firstlineno,
+                end_line,
+                *_in_characters(code, line, column),
+                *(_in_characters(code, end_line, end_column)),
             )
         return code.co_firstlineno, None, None, None
     return _position_by_executing(code, instruction)
@@ -122,14 +132,14 @@ def _in_characters(code: CodeType, line: int | None, column: int | None) -> tupl
 def _position_by_executing(
     code: CodeType, instruction: int
 ) -> tuple[int, int | None, int | None, int | None]:
-    import executing  # noqa: PLC0415 - needed only before Python 3.11, which records positions itself
+    import executing
 
     line = code.co_firstlineno
     for start, end, number in code.co_lines():
         if start <= instruction < end and number is not None:
             line = number
     stand_in = SimpleNamespace(f_code=code, f_lasti=instruction, f_lineno=line, f_globals={})
-    node = executing.Source.executing(stand_in).node
+    node: Any = executing.Source.executing(cast("FrameType", stand_in)).node
     if node is None:
         return line, None, None, None
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
@@ -154,7 +164,7 @@ def shown_path(filename: str) -> str:
     """Return a path relative to the directory the program was started in, where it lies inside."""
     if filename.startswith("<"):
         return filename
-    absolute = os.path.abspath(os.path.join(_start_directory, filename))
+    absolute = os.path.normpath(Path(_start_directory) / filename)
     relative = os.path.relpath(absolute, _start_directory)
     return absolute if relative.startswith("..") else relative
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from torchwhy.observe.torch_compat import unseen
@@ -35,9 +36,9 @@ class Guests:
                 return None
             try:
                 if self.fault == name:
-                    raise RuntimeError("a fault injected by a test")
+                    _break()
                 return quietly(*args, **kwargs)
-            except Exception as problem:  # noqa: BLE001 - whatever it is, it must not reach the user's program
+            except Exception as problem:
                 self.switch_off(name, problem)
                 return None
 
@@ -50,7 +51,11 @@ class Guests:
         self.switched_off.add(name)
         last = traceback.extract_tb(problem.__traceback__)[-1:]
         place = f" at {last[0].name}:{last[0].lineno}" if last else ""
-        try:
-            self._write(ProbeFailed(probe=name, reason=f"{type(problem).__name__}: {problem}{place}"))
-        except Exception:  # noqa: BLE001, S110 - a full disk must not stop training either
-            pass
+        with suppress(Exception):  # a full disk must not stop training either
+            self._write(
+                ProbeFailed(probe=name, reason=f"{type(problem).__name__}: {problem}{place}")
+            )
+
+
+def _break() -> None:
+    raise RuntimeError("a fault injected by a test")

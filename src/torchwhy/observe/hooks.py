@@ -39,9 +39,3 @@ class Hooks:
         """Undo everything, last first."""
         while self._undo:
             self._undo.pop()[1]()
-
-    def __enter__(self) -> Hooks:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove_all()

@@ -16,7 +16,9 @@ from torchwhy.observe.frames import layer_of
 from torchwhy.observe.torch_compat import storage_key
 
 MOST_FRAMES = 12  # a training loop sits at most this deep below the frame that made the model
-TAKES_SNAPSHOT = frozenset({"locals", "vars", "f_locals"})  # names in code that keeps a snapshot of its variables
+TAKES_SNAPSHOT = frozenset(
+    {"locals", "vars", "f_locals"}
+)  # names in code that keeps a snapshot of its variables
 
 
 class Names:
@@ -42,7 +44,9 @@ class Names:
             return
         parts = {id(part) for part in module.modules()}
         self._roots = [
-            (known, root) for known, root in self._roots if (held := root()) is not None and id(held) not in parts
+            (known, root)
+            for known, root in self._roots
+            if (held := root()) is not None and id(held) not in parts
         ]
         self._roots.append((name, weakref.ref(module)))
         self._known |= parts
@@ -56,7 +60,11 @@ class Names:
 
     def parameters(self) -> dict[int, str]:
         """Return names by the parameter's identity; prefixed by the variable when several models train."""
-        owners = [(name, module) for name, module in self.roots() if any(True for _ in module.parameters())]
+        owners = [
+            (name, module)
+            for name, module in self.roots()
+            if any(True for _ in module.parameters())
+        ]
         return {
             id(parameter): _joined(name, local, prefix=len(owners) > 1)
             for name, module in owners

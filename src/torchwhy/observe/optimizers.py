@@ -27,7 +27,9 @@ class Watched:
         self.index = index
         self.steps = 0
         self.batches_at_last_step = 0
-        self.gradient_sizes: list[Real] | None = None  # of the step in hand, where they were measured
+        self.gradient_sizes: list[Real] | None = (
+            None  # of the step in hand, where they were measured
+        )
         self._optimizer = weakref.ref(optimizer)
         self._session = session
         self._rates: list[float] = []
@@ -40,7 +42,11 @@ class Watched:
     def parameters(self) -> list[torch.Tensor]:
         """Return its parameters in the order of its groups."""
         optimizer = self.optimizer
-        return [] if optimizer is None else [p for group in optimizer.param_groups for p in group["params"]]
+        return (
+            []
+            if optimizer is None
+            else [p for group in optimizer.param_groups for p in group["params"]]
+        )
 
     def gradients(self) -> list[torch.Tensor | None]:
         """Return the gradient of each parameter, None where there is none."""
@@ -116,7 +122,9 @@ class WatchedOptimizers:
 
     def position_of(self, optimizer: Any) -> tuple[int, int]:
         """Return the index of an optimizer and the steps it has made; -1 for what is none."""
-        watched = self._watched.get(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
+        watched = (
+            self._watched.get(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
+        )
         return (watched.index, watched.steps) if watched is not None else (-1, 0)
 
     def all(self) -> list[Watched]:
@@ -138,7 +146,7 @@ class WatchedOptimizers:
 
 
 def _maker(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:
-    """Return the expression that made the optimizer: outside of its own `__init__`, should the user have written one."""
+    """Return the expression that made the optimizer: outside of its own `__init__`, should the user have one."""
     while frame is not None:
         own = frame.f_code.co_name == "__init__" and borrowed_locals(frame).get("self") is optimizer
         if not own and layer_of(frame.f_code.co_filename) == "user":

@@ -22,7 +22,13 @@ def take() -> dict[str, Any]:
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         kind, keys, position, has_gauss, cached = numpy.random.get_state()
-        states["numpy"] = [kind, [int(key) for key in keys], int(position), int(has_gauss), float(cached)]
+        states["numpy"] = [
+            kind,
+            [int(key) for key in keys],
+            int(position),
+            int(has_gauss),
+            float(cached),
+        ]
     return states
 
 
@@ -34,7 +40,9 @@ def restore(states: dict[str, Any]) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None and "numpy" in states:
         kind, keys, position, has_gauss, cached = states["numpy"]
-        numpy.random.set_state((kind, numpy.array(keys, dtype="uint32"), position, has_gauss, cached))
+        numpy.random.set_state(
+            (kind, numpy.array(keys, dtype="uint32"), position, has_gauss, cached)
+        )
 
 
 def save(states: dict[str, Any], directory: Path, *, rank: int) -> None:

@@ -17,10 +17,10 @@ import torch
 from torchwhy.observe import gradients, torch_compat
 from torchwhy.observe.dropped import DroppedLosses
 from torchwhy.observe.frames import calling_span
+from torchwhy.observe.hand import HandWatch
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
-from torchwhy.observe.hand import HandWatch
 from torchwhy.observe.stale import StaleWatch
 from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
 from torchwhy.record.numbers import Real, encode, is_finite
@@ -73,7 +73,10 @@ class Sentinel:
         self.by_hand = HandWatch(session)
         self.step = 0
         self.backwards = 0
-        self.sequences = (0, 0)  # numbers of the next autograd node when the last two backward passes began
+        self.sequences = (
+            0,
+            0,
+        )  # numbers of the next autograd node when the last two backward passes began
         self.last_read: torch.Tensor | None = None
         self.dropped = DroppedLosses()
         self.scaler: Any = None
@@ -93,7 +96,11 @@ class Sentinel:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
         self.sequences = (self.sequences[1], torch_compat.sequence_number())
         self.last_read = None
-        roots = [t for t in outputs if isinstance(t, torch.Tensor) and t.numel() == 1 and torch_compat.has_values(t)]
+        roots = [
+            t
+            for t in outputs
+            if isinstance(t, torch.Tensor) and t.numel() == 1 and torch_compat.has_values(t)
+        ]
         if accumulates or not self.optimizers.any_made:
             self._losses += _detached(roots)
             self.backwards += 1
@@ -166,8 +173,14 @@ class Sentinel:
         watched = check.watched
         names = list(check.bad_parameters)
         if not names and watched is not None and check.bad_gradients:
-            names = [n for n, g in watched.named_gradients() if g is not None and not gradients.is_finite(g)]
-        kind = what or ("parameter" if check.bad_parameters else "loss" if check.bad_loss else "gradient")
+            names = [
+                n
+                for n, g in watched.named_gradients()
+                if g is not None and not gradients.is_finite(g)
+            ]
+        kind = what or (
+            "parameter" if check.bad_parameters else "loss" if check.bad_loss else "gradient"
+        )
         self.session.write(
             Alarm(
                 step=check.step,
@@ -229,7 +242,9 @@ class Sentinel:
         scale = float(self.scaler.get_scale())
         if scale != self._scale:
             self._scale = scale
-            self.session.write(ScaleChanged(step=self.step, scale=encode(scale), location=calling_span()))
+            self.session.write(
+                ScaleChanged(step=self.step, scale=encode(scale), location=calling_span())
+            )
         return scale or 1.0
 
     @torch_compat.unseen
@@ -244,7 +259,11 @@ class Sentinel:
         first = next((tensor for tensor in tensors if tensor is not None), None)
         if first is None:
             return True
-        if type(first) is torch.Tensor and first.device.type == "cpu" and torch_compat.world_size() == 1:
+        if (
+            type(first) is torch.Tensor
+            and first.device.type == "cpu"
+            and torch_compat.world_size() == 1
+        ):
             if gradients.quickly_finite(tensors):
                 return True
         elif gradients.all_finite(gradients.sums_of(tensors)):
@@ -272,7 +291,9 @@ class Sentinel:
             if is_sampled(watched.steps) or check.is_bad:
                 self._measure_weights(check, watched, tensors)
 
-    def _measure_weights(self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]) -> None:
+    def _measure_weights(
+        self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]
+    ) -> None:
         parameters, names = watched.parameters(), watched.names()
         picks = chosen(parameters)
         watched.gradient_sizes = root_mean_squares([tensors[i] for i in picks])

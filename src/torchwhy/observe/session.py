@@ -57,7 +57,9 @@ class Session:
         self.sentinel = Sentinel(self)
         self.evaluations = Evaluations(self)
         watch = self.sentinel
-        self.calls = CallOrder(self.write, lambda: (watch.step, watch.backwards), watch.optimizers.position_of)
+        self.calls = CallOrder(
+            self.write, lambda: (watch.step, watch.backwards), watch.optimizers.position_of
+        )
         self.state_dicts = StateDicts(self.write, lambda: watch.step)
         self.modes = ModeCounter(
             self.write,
@@ -98,7 +100,7 @@ class Session:
         """Put every hook on torch."""
         self.handler = handler
         frames.remember_torch(torch.__file__)
-        frames.restart_in(os.getcwd())
+        frames.restart_in(str(Path.cwd()))
         self.guests.fault = os.environ.get("TORCHWHY_FAULT")
         self._take_or_restore_seeds()
         protect, watch = self.guests.protect, self.sentinel
@@ -110,7 +112,9 @@ class Session:
         self.state_dicts.install(self.hooks, protect)
         evaluated = protect("evaluation probe", self.evaluations.read)
         reads.install(self.hooks, protect("read probe", watch.note_read), evaluated)
-        scaler.install(self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled))
+        scaler.install(
+            self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled)
+        )
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
@@ -181,7 +185,7 @@ class Session:
             rank=self.rank,
             world_size=int(os.environ.get("WORLD_SIZE", "1") or 1),
             argv=list(sys.argv),
-            directory=os.getcwd(),
+            directory=str(Path.cwd()),
             python=platform.python_version(),
             torch=str(torch.__version__),
             started_unix_seconds=time.time(),
@@ -194,7 +198,10 @@ class Session:
         made = protect("optimizer probe", watch.optimizers.made)
         noted = NotedOnAccess(optimizer._patch_step_function, lambda o: made(o, sys._getframe(2)))
         self.hooks.replace(optimizer, "_patch_step_function", noted)
-        before, after = protect("step probe", watch.before_step), protect("step probe", watch.after_step)
+        before, after = (
+            protect("step probe", watch.before_step),
+            protect("step probe", watch.after_step),
+        )
         for register, hook in (
             (register_optimizer_step_pre_hook, before),
             (register_optimizer_step_post_hook, after),

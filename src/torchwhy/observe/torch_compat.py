@@ -35,7 +35,11 @@ def fetch_again(iterator: Any, indices: list[int] | None) -> Any:
     if indices is None or iterator._dataset_kind != kinds.Map or not iterator._auto_collation:
         return None
     fetcher = kinds.create_fetcher(
-        kinds.Map, iterator._dataset, iterator._auto_collation, iterator._collate_fn, iterator._drop_last
+        kinds.Map,
+        iterator._dataset,
+        iterator._auto_collation,
+        iterator._collate_fn,
+        iterator._drop_last,
     )
     return fetcher.fetch(indices)
 
@@ -77,7 +81,7 @@ def storage_key(tensor: torch.Tensor) -> int | None:
 
 def weak_storage(tensor: torch.Tensor) -> Any:
     """Return a weak reference to a tensor's memory; while it is held, the memory's key is not used again."""
-    from torch.multiprocessing.reductions import StorageWeakRef  # noqa: PLC0415 - slow import, rarely needed
+    from torch.multiprocessing.reductions import StorageWeakRef
 
     return StorageWeakRef(tensor.untyped_storage())
 
@@ -169,7 +173,9 @@ def has_values(tensor: torch.Tensor) -> bool:
     if type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
         return False
     # Sharded training frees the memory of weights between uses: reading it would end the process.
-    has_memory = type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided
+    has_memory = (
+        type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided
+    )
     return has_memory or tensor.numel() == 0 or tensor.data_ptr() != 0
 
 

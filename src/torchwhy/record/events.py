@@ -25,6 +25,7 @@ from torchwhy.record.event import Event as Event
 from torchwhy.record.numbers import Real
 from torchwhy.record.tensors import TensorFacts as TensorFacts
 
+
 class RunStarted(Event, frozen=True, tag="run"):
     """The first line: which process this is."""
 
@@ -100,7 +101,9 @@ class Alarm(Event, frozen=True, tag="alarm"):
     location: SourceSpan | None = None
 
 
-OriginKind = Literal["batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"]
+OriginKind = Literal[
+    "batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"
+]
 
 
 class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -140,7 +143,9 @@ class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 Phase = Literal["data", "forward", "backward", "accumulate", "clip", "update"]
-REFUSED = "value refused with an exception"  # what a birth reached when the program ended because of it
+REFUSED = (
+    "value refused with an exception"  # what a birth reached when the program ended because of it
+)
 
 
 class Birth(Event, frozen=True, tag="birth"):
@@ -195,7 +200,7 @@ class SampleTried(Event, frozen=True, tag="sample-tried"):
 
 
 class Replayed(Event, frozen=True, tag="replayed"):
-    """How the failing step was seen: `reproduced` compares loss and gradients with the first time, None if impossible."""
+    """How the failing step was seen: `reproduced` compares loss and gradients with the first time, None: it cannot."""
 
     step: int
     how: Literal["first-step", "in-place", "rerun"]

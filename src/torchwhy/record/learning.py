@@ -11,16 +11,15 @@ import msgspec
 
 from torchwhy.finding import SourceSpan
 from torchwhy.record.event import Event
-from torchwhy.record.tensors import TensorFacts
 from torchwhy.record.numbers import Real
-
+from torchwhy.record.tensors import TensorFacts
 
 # Asked of the live model after the first step; the detectors look for the answer under these words.
 SAMPLES_QUESTION = "do other samples' outputs move when sample 0 is changed?"
 
 
 class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One call that matters for the order of a step: zero_grad, backward, clip, unscale, step, scheduler, train, eval."""
+    """One call that matters for the order of a step: zero_grad, backward, clip, step, scheduler, train, eval."""
 
     name: str
     location: SourceSpan | None = None

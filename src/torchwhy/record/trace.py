@@ -40,7 +40,9 @@ class Trace:
     def births(self) -> list[kinds.Birth]:
         """Births that spoiled something, from the look that reproduced the failure, in order of appearance."""
         source = self.rerun if self.rerun is not None and self.rerun.of(kinds.Birth) else self
-        return sorted((b for b in source.of(kinds.Birth) if b.reaches), key=lambda b: (b.step, b.order))
+        return sorted(
+            (b for b in source.of(kinds.Birth) if b.reaches), key=lambda b: (b.step, b.order)
+        )
 
     @cached_property
     def alarms(self) -> list[kinds.Alarm]:

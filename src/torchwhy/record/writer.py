@@ -11,8 +11,12 @@ import msgspec
 
 from torchwhy.record.events import Event
 
-RECORDING_STOPPED = "recording-stopped.txt"  # beside the trace, when it could not be written any further
-MOST_PROCESSES = 4096  # enough for the largest node count we know; a bound so that a full folder cannot hang us
+RECORDING_STOPPED = (
+    "recording-stopped.txt"  # beside the trace, when it could not be written any further
+)
+MOST_PROCESSES = (
+    4096  # enough for the largest node count we know; a bound so that a full folder cannot hang us
+)
 
 
 class TraceWriter:
@@ -41,7 +45,9 @@ class TraceWriter:
     def _append(self, descriptor: int, event: Event) -> None:
         line = self._encode(event) + b"\n"
         if os.write(descriptor, line) != len(line):
-            raise OSError(errno.ENOSPC, "only a part of the line could be written", str(self._directory))
+            raise OSError(
+                errno.ENOSPC, "only a part of the line could be written", str(self._directory)
+            )
 
     def _open(self) -> int:
         """Open `rankN.jsonl` for this rank; a second process that calls itself rank N takes the next free number."""
@@ -51,7 +57,9 @@ class TraceWriter:
                 return os.open(self._directory / f"rank{number}.jsonl", flags, 0o644)
             except FileExistsError:
                 continue
-        raise FileExistsError(f"more than {MOST_PROCESSES} processes recorded into {self._directory}")
+        raise FileExistsError(
+            f"more than {MOST_PROCESSES} processes recorded into {self._directory}"
+        )
 
     def close(self) -> None:
         """Close the file; nothing can be written any more."""

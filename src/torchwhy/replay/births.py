@@ -1,4 +1,4 @@
-"""The book of births: every non-finite value that appeared, with the facts about it, until it is known what it spoiled."""
+"""The book of births: every non-finite value that appeared, and what it spoiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from torchwhy.replay.expressions import operand_names, span_in_module, writes_no
 from torchwhy.replay.operations import Operation, tensors_in
 from torchwhy.replay.redo import redo_wider
 
-Call = tuple[Any, Any, Any]  # the operation's function, positional and keyword arguments as they were before it ran
+Call = tuple[
+    Any, Any, Any
+]  # the operation's function, positional and keyword arguments as they were before it ran
 
 # Whoever calls these knows of the NaN: `nanmean` is a `nansum` and a count.
 NAN_AWARE = {"nansum", "nanmedian", "nanquantile", "nan_to_num"}
@@ -57,15 +59,24 @@ class BirthBook:
         """Return what the program calls a parameter."""
         return self._surround.name_of(parameter)
 
-    def by_operation(self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]) -> int:
+    def by_operation(
+        self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
+    ) -> int:
         """Book a value born by an operation on finite operands."""
         return self._book(operation, "operation", output, call=call, given=given)
 
     def from_infinity(
-        self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor], parents: Iterable[int]
+        self,
+        operation: Operation,
+        call: Call,
+        output: torch.Tensor,
+        given: list[torch.Tensor],
+        parents: Iterable[int],
     ) -> int:
         """Book a NaN that an operation made out of infinities."""
-        return self._book(operation, "from-infinity", output, call=call, given=given, parents=sorted(parents))
+        return self._book(
+            operation, "from-infinity", output, call=call, given=given, parents=sorted(parents)
+        )
 
     def from_constant(self, operation: Operation, output: torch.Tensor) -> int:
         """Book a value that the program wrote as a constant, or brought in from an array while making a tensor."""
@@ -75,16 +86,27 @@ class BirthBook:
         )
         return self._book(operation, "source", output, origin="literal" if is_literal else "array")
 
-    def from_source(self, tensor: torch.Tensor, operation: Operation, maker: Operation | None) -> int:
+    def from_source(
+        self, tensor: torch.Tensor, operation: Operation, maker: Operation | None
+    ) -> int:
         """Book a bad tensor that came in from outside: a batch, a weight, an array, unwritten memory."""
         if maker is not None and maker.info.is_empty:
             return self._book(maker, "source", tensor, origin="uninitialised")
         origin = self._surround.origin_of(tensor)
-        if origin.kind in ("unknown", "array") and operation.info.base in ("lift_fresh", "lift_fresh_copy"):
+        if origin.kind in ("unknown", "array") and operation.info.base in (
+            "lift_fresh",
+            "lift_fresh_copy",
+        ):
             return self.from_constant(operation, tensor)
         kind = "array" if origin.kind == "unknown" else origin.kind
         return self._book(
-            operation, "source", tensor, origin=kind, origin_name=origin.name, location=origin.location, field=origin.field
+            operation,
+            "source",
+            tensor,
+            origin=kind,
+            origin_name=origin.name,
+            location=origin.location,
+            field=origin.field,
         )
 
     def reached(self, births: Iterable[int], what: str) -> None:
@@ -96,7 +118,9 @@ class BirthBook:
             spoiled.append(what)
             record = self._births.get(birth)
             parents = record.parents if record else []
-            guilty = [p for p in parents if p in self._births and self._births[p].origin != "literal"]
+            guilty = [
+                p for p in parents if p in self._births and self._births[p].origin != "literal"
+            ]
             self.reached(guilty, what)
 
     def descends(self, source: Birth, births: list[int]) -> None:
@@ -104,7 +128,9 @@ class BirthBook:
         self._births[source.id] = msgspec.structs.replace(source, parents=sorted(births))
         for number in births:
             self._births[number] = msgspec.structs.replace(
-                self._births[number], positions=source.positions, dataset_indices=source.dataset_indices
+                self._births[number],
+                positions=source.positions,
+                dataset_indices=source.dataset_indices,
             )
         for what in self._reached.get(source.id, []):
             self.reached(births, what)
@@ -124,7 +150,12 @@ class BirthBook:
             self._noticed.setdefault(birth, []).append("a value the program keeps")
         for birth, ways in self._noticed.items():
             record = self._births.get(birth)
-            if record is None or record.origin == "literal" or _is_log_of_zero(record) or birth in self._expected:
+            if (
+                record is None
+                or record.origin == "literal"
+                or _is_log_of_zero(record)
+                or birth in self._expected
+            ):
                 continue
             for way in dict.fromkeys(ways):
                 self.reached([birth], way)
@@ -277,7 +308,9 @@ class BirthBook:
 
 def _is_log_of_zero(birth: Birth) -> bool:
     output = birth.output
-    return "log" in birth.op and output is not None and not output.nan and not output.positive_infinity
+    return (
+        "log" in birth.op and output is not None and not output.nan and not output.positive_infinity
+    )
 
 
 def _arguments(call: Call) -> list[tuple[str, Any]]:
@@ -308,7 +341,7 @@ def _reduced(operation: Operation, call: Call | None) -> int | None:
     """Return how many elements went into each output element of a reduction."""
     if call is None:
         return None
-    function, args, kwargs = call
+    _, args, kwargs = call
     base = operation.info.base
     if base in ("nll_loss_forward", "nll_loss2d_forward") and len(args) > 1:
         ignored = args[4] if len(args) > 4 else kwargs.get("ignore_index", -100)

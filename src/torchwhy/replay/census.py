@@ -151,7 +151,11 @@ def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -
     """Return the user's expression that made a module: outside of the module's own class."""
     entry = stage.microscope.ledger.entry(parameter)
     sites = entry.last_operation.sites if entry is not None and entry.last_operation else ()
-    own = {getattr(function, "__code__", None) for kind in type(module).__mro__ for function in vars(kind).values()}
+    own = {
+        getattr(function, "__code__", None)
+        for kind in type(module).__mro__
+        for function in vars(kind).values()
+    }
     return next((span_of(site) for site in sites if site.code not in own), None)
 
 
@@ -159,7 +163,13 @@ def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -
 def rows_equal(parameter: torch.Tensor, tolerance: float = 0.0) -> bool:
     """Tell whether a weight has several rows which are one and the same, bit for bit or up to a share of its size."""
     values = parameter.detach()
-    if values.is_meta or values.is_sparse or values.dim() < 2 or values.shape[0] < 2 or not values.numel():
+    if (
+        values.is_meta
+        or values.is_sparse
+        or values.dim() < 2
+        or values.shape[0] < 2
+        or not values.numel()
+    ):
         return False
     apart = (values - values[:1]).abs().max()
     return bool((apart <= tolerance * values.abs().max()).item())

@@ -47,6 +47,10 @@ class EarlierRun:
     def _compared(self) -> tuple[int, int]:
         """Return how many losses before the failing step both runs have, and how many of them are equal."""
         path = self._session.directory / f"rank{self._session.rank}.jsonl"
-        again = {(s.step, s.optimizer): s.losses for s in read_rank(path).of(Step)} if path.exists() else {}
+        again = (
+            {(s.step, s.optimizer): s.losses for s in read_rank(path).of(Step)}
+            if path.exists()
+            else {}
+        )
         shared = [key for key in again if key in self._losses and key[0] < self.step]
         return len(shared), sum(again[key] == self._losses[key] for key in shared)

@@ -70,7 +70,13 @@ def _receiver(function: ast.AST) -> list[ast.AST]:
     if not isinstance(function, ast.Attribute):
         return []
     base = function.value
-    name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
+    name = (
+        base.attr
+        if isinstance(base, ast.Attribute)
+        else base.id
+        if isinstance(base, ast.Name)
+        else ""
+    )
     is_library = name in LIBRARIES
     is_module = isinstance(base, ast.Name) and base.id == "self"
     return [] if is_library or is_module else [base]

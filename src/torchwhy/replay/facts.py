@@ -90,7 +90,11 @@ def at_born(tensor: torch.Tensor, mask: torch.Tensor) -> tuple[Real, Real, Real]
         return None
     index = first_index(mask)
     first = spread[tuple(index)].item() if index is not None else chosen[0].item()
-    return encode(float(first)), encode(float(chosen.min().item())), encode(float(chosen.max().item()))
+    return (
+        encode(float(first)),
+        encode(float(chosen.min().item())),
+        encode(float(chosen.max().item())),
+    )
 
 
 def value_of(tensor: torch.Tensor, mask: torch.Tensor) -> float:

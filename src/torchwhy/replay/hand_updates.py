@@ -37,7 +37,9 @@ class HandUpdates:
             if site is not None:
                 self._is_told = True
                 step = self._stage.session.sentinel.step
-                self._stage.session.write(HandUpdate(step=step, location=span_in_module(site, None)))
+                self._stage.session.write(
+                    HandUpdate(step=step, location=span_in_module(site, None))
+                )
                 return
 
 

@@ -1,4 +1,4 @@
-"""The handler that the boot wires into observe's sentinel: decides when the microscope is on and who acts on a bad step."""
+"""The handler that the boot wires into observe: when is the microscope on, and who acts on a bad step?"""
 
 from __future__ import annotations
 
@@ -70,7 +70,11 @@ class Replay:
         if not self.session.sentinel.optimizers.any_made:
             self._step_without_optimizer()
             self._note_hand_update(losses)
-        if self.stage.microscope.is_on and not self.rewind.is_repeating and not self.signals.is_looking:
+        if (
+            self.stage.microscope.is_on
+            and not self.rewind.is_repeating
+            and not self.signals.is_looking
+        ):
             self._write_graph(losses)
         self.stage.note_bad_losses(losses)
         if self.second_look is None and not self.rewind.is_repeating:
@@ -136,7 +140,9 @@ class Replay:
         told = told_error(error)
         return lambda: self._look_at_exception(error, spots, told)
 
-    def _look_at_exception(self, error: BaseException, spots: list[Spot], told: BaseException) -> None:
+    def _look_at_exception(
+        self, error: BaseException, spots: list[Spot], told: BaseException
+    ) -> None:
         self.swallowed.program_died(error)
         bad = refused.refused_values(error, spots)
         if self.second_look is not None:
@@ -206,6 +212,10 @@ class Replay:
             self.stage.step_back("the first step is over")
 
     def _forget_old_batches(self) -> None:
-        marks = [w.batches_at_last_step for w in self.session.sentinel.optimizers.all() if w.batches_at_last_step]
+        marks = [
+            w.batches_at_last_step
+            for w in self.session.sentinel.optimizers.all()
+            if w.batches_at_last_step
+        ]
         if marks:
             self.session.batches.forget_before(min(marks))

@@ -38,7 +38,7 @@ class Handout:
             handout, original = self, self._original
 
             def __next__(iterator: Any) -> Any:  # noqa: N807 - it takes that name's place
-                batch = handout._take(iterator)  # noqa: SLF001 - its own class
+                batch = handout._take(iterator)
                 return original(iterator) if batch is None else batch
 
             iterators.__next__ = __next__  # type: ignore[attr-defined]
@@ -66,7 +66,9 @@ class Handout:
             if owner is iterator:
                 return batch
         for batch, owner in owners:
-            if owner is None or getattr(owner, "_dataset", None) is getattr(iterator, "_dataset", owner):
+            if owner is None or getattr(owner, "_dataset", None) is getattr(
+                iterator, "_dataset", owner
+            ):
                 return batch
         return None
 

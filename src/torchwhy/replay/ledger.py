@@ -75,7 +75,9 @@ class Ledger:
 
     def living_births(self) -> frozenset[int]:
         """Return the births whose values are still held by the program."""
-        return frozenset().union(*(e.births for e in self._entries.values() if not e.weak.expired()))
+        return frozenset().union(
+            *(e.births for e in self._entries.values() if not e.weak.expired())
+        )
 
     def forget_dead(self) -> None:
         """Let go of entries whose memory is gone; of all, should the program hold too many."""

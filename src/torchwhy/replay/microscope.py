@@ -18,6 +18,13 @@ from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import gradients, torch_compat
+from torchwhy.replay.arguments import (
+    can_look,
+    makes_nan_of_infinite_scalar,
+    nonfinite_scalars,
+    operands_of,
+    written_by,
+)
 from torchwhy.replay.births import BirthBook, Call
 from torchwhy.replay.forward_notes import CUTS, ForwardNotes
 from torchwhy.replay.inquest.writes import WriteLog
@@ -27,9 +34,13 @@ from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensor
 from torchwhy.replay.surroundings import look_around
 from torchwhy.replay.underflow import is_worth_keeping
 
-MOST_HELD = 16_000_000  # elements of the program's tensors that a step may keep alive longer because of us
+MOST_HELD = (
+    16_000_000  # elements of the program's tensors that a step may keep alive longer because of us
+)
 FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
-MOST_OPERATIONS = 60_000  # operations remembered of the current step; beyond, the older half is forgotten
+MOST_OPERATIONS = (
+    60_000  # operations remembered of the current step; beyond, the older half is forgotten
+)
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
 
@@ -37,7 +48,9 @@ READS = {"_local_scalar_dense", "item"}
 class Microscope(TorchDispatchMode):
     """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
 
-    def __init__(self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.book = book
         self.modules = modules
@@ -128,7 +141,7 @@ class Microscope(TorchDispatchMode):
         """Return what ran after an operation in this step, oldest first."""
         return [later for later in self._operations if later.order > operation.order]
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not self.is_on:
             return func(*args, **kwargs)
@@ -141,22 +154,25 @@ class Microscope(TorchDispatchMode):
                 self._note_cut(info, args[:1], result)
             return result
         try:
-            before = None if info.is_overwriting or not info.writes else self._copies(info, args, kwargs)
-        except Exception as problem:  # noqa: BLE001 - a failing look must not fail the operation
+            before = (
+                None if info.is_overwriting or not info.writes else self._copies(info, args, kwargs)
+            )
+        except Exception as problem:
             self._fail(problem)
             return func(*args, **kwargs)
         result = func(*args, **kwargs)
         began = time.perf_counter()
         try:
-            self._look(func, info, args, kwargs, result, before)
+            self._look(info, (func, args, kwargs), result, before=before)
             self.seconds += time.perf_counter() - began
             if self.seconds > self.limit_seconds:
                 self.over_limit()
-        except Exception as problem:  # noqa: BLE001 - see above
+        except Exception as problem:
             self._fail(problem)
         return result
 
-    def _look(self, func: Any, info: OperationInfo, args: Any, kwargs: Any, result: Any, before: Any) -> None:
+    def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
+        func, args, kwargs = call
         self.seen += 1
         given = tensors_in(args) + tensors_in(kwargs.values())
         if info.base in READS:
@@ -164,29 +180,36 @@ class Microscope(TorchDispatchMode):
             if any(tensor.requires_grad for tensor in given):
                 self._note_cut(info, given, None)
             return
-        written = _written(info, args, kwargs)
+        written = written_by(info, args, kwargs)
         outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
         if any(tensor.is_nested or is_lazy(tensor) for tensor in (*given, *outputs)):
             return  # rows of several lengths, or no shape yet: most questions about it have no answer
         operation = self._remember(info, given, args)
         self.writes.ran(operation, given + outputs, written)
         if outputs:
-            operation.shape, operation.dtype = list(outputs[0].shape), str(outputs[0].dtype).removeprefix("torch.")
+            operation.shape, operation.dtype = (
+                list(outputs[0].shape),
+                str(outputs[0].dtype).removeprefix("torch."),
+            )
         if info.is_view and not info.is_creating:
             if operation.node is None:
                 self.notes.viewed(operation, outputs)
             return
         for position, output in enumerate(outputs):
-            if not _can_look(output):
+            if not can_look(output):
                 self.notes.wrote_other(operation, output)
                 continue
             births: frozenset[int] = frozenset()
             if not info.is_empty:
                 arguments, keywords = (args, kwargs) if before is None else before
-                given = self._operands_of(position, arguments, keywords, info)
+                given = operands_of(position, arguments, keywords, info)
                 births = self._births_in(operation, (func, arguments, keywords), output, given)
             operation.births |= births
-            if operation.node is None and is_worth_keeping(output) and self._may_hold(operation, given):
+            if (
+                operation.node is None
+                and is_worth_keeping(output)
+                and self._may_hold(operation, given)
+            ):
                 operation.call = (func, *((args, kwargs) if before is None else before))
             self.ledger.wrote(output, operation, births)
             if operation.node is None and position == 0 and operation.phase == "forward":
@@ -200,15 +223,17 @@ class Microscope(TorchDispatchMode):
         """Return the births that a result's bad values descend from; none if it has no bad value."""
         if gradients.is_finite(output):
             return self._healed(given, operation, output)
-        bad_inputs = [t for t in given if _can_look(t) and not gradients.is_finite(t)]
+        bad_inputs = [t for t in given if can_look(t) and not gradients.is_finite(t)]
         if not bad_inputs:
             if operation.info.base == "set_" and operation.phase == "data":
-                return frozenset()  # a worker's batch arrives: whose value it is, is known when it is used
+                return (
+                    frozenset()
+                )  # a worker's batch arrives: whose value it is, is known when it is used
             if operation.info.base == "set_":
                 return frozenset({self.book.from_source(output, operation, None)})
-            if not operation.info.is_creating and _makes_nan_of_infinite_scalar(call, output):
+            if not operation.info.is_creating and makes_nan_of_infinite_scalar(call, output):
                 return frozenset({self.book.from_infinity(operation, call, output, given, ())})
-            if operation.info.is_creating or _nonfinite_scalars(call):
+            if operation.info.is_creating or nonfinite_scalars(call):
                 return frozenset({self.book.from_constant(operation, output)})
             return frozenset({self.book.by_operation(operation, call, output, given)})
         parents: frozenset[int] = frozenset()
@@ -216,7 +241,11 @@ class Microscope(TorchDispatchMode):
             known = self.ledger.births_of(tensor)
             parents |= known or frozenset({self._source(tensor, operation)})
         holds_nan = bool(torch.isnan(output).any().item())
-        fed_nan = any(bool(torch.isnan(t).any().item()) for t in bad_inputs if t.is_floating_point() or t.is_complex())
+        fed_nan = any(
+            bool(torch.isnan(t).any().item())
+            for t in bad_inputs
+            if t.is_floating_point() or t.is_complex()
+        )
         if holds_nan and not fed_nan:
             return frozenset({self.book.from_infinity(operation, call, output, given, parents)})
         return parents
@@ -243,7 +272,9 @@ class Microscope(TorchDispatchMode):
             return frozenset()
         return frozenset({self._source(tensor, last)})
 
-    def _healed(self, given: list[torch.Tensor], operation: Operation, output: torch.Tensor) -> frozenset[int]:
+    def _healed(
+        self, given: list[torch.Tensor], operation: Operation, output: torch.Tensor
+    ) -> frozenset[int]:
         if output.is_floating_point():
             for tensor in given:
                 births = self.ledger.births_of(tensor)
@@ -251,22 +282,9 @@ class Microscope(TorchDispatchMode):
                     self.book.healed(births, operation)
         return frozenset()
 
-    @staticmethod
-    def _operands_of(position: int, args: Any, kwargs: Any, info: OperationInfo) -> list[torch.Tensor]:
-        """Return the tensors that made one output; of a `_foreach_` operation only those of the same position."""
-        if not info.base.startswith(("_foreach_", "_fused_")) or not args or not isinstance(args[0], (list, tuple)):
-            given = tensors_in(args) + tensors_in(kwargs.values())
-            # What is only written to was no operand, though after the operation it holds the result.
-            written = {id(tensor) for tensor in _written(info, args, kwargs)} if info.is_overwriting else set()
-            return [tensor for tensor in given if id(tensor) not in written]
-        count = len(args[0])
-        row = [
-            value[position % count] if isinstance(value, (list, tuple)) and len(value) == count else value
-            for value in (*args, *kwargs.values())
-        ]
-        return tensors_in(row)
-
-    def _copies(self, info: OperationInfo, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _copies(
+        self, info: OperationInfo, args: Any, kwargs: Any
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments with those that are about to be overwritten copied, to be looked at afterwards."""
         arguments, keywords = list(args), dict(kwargs)
         for position, name in info.writes:
@@ -298,7 +316,9 @@ class Microscope(TorchDispatchMode):
             operation.forward = self._by_sequence.get(torch_compat.node_sequence(node))
             if operation.node == "AccumulateGrad":
                 operation.parameter = self.book.name_of(getattr(node, "variable", None))
-        operation.module = self.modules.path or (operation.forward.module if operation.forward else None)
+        operation.module = self.modules.path or (
+            operation.forward.module if operation.forward else None
+        )
         sequence = torch_compat.sequence_number()
         if sequence > self._last_sequence:
             for number in range(self._last_sequence, sequence):
@@ -331,13 +351,15 @@ class Microscope(TorchDispatchMode):
         if part == "optim" or (self.updating() and node is None):
             return "update"
         if node is not None:
-            accumulates = "AccumulateGrad" in node.name() or (info.base in ("add", "add_") and "Add" not in node.name())
+            accumulates = "AccumulateGrad" in node.name() or (
+                info.base in ("add", "add_") and "Add" not in node.name()
+            )
             return "accumulate" if accumulates else "backward"
         return "data" if part == "data" else "forward"
 
     def _note_read(self, given: list[torch.Tensor]) -> None:
         for tensor in given:
-            if _can_look(tensor) and not gradients.is_finite(tensor):
+            if can_look(tensor) and not gradients.is_finite(tensor):
                 self.book.noticed(self.ledger.births_of(tensor), "a value the program reads")
 
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
@@ -357,31 +379,5 @@ class Microscope(TorchDispatchMode):
                 operation.shape = list(result.shape)
                 self.notes.viewed(operation, [result])
             self.notes.cuts.append(operation)
-        except Exception as problem:  # noqa: BLE001 - see above
+        except Exception as problem:
             self._fail(problem)
-
-
-def _can_look(tensor: torch.Tensor) -> bool:
-    return (
-        type(tensor) in (torch.Tensor, torch.nn.Parameter)
-        and tensor.numel() > 0
-        and (tensor.is_floating_point() or tensor.is_complex())
-        and gradients.dense(tensor) is not None  # leaves out tensors without memory of their own
-    )
-
-
-def _written(info: OperationInfo, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    values = [args[p] if p < len(args) else kwargs.get(name) for p, name in info.writes]
-    return tensors_in(values)
-
-
-def _nonfinite_scalars(call: Call) -> list[float]:
-    """Return the numbers in a call that are NaN or infinite."""
-    _, args, kwargs = call
-    return [v for v in (*args, *kwargs.values()) if isinstance(v, float) and not math.isfinite(v)]
-
-
-def _makes_nan_of_infinite_scalar(call: Call, output: torch.Tensor) -> bool:
-    """Tell whether a number that is infinite, and none that is NaN, gave NaN: `mask * -inf` where the mask is 0."""
-    numbers = _nonfinite_scalars(call)
-    return bool(numbers) and not any(map(math.isnan, numbers)) and bool(torch.isnan(output).any().item())

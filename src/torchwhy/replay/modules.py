@@ -138,7 +138,9 @@ class ModuleStack:
             for name, root in self._names.roots():
                 for local, part in root.named_modules():
                     prefix = "" if name == "self" else name
-                    self._paths.setdefault(id(part), ".".join(filter(None, (prefix, local))) or name)
+                    self._paths.setdefault(
+                        id(part), ".".join(filter(None, (prefix, local))) or name
+                    )
             path = self._paths.setdefault(id(module), type(module).__name__)
         return path
 

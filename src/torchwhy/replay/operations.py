@@ -22,10 +22,18 @@ OVERWRITING = {
 }  # fmt: skip
 # Operations that turn Python or NumPy constants into tensors.
 CREATING = {
-    "lift_fresh", "lift_fresh_copy", "full", "full_like", "new_full", "scalar_tensor", "fill_", "fill", "arange", "linspace",
+    "lift_fresh", "lift_fresh_copy", "full", "full_like", "new_full", "scalar_tensor", "fill_", "fill",
+    "arange", "linspace",
 }  # fmt: skip
 # Not arithmetic: nothing is born in them, and they come too often to look at.
-IGNORED = {"detach", "detach_", "alias", "_record_function_enter_new", "_record_function_exit", "set_data"}
+IGNORED = {
+    "detach",
+    "detach_",
+    "alias",
+    "_record_function_enter_new",
+    "_record_function_exit",
+    "set_data",
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,8 @@ class Operation:
 
     __slots__ = (
         "births", "call", "dtype", "facts", "forward", "grad_mode", "info", "input_shapes", "inputs", "kept", "leaves",
-        "module", "node", "order", "outer", "parameter", "parameter_ids", "phase", "scalars", "sequence", "shape", "sites",
+        "module", "node", "order", "outer", "parameter", "parameter_ids", "phase", "scalars", "sequence", "shape",
+        "sites",
         "step", "through", "tracked",
     )  # fmt: skip
 

@@ -13,7 +13,16 @@ from torchwhy.replay.operations import Operation
 
 # Operations whose operands stand in the source in the same order and number.
 SAME_ORDER_LIMIT = 3
-UNNAMED = {"addmm", "mm", "bmm", "convolution", "native_batch_norm", "native_layer_norm", "embedding", "_softmax"}
+UNNAMED = {
+    "addmm",
+    "mm",
+    "bmm",
+    "convolution",
+    "native_batch_norm",
+    "native_layer_norm",
+    "embedding",
+    "_softmax",
+}
 MOST_FOLLOWED = 400  # operations looked at for a mask between a bad branch and the loss
 
 
@@ -33,9 +42,11 @@ def names_in_order(written: list[str], operands: list[Operand], base: str) -> li
     if base in UNNAMED or not written:
         return nothing
     if base == "rsub":
-        written = written[::-1]
+        written.reverse()
     if base == "reciprocal":
-        written = written[-1:]  # `rate / speed` with a plain number on top: what is inverted stands below
+        written = written[
+            -1:
+        ]  # `rate / speed` with a plain number on top: what is inverted stands below
     tensors = [position for position, operand in enumerate(operands) if operand.tensor is not None]
     if len(written) == len(operands):
         return list(written)
@@ -77,14 +88,24 @@ def _discards(operation: Operation, fed: list[int], mask: torch.Tensor) -> bool:
     """Tell whether an operation drops what it is fed at every element of `mask`."""
     base, kept = operation.info.base, operation.kept or ()
     if base == "where" and len(kept) == 3:
-        keeps = kept[0] if 1 in fed and 2 not in fed else ~kept[0] if 2 in fed and 1 not in fed else None
+        keeps = (
+            kept[0]
+            if 1 in fed and 2 not in fed
+            else ~kept[0]
+            if 2 in fed and 1 not in fed
+            else None
+        )
         return keeps is not None and _all_false(keeps, mask)
     if base in ("masked_fill", "masked_fill_") and 0 in fed:
         return _all_false(~kept[1], mask)
     # A zero hides only finite values: 0 · inf is NaN, and then the product has births of its own.
     if base == "mul" and not operation.births and len(kept) == 2 and len(fed) == 1 and fed[0] < 2:
         other = kept[1 - fed[0]]
-        return isinstance(other, torch.Tensor) and not other.requires_grad and _all_false(other != 0, mask)
+        return (
+            isinstance(other, torch.Tensor)
+            and not other.requires_grad
+            and _all_false(other != 0, mask)
+        )
     if base == "index" and 0 in fed and len(kept) > 1 and len(kept[1]) == 1:
         selection = kept[1][0]
         if not isinstance(selection, torch.Tensor):

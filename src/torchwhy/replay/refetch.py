@@ -24,7 +24,11 @@ def look_into_data_code(stage: Stage) -> None:
     """Give every bad batch the births that its making has; the microscope must be on."""
     if stage.session.on_failure != "stop" or not stage.microscope.is_on:
         return
-    found = [birth for birth in stage.book.spoilers() if birth.origin == "batch" and birth.dataset_indices]
+    found = [
+        birth
+        for birth in stage.book.spoilers()
+        if birth.origin == "batch" and birth.dataset_indices
+    ]
     for batch in reversed(stage.context.batches()):
         own = [birth for birth in found if set(birth.dataset_indices) <= set(batch.indices or [])]
         if own:
@@ -37,9 +41,14 @@ def _make_again(stage: Stage, batch: Batch, sources: list[Birth]) -> None:
     if iterator is None:
         return
     sentinel = stage.session.sentinel
-    in_update, sentinel.in_update = sentinel.in_update, False  # what runs now is data code, in whatever hook we are
+    in_update, sentinel.in_update = (
+        sentinel.in_update,
+        False,
+    )  # what runs now is data code, in whatever hook we are
     _let_numpy_name_the_line(stage, batch)
-    with suppress(Exception):  # the dataset may refuse to be asked twice: then the batch stays where the value is told
+    with suppress(
+        Exception
+    ):  # the dataset may refuse to be asked twice: then the batch stays where the value is told
         with stage.microscope:  # our hooks run unseen, even by it
             again = dict(leaves_of(torch_compat.fetch_again(iterator, batch.indices)))
         for source in sources:
@@ -69,7 +78,11 @@ def _let_numpy_name_the_line(stage: Stage, batch: Batch) -> None:
 def _connect(stage: Stage, source: Birth, leaf: torch.Tensor | None) -> None:
     if leaf is None or gradients.is_finite(leaf):
         return
-    births = [birth for birth in map(stage.book.get, stage.microscope.ledger.births_of(leaf)) if birth is not None]
+    births = [
+        birth
+        for birth in map(stage.book.get, stage.microscope.ledger.births_of(leaf))
+        if birth is not None
+    ]
     made = [birth.id for birth in births if birth.kind != "source" and birth.phase == "data"]
     if made:
         stage.book.descends(source, made)

@@ -15,7 +15,8 @@ from torchwhy.replay.autopsy.spots import Spot, below, blamed
 from torchwhy.replay.stage import Stage
 
 COMPLAINT = re.compile(
-    r"\bnan\b|\binf\b|infinit|non-?finite|not finite|invalid values|positive.definite|failed to converge", re.IGNORECASE
+    r"\bnan\b|\binf\b|infinit|non-?finite|not finite|invalid values|positive.definite|failed to converge",
+    re.IGNORECASE,
 )
 
 
@@ -24,7 +25,11 @@ def refused_values(error: BaseException, spots: list[Spot]) -> list[torch.Tensor
     user = blamed(spots)
     if user is None or not COMPLAINT.search(str(error)):
         return []
-    found = {id(tensor): tensor for spot in (user, *below(spots, user)) for tensor in _tensors(spot.variables.values())}
+    found = {
+        id(tensor): tensor
+        for spot in (user, *below(spots, user))
+        for tensor in _tensors(spot.variables.values())
+    }
     bad = [tensor for tensor in found.values() if not gradients.is_finite(tensor)]
     return [tensor for tensor in bad if bool(torch.isnan(tensor.detach()).any())] or bad
 
@@ -42,7 +47,9 @@ def raise_alarm(stage: Stage, values: list[torch.Tensor]) -> None:
     if stage.microscope.is_on:
         note(stage, values)
         stage.book.write_all()
-        stage.session.write(Replayed(step=step, how="first-step", reproduced=stage.book.any_reached()))
+        stage.session.write(
+            Replayed(step=step, how="first-step", reproduced=stage.book.any_reached())
+        )
 
 
 def note(stage: Stage, values: list[torch.Tensor]) -> Check:

@@ -128,7 +128,13 @@ class Rewind:
             self.stage.book.write_all()
         detail = "" if reproduced else "the repeated step gave other numbers than the first time"
         self.session.write(
-            Replayed(step=check.step, how=how, reproduced=reproduced, detail=detail, eager_of_compiled=eager)
+            Replayed(
+                step=check.step,
+                how=how,
+                reproduced=reproduced,
+                detail=detail,
+                eager_of_compiled=eager,
+            )
         )
         if reproduced and self._try_without_sample(check):
             return
@@ -183,7 +189,9 @@ class Rewind:
         for position in self._positions:
             index = indices[position] if indices and position < len(indices) else None
             self.session.write(
-                SampleTried(step=check.step, position=position, dataset_index=index, cured=not check.is_bad)
+                SampleTried(
+                    step=check.step, position=position, dataset_index=index, cured=not check.is_bad
+                )
             )
         self._finish(self._failed or check)
 

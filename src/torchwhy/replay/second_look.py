@@ -15,7 +15,9 @@ from torchwhy.replay.earlier import EarlierRun
 from torchwhy.replay.refetch import look_into_data_code
 from torchwhy.replay.stage import Stage
 
-STEPS_AROUND = 300  # under the microscope, a few seconds for small programs; the time limit bounds large ones
+STEPS_AROUND = (
+    300  # under the microscope, a few seconds for small programs; the time limit bounds large ones
+)
 
 
 class SecondLook:

@@ -59,7 +59,11 @@ class Snapshot:
                 yield copy, buffer.detach()
 
     def _choose_buffers(self) -> None:
-        buffers = [b for b in self._session.names.buffers().values() if b.layout is torch.strided and has_values(b)]
+        buffers = [
+            b
+            for b in self._session.names.buffers().values()
+            if b.layout is torch.strided and has_values(b)
+        ]
         small = sum(b.numel() * b.element_size() for b in buffers) <= MOST_BYTES
         chosen = buffers if small else []
         self._buffers = [weakref.ref(buffer) for buffer in chosen]

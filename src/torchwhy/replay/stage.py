@@ -23,7 +23,9 @@ from torchwhy.replay.snapshot import Snapshot
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
-PROLOGUE_SECONDS = 10.0  # of our own time before the first step is over; then the microscope steps back
+PROLOGUE_SECONDS = (
+    10.0  # of our own time before the first step is over; then the microscope steps back
+)
 NORMS = {"_foreach_norm", "linalg_vector_norm", "norm"}
 
 
@@ -48,7 +50,9 @@ class Stage:
         """Put the microscope on: everything before the first step, and the first step, is seen."""
         microscope = self.microscope
         microscope.limit_seconds = PROLOGUE_SECONDS
-        microscope.over_limit = lambda: self.step_back(f"{PROLOGUE_SECONDS:g} s of looking were used up")
+        microscope.over_limit = lambda: self.step_back(
+            f"{PROLOGUE_SECONDS:g} s of looking were used up"
+        )
         microscope.updating = lambda: self.session.sentinel.in_update and not self._in_closure()
         microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
@@ -110,7 +114,9 @@ class Stage:
             return
         for name, parameter in zip(check.watched.names(), check.watched.parameters(), strict=True):
             if not gradients.is_finite(parameter):
-                self.book.reached(self.microscope.source_of(parameter.detach()), f"parameter {name}")
+                self.book.reached(
+                    self.microscope.source_of(parameter.detach()), f"parameter {name}"
+                )
 
     @staticmethod
     def bad_parameters(check: Check) -> list[str]:
@@ -135,7 +141,9 @@ class Stage:
         site = operation.place()
         scaled = self.session.sentinel.gradients_scaled
         self.session.write(
-            GradientsClipped(step=operation.step, scaled=scaled, location=span_of(site) if site else None)
+            GradientsClipped(
+                step=operation.step, scaled=scaled, location=span_of(site) if site else None
+            )
         )
 
     def _in_closure(self) -> bool:

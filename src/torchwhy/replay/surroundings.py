@@ -64,7 +64,7 @@ def look_around(frame: FrameType | None) -> Surroundings:
                 break
         elif here == "library" and not library and outer is None:
             library.append(Site(code, frame.f_lasti))
-        elif not inner and part == "torch" and here != "torch" and here != "library" and outer is None:
+        elif not inner and part == "torch" and here not in ("torch", "library") and outer is None:
             part = here
         elif here == "data":
             part = "data"

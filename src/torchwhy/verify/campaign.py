@@ -41,15 +41,26 @@ def try_all(
     chosen = candidates(laboratory.finding, laboratory.directory)
     if not chosen:
         return Outcome(laboratory.finding, (NOTHING_KNOWN,))
+    if laboratory.run_seconds > limit_seconds:
+        return Outcome(laboratory.finding, (_takes_too_long(laboratory, chosen, limit_seconds),))
     control = laboratory.control(findings)
     campaign = Campaign(laboratory, control, limit_seconds, tell)
     if not laboratory.is_repeatable(control) and not campaign.fails_again():
         return Outcome(laboratory.finding, (NOT_REPEATED,))
-    if not campaign.try_each(chosen):
-        campaign.try_second_changes()
-    if not campaign.is_cured:
-        campaign.try_lower_rate()
+    campaign.try_each(chosen)
+    for go_on in (campaign.try_second_changes, campaign.try_lower_rate):
+        if not campaign.is_cured and not campaign.interrupted:
+            go_on()
     return Outcome(with_trials(laboratory.finding, campaign.judged()), tuple(campaign.notes))
+
+
+def _takes_too_long(laboratory: Laboratory, fixes: Sequence[Fix], limit_seconds: float) -> str:
+    names = "; ".join(fix.title for fix in fixes)
+    seconds = laboratory.run_seconds
+    return (
+        f"no fix was tried, because the failure took {seconds:.0f} seconds to come about and trials may take "
+        f"{limit_seconds:g}; `--fix-limit {2 * seconds:.0f}` allows one. To be tried are: {names}."
+    )
 
 
 @dataclass
@@ -62,6 +73,7 @@ class Campaign:
     tell: Tell
     tried: list[Tried] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    interrupted: bool = False
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -103,7 +115,14 @@ class Campaign:
                 )
                 return False
             self.tell(f"trial {number} of {len(fixes)}: {fix.title}")
-            done = self._try(fix)
+            try:
+                done = self._try(fix)
+            except KeyboardInterrupt:
+                self.notes.append(
+                    f"the trials were interrupted; not tried to the end: {fix.title}."
+                )
+                self.interrupted = True
+                return self.is_cured
             self.tell(f"    {done.fix.trial.summary or done.fix.trial.verdict}")
             self.tried.append(done)
             if self._convinces(done):

@@ -40,6 +40,11 @@ class Laboratory:
         """Return the directory the program was started in."""
         return Path(read_run(self.run_directory).directory)
 
+    @property
+    def run_seconds(self) -> float:
+        """Return how long the broken run took."""
+        return read_run(self.run_directory).seconds or 0.0
+
     def control(self, findings: Sequence[Finding]) -> Course:
         """Return the broken program's own recorded course."""
         run = read_run(self.run_directory)

@@ -12,7 +12,7 @@ class SelfAttention(nn.Module):
     def forward(self, x):
         n, t, width = x.shape
         q, k, v = self.qkv(x).chunk(3, dim=-1)
-        q, k, v = (part.transpose(0, 0).reshape(n, t, self.heads, self.part).transpose(1, 2) for part in (q, k, v))
+        q, k, v = (part.reshape(n, t, self.heads, self.part).transpose(1, 2) for part in (q, k, v))
         mixed = torch.softmax(q @ k.transpose(-2, -1) / self.part**0.5, dim=-1) @ v
         mixed = mixed.reshape(n, t, width)  # <- samples-mixed
         return self.out(mixed)

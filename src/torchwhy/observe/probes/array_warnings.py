@@ -18,11 +18,18 @@ def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
     show = warnings._showwarnmsg  # type: ignore[attr-defined]
 
     def noting(message: Any) -> None:
-        with suppress(Exception):  # a warning of an odd kind is not ours, and showing it is not our business
-            if issubclass(message.category, RuntimeWarning) and "encountered in" in str(message.message):
+        with suppress(
+            Exception
+        ):  # a warning of an odd kind is not ours, and showing it is not our business
+            if issubclass(message.category, RuntimeWarning) and "encountered in" in str(
+                message.message
+            ):
                 path = os.fspath(message.filename)
                 text = source_between(path, (message.lineno, None, None, None))
-                note(str(message.message), SourceSpan(shown_path(path), message.lineno, expression=text))
+                note(
+                    str(message.message),
+                    SourceSpan(shown_path(path), message.lineno, expression=text),
+                )
         show(message)
 
     hooks.replace(warnings, "_showwarnmsg", noting)

@@ -17,7 +17,9 @@ from torchwhy.observe.frames import Site, user_sites
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnChange
 
-MOST_BATCHES = 16  # batches kept for one step; with more micro-batches than this the step is rerun instead
+MOST_BATCHES = (
+    16  # batches kept for one step; with more micro-batches than this the step is rerun instead
+)
 MOST_BYTES = 2**29  # of all batches kept together; the newest one is always kept
 MOST_LEAVES = 16  # tensors of one batch that are described
 
@@ -58,7 +60,10 @@ class Origin:
     @classmethod
     def of(cls, iterator: Any) -> Origin:
         """Read it off an iterator."""
-        sampler, dataset = getattr(iterator, "_index_sampler", None), getattr(iterator, "_dataset", None)
+        sampler, dataset = (
+            getattr(iterator, "_index_sampler", None),
+            getattr(iterator, "_dataset", None),
+        )
         try:
             reference = weakref.ref(dataset) if dataset is not None else None
         except TypeError:
@@ -82,7 +87,9 @@ class BatchKeeper:
         self.usual: list[str] = []  # the shapes of the first batch of the loop in hand
         self.look_from: float = math.inf  # the batch from which on somebody wants to be told
         self.when_drawn: Callable[[int], float | None] | None = None
-        self.shapes: list[Any] = []  # of the newest batch's tensors; the same object as long as they stay the same
+        self.shapes: list[
+            Any
+        ] = []  # of the newest batch's tensors; the same object as long as they stay the same
         self._current = 0
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
 
@@ -109,7 +116,12 @@ class BatchKeeper:
         """Return how many batches a pass over the data in hand has; asks the dataset, so not for every step."""
         origin = self.origin
         dataset = origin.dataset() if origin is not None and origin.dataset is not None else None
-        if origin is None or dataset is None or not origin.batch_size or not hasattr(dataset, "__len__"):
+        if (
+            origin is None
+            or dataset is None
+            or not origin.batch_size
+            or not hasattr(dataset, "__len__")
+        ):
             return None
         full, rest = divmod(len(dataset), origin.batch_size)
         return full + bool(rest and not origin.drop_last)
@@ -140,7 +152,9 @@ class BatchKeeper:
             seen.append(index)
             return index
 
-        return map(noted, sampler)  # a C iterator: if the sampler raises, its traceback does not show us
+        return map(
+            noted, sampler
+        )  # a C iterator: if the sampler raises, its traceback does not show us
 
     @torch_compat.unseen
     def _keep(self, iterator: Any, frame: Any) -> None:
@@ -162,7 +176,13 @@ class BatchKeeper:
             random_state=torch.get_rng_state(),
             sites=user_sites(frame.f_back, limit=1),
             trains=trains,
-            size=sum([leaf.numel() * leaf.element_size() for leaf in leaves if leaf.layout is torch.strided]),
+            size=sum(
+                [
+                    leaf.numel() * leaf.element_size()
+                    for leaf in leaves
+                    if leaf.layout is torch.strided
+                ]
+            ),
             versions=[torch_compat.version_of(leaf) for leaf in leaves],
         )
         if id(iterator) != self._current:
@@ -187,7 +207,7 @@ def _as_indices(indices: Any) -> list[int] | None:
 
 def _tensors_in(data: Any) -> list[torch.Tensor]:
     """Return the tensors of a batch in the order of `leaves_of`, without the names; quick for a plain pair."""
-    if type(data) in (list, tuple) and all([type(item) is torch.Tensor for item in data]):
+    if type(data) in (list, tuple) and all(type(item) is torch.Tensor for item in data):
         return list(data[:MOST_LEAVES])
     return [leaf for _, leaf in leaves_of(data)]
 
@@ -210,5 +230,6 @@ def leaves_of(data: Any, path: str = "batch") -> Iterator[tuple[str, torch.Tenso
 def described(data: Any) -> list[str]:
     """Return the shapes of a batch: `batch[0] float32[32, 10]`."""
     return [
-        f"{path} {str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}" for path, leaf in leaves_of(data)
+        f"{path} {str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}"
+        for path, leaf in leaves_of(data)
     ]

@@ -16,8 +16,10 @@ from torchwhy.observe.probes.access import NotedOnAccess
 GROUP = "reads"
 
 
-def install(hooks: Hooks, note: Callable[[Any], object], evaluated: Callable[[Any], object]) -> None:
-    """Notice `loss.item()`, `float(loss)`, `loss.isnan()` and `torch.isnan(loss)`; taken off when the program compiles."""
+def install(
+    hooks: Hooks, note: Callable[[Any], object], evaluated: Callable[[Any], object]
+) -> None:
+    """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
 
     def noted(tensor: Any) -> None:
         if type(tensor) is torch.Tensor and not torch._C._len_torch_function_stack():
@@ -42,7 +44,9 @@ def install(hooks: Hooks, note: Callable[[Any], object], evaluated: Callable[[An
         hooks.add(torch_compat.introduce_to_script(original, stand_in), group=GROUP)
 
 
-def _noting(function: Callable[..., Any], note: Callable[[Any], object], name: str) -> Callable[..., Any]:
+def _noting(
+    function: Callable[..., Any], note: Callable[[Any], object], name: str
+) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if args:

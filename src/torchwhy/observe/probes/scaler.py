@@ -11,7 +11,9 @@ from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnAccess
 
 
-def install(hooks: Hooks, scaled: Callable[[Any], object], unscaled: Callable[[Any], object]) -> None:
+def install(
+    hooks: Hooks, scaled: Callable[[Any], object], unscaled: Callable[[Any], object]
+) -> None:
     """Call `scaled` when a scaler multiplies a loss and `unscaled` when it divides the gradients again."""
     scaler = torch.amp.GradScaler
     hooks.replace(scaler, "scale", NotedOnAccess(scaler.scale, scaled))

@@ -42,9 +42,7 @@ def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
         for n, t in zip(norms, present, strict=True)
     )
     return [
-        encode(next(values) / math.sqrt(t.numel()))
-        if t is not None and _has_values(t)
-        else 0.0
+        encode(next(values) / math.sqrt(t.numel())) if t is not None and _has_values(t) else 0.0
         for t in tensors
     ]
 

@@ -140,7 +140,7 @@ class BatchnormOfOne(Detector):
                 fixes=list(_fixes(crash)),
             )
 
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the contract's
         yield from data.loader_option(source, "drop_last")
 
 

@@ -163,7 +163,7 @@ class InfinityArithmetic(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
 
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the contract's
         yield from data.finite_mask(source)
 
 

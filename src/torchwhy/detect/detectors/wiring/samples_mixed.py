@@ -34,8 +34,8 @@ class SamplesMixed(Detector):
 
     A `view` or `reshape` of a tensor whose sizes come out in another order: (time, batch, features) becomes (batch,
     time, features), the final states (layers, batch, hidden) become (batch, layers · hidden), (batch, height, width,
-    channels) becomes (batch, channels, height, width), (batch, time, width) becomes (batch, heads, time, part). For samples it was tried: with sample 0 changed, the live
-    model's outputs of other samples moved.
+    channels) becomes (batch, channels, height, width), (batch, time, width) becomes (batch, heads, time, part). For
+    samples it was tried: with sample 0 changed, the live model's outputs of other samples moved.
 
     ## Why it breaks training
 
@@ -276,4 +276,6 @@ def swaps_heads(before: list[int], after: list[int]) -> bool:
         return False
     _, time, width = before
     _, heads, moments, part = after
-    return moments == time and heads * part == width and 1 not in (time, heads, part) and heads != time
+    return (
+        moments == time and heads * part == width and 1 not in (time, heads, part) and heads != time
+    )
