@@ -30,7 +30,7 @@ TABLE = {
     "__main__": {"*"},
 }
 NOBODY_IMPORTS = {"commands", "integrations"}
-WITHOUT_TORCH = ("record", "detect", "explain", "report", "diagnosis", "commands")
+WITHOUT_TORCH = ("record", "detect", "explain", "verify", "report", "diagnosis", "commands")
 MODULES = sorted((SOURCE / "torchwhy").rglob("*.py"))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.report.examples import CLIPPED, RATE, ROOT, SPAN, report
+from tests.report.examples import CLIPPED, DIRECTORY, RATE, ROOT, SPAN, report
 from torchwhy.errors import TraceError
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Trial
 from torchwhy.report.model import build, from_json, read_report
 
 
@@ -53,12 +54,18 @@ def test_report_json_has_exactly_the_promised_form():
         "steps": 200,
         "before": {"loss": "nan"},
         "after": {"loss": 0.25},
+        "summary": "",
+        "before_losses": None,
+        "after_losses": None,
     }
     assert root["fixes"][1]["trial"] == {
         "verdict": "not-run",
         "steps": 0,
         "before": {},
         "after": {},
+        "summary": "",
+        "before_losses": None,
+        "after_losses": None,
     }
 
 
@@ -146,3 +153,16 @@ def test_a_broken_report_is_one_sentence(tmp_path, text):
         read_report(path)
 
     assert refusal.value.slug == "unreadable-report"
+
+
+def test_the_curves_of_a_trial_read_back(tmp_path):
+    trial = Trial(
+        "symptom-only", 9, summary="said", before_losses=(1.0, math.inf), after_losses=(1.0,)
+    )
+    fix = replace(ROOT.fixes[0], trial=trial)
+    written = build([replace(ROOT, fixes=(fix,))], command=[], steps=1, directory=DIRECTORY)
+    written.write(tmp_path / "report.json")
+
+    read = read_report(tmp_path / "report.json")
+
+    assert read.findings[0].fixes[0].trial == trial

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import PROGRAM, RATE, ROOT, report
-from torchwhy.finding import SourceSpan
+from torchwhy.finding import Fix, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.terminal import Place, show
@@ -190,3 +190,27 @@ def test_a_long_curve_is_shortened_and_keeps_its_spike():
 
     assert len(picture) == 40
     assert picture.count("█") == 1
+
+
+def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
+    told = Trial(
+        "cured",
+        412,
+        summary="with it: 212 steps past the failure, loss 2.31 → 0.42; without it: NaN again at step 200",
+        before_losses=(2.3, 2.0, float("nan")),
+        after_losses=(2.3, 1.0, 0.4),
+    )
+    other = Trial("symptom-only", 412, summary="with it: no NaN, but the loss stays at 2.3")
+    fixes = (
+        replace(ROOT.fixes[0], trial=told),
+        Fix("clip the gradients", "--- a\n+++ a\n", trial=other),
+    )
+
+    text = shown(build([replace(ROOT, fixes=fixes)], command=[], steps=1, directory=Path()), columns=120)
+
+    assert "tried: cured" in text
+    assert "with it: 212 steps past the failure" in text
+    assert "without █▁× 2.3 → nan" in text
+    assert "with █▃▁ 2.3 → 0.4" in text
+    assert "also tried  clip the gradients (changes results; tried: hides the symptom only)" in text
+    assert "but the loss stays at 2.3" in text

@@ -112,6 +112,16 @@ def test_line_ends_stay_as_they_are(tmp_path, newline, end):
     assert (tmp_path / "t.py").read_bytes() == text.replace("b = 2", "b = 5").encode()
 
 
+def test_a_form_feed_does_not_end_a_line(tmp_path):
+    text = "a = 1\n\x0c\nb = 2  # \u2028 here\n"
+    (tmp_path / "t.py").write_text(text)
+    source = Source("t.py", text)
+
+    (fix,) = source.fix("change", source.replace(source.tree.body[1], "b = 5"))
+
+    assert edited_texts(fix.diff, tmp_path) == {tmp_path / "t.py": text.replace("b = 2", "b = 5")}
+
+
 def test_a_diff_for_another_text_is_refused(tmp_path):
     (tmp_path / "t.py").write_text("a = 1\nb = 2\n")
     source = Source("t.py", "a = 1\nb = 3\n")

@@ -88,6 +88,7 @@ def test_apply_asks_refuses_a_changed_file_and_writes(workshop):
     nobody = torchwhy(folder, "fix", "--apply")
     script.write_text(PROGRAM + "# a later thought\n")
     changed = torchwhy(folder, "fix", "--apply", "--yes")
+    retried = torchwhy(folder, "fix")
     after_refusal = script.read_text()
     script.write_text(PROGRAM)
     written = torchwhy(folder, "fix", "--apply", "--yes")
@@ -97,6 +98,7 @@ def test_apply_asks_refuses_a_changed_file_and_writes(workshop):
     assert changed.returncode == 2
     assert "train.py has changed since the run" in changed.stderr
     assert "[source-changed]" in changed.stderr
+    assert "[source-changed]" in retried.stderr
     assert after_refusal == PROGRAM + "# a later thought\n"
     assert written.returncode == 0
     assert script.read_text() == PROGRAM.replace("( distance )", "( distance + 1e-12 )")

@@ -74,7 +74,10 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
     from torchwhy.commands import trials
     from torchwhy.diagnosis import load
     from torchwhy.report.terminal import Place, show
+    from torchwhy.verify.edits import check_unchanged, recorded_sources
 
+    started_in = Path(read_run(run_directory).directory)
+    check_unchanged(run_directory, recorded_sources(run_directory), started_in)
     report = trials.try_fixes(
         run_directory,
         load(run_directory),
@@ -83,7 +86,7 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
         stream=sys.stderr,
     )
     report.write(run_directory / "report.json")
-    started_in = Path(read_run(run_directory).directory)
+    trials.remember_sources(run_directory, report)
     show(report, Place(Path(os.path.relpath(run_directory)), started_in), sys.stderr)
     trials.say_what_to_do(report, started_in, tried=True, stream=sys.stderr)
 

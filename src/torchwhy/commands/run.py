@@ -225,6 +225,7 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
             stream=None if options.quiet else sys.stderr,
         )
         report.write(run_directory / "report.json")
+        trials.remember_sources(run_directory, report)
     if options.json is not None:
         report.write(options.json)
     if not options.quiet:

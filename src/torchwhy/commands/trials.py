@@ -11,8 +11,7 @@ from torchwhy.diagnosis import diagnose
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.run import read_run
 from torchwhy.report.model import Report
-from torchwhy.verify.campaign import Outcome, try_all
-from torchwhy.verify.candidates import candidates
+from torchwhy.verify.campaign import Outcome, choose, try_all
 from torchwhy.verify.edits import record_sources
 from torchwhy.verify.trial import Laboratory
 
@@ -20,6 +19,7 @@ WARNING = (
     "torchwhy: each trial runs the program again, on an edited copy of the source; what it writes "
     "to disk it writes again (`--no-rerun` forbids it)."
 )
+ABOUT_TRIALS = ("no fix was tried", "no change of the source", "after ", "the trials were")
 FORBIDDEN = "no fix was tried, because --no-rerun forbids running the program again."
 
 
@@ -36,22 +36,23 @@ def try_fixes(
     if root is None:
         return report
     if not allowed:
-        outcome = _untried(root, Path(read_run(run_directory).directory))
+        outcome = _untried(root, report, Path(read_run(run_directory).directory))
     else:
         laboratory = Laboratory(run_directory, root, _findings)
         tell = _Teller(stream)
         outcome = try_all(laboratory, report.findings, limit_seconds=limit_seconds, tell=tell)
     findings = (outcome.finding, *report.findings[1:])
-    notes = tuple(dict.fromkeys((*report.notes, *outcome.notes)))
-    return replace(report, findings=findings, notes=notes)
+    # What an earlier `torchwhy fix` of this run had to say about its trials is over.
+    kept = (note for note in report.notes if not note.startswith(ABOUT_TRIALS))
+    return replace(report, findings=findings, notes=(*kept, *outcome.notes))
 
 
 def _findings(run_directory: Path) -> Sequence[Finding]:
     return diagnose(run_directory).findings
 
 
-def _untried(root: Finding, directory: Path) -> Outcome:
-    proposed = candidates(root, directory)
+def _untried(root: Finding, report: Report, directory: Path) -> Outcome:
+    proposed = choose(root, report.findings, directory)
     advice = (fix for fix in root.fixes if fix.diff not in {one.diff for one in proposed})
     return Outcome(replace(root, fixes=(*proposed, *advice)), (FORBIDDEN,))
 
@@ -103,4 +104,4 @@ def say_what_to_do(report: Report, directory: Path, *, tried: bool, stream: IO[s
 def has_candidates(report: Report, directory: Path) -> bool:
     """Tell whether there is anything to try for the root cause."""
     root = report.root_cause
-    return root is not None and bool(candidates(root, directory))
+    return root is not None and bool(choose(root, report.findings, directory))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -49,14 +50,14 @@ class Source:
     @cached_property
     def _line_starts(self) -> list[int]:
         starts = [0]
-        for line in self.text.splitlines(keepends=True):
+        for line in split_lines(self.text):
             starts.append(starts[-1] + len(line))
         return starts
 
     @cached_property
     def lines(self) -> list[str]:
         """Return the lines without their ends."""
-        return self.text.splitlines()
+        return [line.rstrip("\r\n") for line in split_lines(self.text)]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -239,11 +240,16 @@ class Source:
         yield Fix(title, diff=diff_between(self.file, self.text, after), safety=safety)
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the lines as Python counts them, with their ends; a form feed, for one, ends none."""
+    return [line for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text) if line]
+
+
 def diff_between(file: str, before: str, after: str) -> str:
     """Return the unified diff of one file."""
     lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
+        split_lines(before),
+        split_lines(after),
         f"a/{file}",
         f"b/{file}",
         n=CONTEXT_LINES,

@@ -92,6 +92,11 @@ class Sentinel:
         self._told_shapes: Any = None
         self._began = time.perf_counter()
 
+    @property
+    def in_closure(self) -> bool:
+        """Tell whether an optimizer is running the program's own code within its step."""
+        return self.open_check is not None and self.open_check.has_closure
+
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
         self.sequences = (self.sequences[1], torch_compat.sequence_number())

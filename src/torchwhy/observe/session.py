@@ -111,7 +111,12 @@ class Session:
         self.calls.install(self.hooks, protect)
         self.state_dicts.install(self.hooks, protect)
         evaluated = protect("evaluation probe", self.evaluations.read)
-        reads.install(self.hooks, protect("read probe", watch.note_read), evaluated)
+        reads.install(
+            self.hooks,
+            protect("read probe", watch.note_read),
+            evaluated,
+            updating=lambda: watch.in_update and not watch.in_closure,
+        )
         scaler.install(
             self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled)
         )

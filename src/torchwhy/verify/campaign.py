@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from torchwhy.detect.cures.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
@@ -38,7 +39,7 @@ def try_all(
     laboratory: Laboratory, findings: Sequence[Finding], *, limit_seconds: float, tell: Tell
 ) -> Outcome:
     """Try every candidate for the laboratory's finding until one cures it and trains well, or time is up."""
-    chosen = candidates(laboratory.finding, laboratory.directory)
+    chosen = choose(laboratory.finding, findings, laboratory.directory)
     if not chosen:
         return Outcome(laboratory.finding, (NOTHING_KNOWN,))
     if laboratory.run_seconds > limit_seconds:
@@ -52,6 +53,16 @@ def try_all(
         if not campaign.is_cured and not campaign.interrupted:
             go_on()
     return Outcome(with_trials(laboratory.finding, campaign.judged()), tuple(campaign.notes))
+
+
+def choose(root: Finding, findings: Sequence[Finding], directory: Path) -> list[Fix]:
+    """Return what to try for the root cause; where nothing is known for it, what is known for the other errors."""
+    others = [one for one in findings if one.severity == "error" and one is not root]
+    for finding in (root, *others):
+        chosen = candidates(finding, directory)
+        if chosen:
+            return chosen
+    return []
 
 
 def _takes_too_long(laboratory: Laboratory, fixes: Sequence[Fix], limit_seconds: float) -> str:

@@ -12,6 +12,7 @@ from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.verify.edits import EditError, read
 
 MOST_CANDIDATES = 8
+INSTALLED = {"site-packages", "dist-packages"}
 
 
 def candidates(
@@ -23,8 +24,7 @@ def candidates(
     """
     chosen: dict[str, Fix] = {}
     for finding in (root, *_below(root)):
-        ready = _ready(finding) if not texts else ()
-        for fix in (*ready, *proposals(finding, directory, texts or {})):
+        for fix in (*_ready(finding), *proposals(finding, directory, texts or {})):
             chosen.setdefault(fix.diff, fix)
     return list(chosen.values())[:MOST_CANDIDATES]
 
@@ -59,6 +59,8 @@ def proposals(finding: Finding, directory: Path, texts: Mapping[Path, str]) -> I
 def open_source(file: str, directory: Path, texts: Mapping[Path, str]) -> Source | None:
     """Return a file of the program, None if it cannot be read."""
     path = directory / file
+    if INSTALLED & set(path.parts):  # what others have written is not ours to change
+        return None
     try:
         text = texts[path] if path in texts else read(path)
     except EditError:

@@ -185,8 +185,10 @@ def learns_as_well(control: Course, trial: Course) -> bool:
         return True
     later = trial.learns_after(control.steps) if control.failure is not None else None
     if not trial.learns and not later:
+        if control.failure is not None and later is None:
+            return True  # too few losses since the failure
         # Where the broken run had learnt nothing either, there may be nothing to learn.
-        return not control.learns and not (_grew(trial) and later is not None)
+        return not control.learns and not _grew(trial)
     if control.failure is not None and control.learns and not later:
         assert control.first is not None
         assert control.last is not None
@@ -197,8 +199,10 @@ def learns_as_well(control: Course, trial: Course) -> bool:
 
 def is_convincing(control: Course, trial: Course) -> bool:
     """Tell whether a cured run is also seen to learn, or is too short to ask for that."""
-    later = trial.learns_after(control.steps) if control.failure is not None else None
-    return trial.learns is not False or bool(later)
+    if trial.learns is not False:
+        return True
+    later = trial.learns_after(control.steps) if control.failure is not None else False
+    return later is not False
 
 
 def _grew(trial: Course) -> bool:

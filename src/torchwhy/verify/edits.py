@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchwhy.detect.edits import diff_between
+from torchwhy.detect.edits import diff_between, split_lines
 from torchwhy.errors import TorchwhyError
 from torchwhy.finding import Finding
 
@@ -37,7 +37,7 @@ def changed_files(diff: str) -> dict[str, list[Hunk]]:
     """Return the hunks of a unified diff by the file's name, without the `a/` that tools put before it."""
     files: dict[str, list[Hunk]] = {}
     name = None
-    lines = diff.splitlines()
+    lines = [line.rstrip("\r\n") for line in split_lines(diff)]
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if line.startswith("--- ") and following.startswith("+++ "):
@@ -69,7 +69,7 @@ def _hunk(lines: list[str], head: re.Match[str]) -> Hunk:
 def apply(text: str, hunks: Iterable[Hunk], *, file: str) -> str:
     """Return the text with all hunks made; a hunk that does not stand where it says is an error."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines()
+    lines = [line.rstrip("\r\n") for line in split_lines(text)]
     for hunk in sorted(hunks, key=lambda one: one.line, reverse=True):
         start = hunk.line - 1
         end = start + len(hunk.before)
@@ -149,10 +149,12 @@ def write_all(texts: Mapping[Path, str]) -> None:
 
 
 def record_sources(run_directory: Path, findings: Iterable[Finding], directory: Path) -> None:
-    """Write down what the files with findings hold now, so that a later change of them is noticed."""
-    names = {name for finding in findings for name in _files_of(finding)}
-    known = {}
-    for name in sorted(names):
+    """Write down what the files with findings hold now, so that a later change of them is noticed.
+
+    What is known of a file already stays: it is from nearer to the run.
+    """
+    known = recorded_sources(run_directory)
+    for name in sorted({name for finding in findings for name in _files_of(finding)} - set(known)):
         with suppress(OSError):
             known[name] = digest((directory / name).read_bytes())
     (run_directory / SOURCES_FILE).write_text(json.dumps(known, indent=1) + "\n", encoding="utf8")
@@ -165,12 +167,18 @@ def _files_of(finding: Finding) -> Iterable[str]:
         yield from changed_files(fix.diff)
 
 
-def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) -> None:
-    """Refuse to go on if one of the files is not what it was at the run."""
+def recorded_sources(run_directory: Path) -> dict[str, str]:
+    """Return the fingerprints of files as they were at the run."""
     try:
         known = json.loads((run_directory / SOURCES_FILE).read_bytes())
     except (OSError, ValueError):
-        known = {}
+        return {}
+    return {str(name): str(value) for name, value in known.items()}
+
+
+def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) -> None:
+    """Refuse to go on if one of the files is not what it was at the run."""
+    known = recorded_sources(run_directory)
     for name in names:
         path = find(name, directory)
         if name in known and known[name] != digest(path.read_bytes()):

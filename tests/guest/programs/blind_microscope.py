@@ -10,10 +10,10 @@ inside = sys.modules.get("torchwhy.replay.microscope")
 if inside is not None:
     look = inside.Microscope._look
 
-    def broken(self, *args):
+    def broken(self, *args, **kwargs):
         if self.seen == 40:
             raise RuntimeError("a fault inside the look")
-        look(self, *args)
+        look(self, *args, **kwargs)
 
     inside.Microscope._look = broken
 witness.seed()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import keyword, operand_of, torch_name, word_of
+from torchwhy.detect.cures.syntax import keyword, one_line, operand_of, torch_name, word_of
 from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
 
+CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # NaN and both infinities
 MASKED = "-1e9"  # as good as -inf in a softmax of float32, and a row of nothing else stays finite
 
 
@@ -100,10 +101,9 @@ def empty_reduction(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loader_option(source, "drop_last")
         end = source.stretch(node)[1] - 1
         comma = ", " if node.args or node.keywords else ""
-        yield from source.fix(
-            "use the spread of the batch itself: unbiased=False",
-            Edit(end, end, f"{comma}unbiased=False"),
-        )
+        option = "correction=0" if word == "cov" else "unbiased=False"
+        title = f"use the spread of the batch itself: {option}"
+        yield from source.fix(title, Edit(end, end, f"{comma}{option}"))
     elif isinstance(node, ast.Call) and torch is not None:
         value = operand_of(source, node)
         if word == "mean" and value is not None and not node.args and not node.keywords:
@@ -114,8 +114,26 @@ def empty_reduction(finding: Finding, source: Source) -> Iterator[Fix]:
             yield from source.fix(f"write {' '.join(written.split())}", source.replace(node, shown))
         written = f"{torch}.nan_to_num({source.of(node)})"
         yield from source.fix(
-            f"count an empty batch as 0: {' '.join(written.split())}", source.replace(node, written)
+            f"count an empty batch as 0: {one_line(written)}", source.replace(node, written)
         )
+        yield from _summed(source, node)
+
+
+def _summed(source: Source, node: ast.Call) -> Iterator[Fix]:
+    """Yield a loss divided by the size of the batch in place of a count that may be 0."""
+    if (
+        word_of(node) in ("cross_entropy", "nll_loss")
+        and keyword(node, "reduction") is None
+        and node.args
+    ):
+        text = source.of(node)
+        written = f'{text[:-1].rstrip(", ")}, reduction="sum") / len({source.of(node.args[0])})'
+        if (
+            any(isinstance(part, ast.Call) for part in ast.walk(node.args[0]))
+            and len(node.args) > 1
+        ):
+            written = f'{text[:-1].rstrip(", ")}, reduction="sum") / len({source.of(node.args[1])})'
+        yield from source.fix(f"write {one_line(written)}", source.replace(node, written))
 
 
 def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -123,9 +141,8 @@ def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
     line = finding.location.line if finding.location is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.For):
-        names = [one for one in ast.walk(statement.target) if isinstance(one, ast.Name)]
-        for name in names[:2]:
-            text = f"{name.id} = {name.id}.nan_to_num()"
+        for name in _tensors_of(source, statement):
+            text = f"{name} = {name}{CLEANED}"
             yield from source.fix(
                 f"missing values become 0: {text}",
                 source.insert_before(statement.body[0], text),
@@ -144,8 +161,22 @@ def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
         where = source.in_own_brackets(node.right)
         yield from source.fix(f"divide by {text}", Edit(*where, text))
     elif isinstance(node, ast.Call) and word_of(node) in ("from_numpy", "tensor", "as_tensor"):
-        text = f"{source.of(node)}.nan_to_num()"
+        text = f"{source.of(node)}{CLEANED}"
         yield from source.fix(f"missing values become 0: {text}", source.replace(node, text))
+
+
+def _tensors_of(source: Source, loop: ast.For) -> list[str]:
+    """Return what a loop over a loader gets, by name: `x`, or `batch["image"]` where it is taken apart so."""
+    names = [one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)]
+    keys = [
+        source.of(part)
+        for part in ast.walk(loop)
+        if isinstance(part, ast.Subscript)
+        and isinstance(part.slice, ast.Constant)
+        and isinstance(part.slice.value, str)
+        and source.of(part.value) in names
+    ]
+    return list(dict.fromkeys(keys))[:3] or names[:2]
 
 
 def wider(finding: Finding, source: Source) -> Iterator[Fix]:

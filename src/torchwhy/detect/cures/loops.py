@@ -173,11 +173,26 @@ def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[F
 def add_step(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield `optimizer.step()` after the backward pass."""
     for scope, backward in backwards(finding, source):
-        name = optimizer_name(source, within=scope) or _made_name(source)
+        name = (
+            _without_step(source, scope)
+            or optimizer_name(source, within=scope)
+            or _made_name(source)
+        )
         if name is not None and name.split(".")[0] in names_in(scope) | {"self"}:
             edit = source.insert_after(backward, f"{name}.step()")
             yield from source.fix(f"update the weights after backward: {name}.step()", edit)
             return
+
+
+def _without_step(source: Source, scope: ast.AST) -> str | None:
+    """Return the optimizer that a scope clears and never steps."""
+    steps = {source.of(call.func) for call in source.calls("step", within=scope)}
+    for call in source.calls("zero_grad", within=scope):
+        if isinstance(call.func, ast.Attribute):
+            name = source.of(call.func.value)
+            if f"{name}.step" not in steps and "model" not in name:
+                return name
+    return None
 
 
 def _made_name(source: Source) -> str | None:

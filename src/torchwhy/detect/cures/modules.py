@@ -230,7 +230,7 @@ def copied_weights(finding: Finding, source: Source) -> Iterator[Fix]:
         assert isinstance(call, ast.Call)
         text = f"{{name: value.clone() for name, value in {source.of(call)}.items()}}"
         yield from source.fix(
-            "keep a copy of the weights, not the weights", source.replace(call, text), safety="safe"
+            "keep a copy of the weights, not the weights", source.replace(call, text)
         )
 
 

@@ -9,6 +9,7 @@ from torchwhy.detect.cures.logarithms import from_logits
 from torchwhy.detect.cures.syntax import (
     assignments,
     is_method,
+    is_own,
     keyword,
     one_line,
     operand_of,
@@ -16,7 +17,7 @@ from torchwhy.detect.cures.syntax import (
     torch_name,
     word_of,
 )
-from torchwhy.detect.edits import Edit, Source, in_brackets
+from torchwhy.detect.edits import Edit, Source, in_brackets, is_python
 from torchwhy.finding import Finding, Fix, Safety
 
 Guard = Callable[[str], str]
@@ -25,6 +26,9 @@ ARRAY_MODULES = ("np", "numpy")
 LOG_BOUND = "1e-8"
 ROOT_BOUND = "1e-12"
 DIVISOR_BOUND = "1e-8"
+ROOTS = ("sqrt", "sqrt_", "pow", "pow_", "rsqrt", "cdist", "dist", "hypot", "std", "float_power")
+DIVISIONS = ("div", "div_", "divide", "true_divide")
+INVERSES = ("reciprocal", "rsqrt", "pow", "float_power")
 LARGEST_EXPONENT = 80  # exp(80) = 5.5e34 still leaves room for a sum and a product in float32
 MILD_EXPONENT = 10  # exp(10) = 22026: for losses that would be ruled by one huge value
 
@@ -53,6 +57,12 @@ def guarded(
     yield from source.fix(f"write {one_line(shown)}", edit, safety=safety)
 
 
+def _operation(finding: Finding, source: Source) -> ast.expr | None:
+    """Return the operation of torch at the finding; the call of a layer or of an own method is none."""
+    node = source.at(finding.location)
+    return None if is_own(node) else node
+
+
 def at_least(bound: str) -> Guard:
     """Return the guard that keeps a value from falling below a bound."""
     return lambda text: f"{text}.clamp_min({bound})"
@@ -70,12 +80,18 @@ def between(low: str, high: str) -> Guard:
 
 def plus(bound: str) -> Guard:
     """Return the guard that lifts a value that is never negative."""
-    return lambda text: f"{text} + {bound}"
+
+    def lifted(text: str) -> str:
+        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+        is_plain = is_python(inner) and isinstance(ast.parse(inner, mode="eval").body, ast.BinOp)
+        return f"{inner if is_plain else text} + {bound}"
+
+    return lifted
 
 
 def for_log(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the cures of a logarithm: in one step from the logits, or of a value kept above 0."""
-    node = source.at(finding.location)
+    node = _operation(finding, source)
     if isinstance(node, ast.Call):
         yield from from_logits(source, node)
         if _module_of(node) in ARRAY_MODULES:
@@ -86,11 +102,15 @@ def for_log(finding: Finding, source: Source) -> Iterator[Fix]:
             yield from guarded(source, node, lambda text: f"max({text}, {LOG_BOUND})")
             return
     word = word_of(node)
-    if word in ("binary_cross_entropy", "BCELoss") or word is None:
+    if word == "binary_cross_entropy":
         yield from guarded(source, node, between("1e-7", "1 - 1e-7"))
-        return
-    bound = "-1 + 1e-7" if word in ("log1p", "log1p_") else LOG_BOUND
-    yield from guarded(source, node, at_least(bound), number=1 if word == "xlogy" else 0)
+    elif word in ("logdet", "slogdet"):
+        torch = torch_name(source) or "torch"
+        jitter = "{0} + 1e-6 * {1}.eye({0}.shape[-1])"
+        yield from guarded(source, node, lambda text: jitter.format(text, torch))
+    elif word is not None and (word.startswith("log") or word in ("xlogy", "entr")):
+        bound = "-1 + 1e-7" if word in ("log1p", "log1p_") else LOG_BOUND
+        yield from guarded(source, node, at_least(bound), number=1 if word == "xlogy" else 0)
 
 
 def _module_of(node: ast.Call) -> str | None:
@@ -99,15 +119,13 @@ def _module_of(node: ast.Call) -> str | None:
 
 def for_root(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the cures of a root whose slope at 0 is infinite: a small constant under it."""
-    node = source.at(finding.location)
+    node = _operation(finding, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
         return
     if word in ("norm", "vector_norm") and isinstance(node, ast.Call):
         yield from _norm_written_out(source, node)
-    elif word in ("std", "cdist", "dist", "pdist", "hypot", "std_mean"):
-        yield from guarded(source, node, plus(ROOT_BOUND))
-    else:
+    elif isinstance(node, ast.BinOp) or word in ROOTS:
         yield from guarded(source, node, plus(ROOT_BOUND))
         yield from guarded(source, node, at_least(ROOT_BOUND))
 
@@ -127,22 +145,23 @@ def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the cures of a division by 0: a divisor that is lifted, or kept above a bound."""
-    node = source.at(finding.location)
+    node = _operation(finding, source)
     if node is None and finding.location is not None:
         yield from _for_division_in_place(source, finding.location.line)
         return
-    number = (
-        1 if isinstance(node, ast.BinOp) or word_of(node) in ("div", "divide", "true_divide") else 0
-    )
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
-        if isinstance(node.op, ast.Pow):
-            yield from guarded(source, node, plus(DIVISOR_BOUND))
-            yield from guarded(source, node, at_least(DIVISOR_BOUND))
+    word = word_of(node)
+    if word in INVERSES or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)):
+        yield from guarded(source, node, plus(DIVISOR_BOUND))
+        yield from guarded(source, node, at_least(DIVISOR_BOUND))
         return
-    yield from guarded(source, node, at_least(DIVISOR_BOUND), number=number)
-    yield from guarded(source, node, plus(DIVISOR_BOUND), number=number)
-    if number:
-        yield from guarded(source, node, lambda text: f"max({text}, 1)", number=number)
+    divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+    if not divides and word not in DIVISIONS:
+        return
+    for guard in (at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND), at_least("1")):
+        yield from guarded(source, node, guard, number=1)
+    divisor = None if node is None else operand_of(source, node, number=1)
+    if isinstance(divisor, ast.Name) or word_of(divisor) == "len":
+        yield from guarded(source, node, lambda text: f"max({text}, 1)", number=1)
 
 
 def _for_division_in_place(source: Source, line: int) -> Iterator[Fix]:
@@ -173,7 +192,7 @@ DOMAINS: dict[str, Guard] = {
 
 def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the cure of a function that was given a value outside of its domain."""
-    node = source.at(finding.location)
+    node = _operation(finding, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         yield from guarded(source, node, at_least(ROOT_BOUND))
@@ -184,12 +203,14 @@ def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
 
 def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the cures of an exponential that overflows: as one function of torch, or of a bounded exponent."""
-    node = source.at(finding.location)
+    node = _operation(finding, source)
     if isinstance(node, ast.Call):
         yield from _as_sigmoid(source, node)
         yield from _as_logsumexp(source, node)
         yield from _shifted(source, node)
-    if word_of(node) in ("exp", "exp_", "expm1", "cosh", "sinh", "exp2"):
+    if word_of(node) in ("cosh", "sinh"):
+        yield from guarded(source, node, between(f"-{LARGEST_EXPONENT}", f"{LARGEST_EXPONENT}"))
+    elif word_of(node) in ("exp", "exp_", "expm1", "exp2"):
         yield from guarded(source, node, at_most(LARGEST_EXPONENT))
         yield from guarded(source, node, at_most(MILD_EXPONENT))
         yield from _bounded_where_made(source, node)
@@ -274,7 +295,7 @@ def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
 
 def for_masked(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the operand guarded before the operation: the mask hides its value, but not its gradient."""
-    node = source.at(finding.location)
+    node = _operation(finding, source)
     word = word_of(node)
     if word in ("log", "log2", "log10", "log1p"):
         inner = None if node is None else operand_of(source, node)

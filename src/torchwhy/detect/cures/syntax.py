@@ -28,9 +28,17 @@ def root_name(node: ast.expr) -> str | None:
 
 def is_method(source: Source, call: ast.Call) -> bool:
     """Tell whether this is `x.log()` and not `torch.log(x)` or `log(x)`."""
-    if not isinstance(call.func, ast.Attribute):
+    if not isinstance(call.func, ast.Attribute) or is_own(call):
         return False
     return root_name(call.func.value) not in module_names(source)
+
+
+def is_own(node: ast.expr | None) -> bool:
+    """Tell whether this is `self.layer(x)`, which is no operation on `self`, whatever its name."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    owner = node.func.value
+    return isinstance(owner, ast.Name) and owner.id in ("self", "cls")
 
 
 def operand_of(source: Source, node: ast.expr, *, number: int = 0) -> ast.expr | None:

@@ -17,13 +17,18 @@ GROUP = "reads"
 
 
 def install(
-    hooks: Hooks, note: Callable[[Any], object], evaluated: Callable[[Any], object]
+    hooks: Hooks,
+    note: Callable[[Any], object],
+    evaluated: Callable[[Any], object],
+    *,
+    updating: Callable[[], bool],
 ) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
 
     def noted(tensor: Any) -> None:
+        if updating():
+            return  # Adam alone reads a number per parameter and step: its own affair
         if type(tensor) is torch.Tensor and not torch._C._len_torch_function_stack():
-            # The usual case and the quick one: Adam alone reads a number per parameter and step.
             if tensor.requires_grad and tensor.numel() == 1:
                 note(tensor)
             elif not torch.is_grad_enabled() and tensor.numel() == 1:
