@@ -8,7 +8,12 @@ import pytest
 from tests.support.recording import alarm, birth, steps
 from torchwhy import diagnosis
 from torchwhy.detect.base import Detector
-from torchwhy.diagnosis import diagnose, isolating_flag
+from torchwhy.diagnosis import (
+    LAST_RESORT,
+    _without_needless_last_resort,
+    diagnose,
+    isolating_flag,
+)
 from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed, Replayed
 from torchwhy.record.run import Run, write_run
@@ -196,3 +201,13 @@ def test_the_time_to_the_failure_leaves_out_the_steps_after_it():
     traces = [trace(*steps(1000))]
 
     assert seconds_to_failure(traces, 499, run_seconds=5.0) == pytest.approx(5.0 - 500 * 0.002)
+
+
+def test_a_rank_that_explains_silences_one_that_cannot() -> None:
+    unexplained = Finding(LAST_RESORT, "error", "something is NaN", rank=0)
+    explained = Finding("division-by-zero", "error", "divided by 0", rank=1)
+
+    kept = _without_needless_last_resort([unexplained, explained])
+
+    assert kept == [explained]
+    assert _without_needless_last_resort([unexplained]) == [unexplained]

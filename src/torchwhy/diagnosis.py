@@ -36,6 +36,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     findings: list[Finding] = []
     for trace in sorted(traces, key=_first_alarm):
         findings += _without_echoes(examine(trace, notices), findings)
+    findings = _without_needless_last_resort(findings)
     steps = max((_steps_of(trace) for trace in traces), default=0)
     if not traces:
         notices.append(why_nothing_was_seen(run_directory, run))
@@ -107,15 +108,15 @@ def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
 
 
 def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[Finding]:
-    """Leave out what another rank has reported already: the same cause on the same line, or its arrival here."""
+    """Leave out what another rank has reported already: the same cause on the same line."""
     said = {(finding.detector, finding.location) for finding in known}
-    explained = any(finding.severity == "error" for finding in known)
-    return (
-        one
-        for one in findings
-        if (one.detector, one.location) not in said
-        and not (explained and one.detector == LAST_RESORT)
-    )
+    return (one for one in findings if (one.detector, one.location) not in said)
+
+
+def _without_needless_last_resort(findings: list[Finding]) -> list[Finding]:
+    """Drop what a rank could not explain when another rank, where the value was born, could."""
+    explaining = {f.rank for f in findings if f.severity == "error" and f.detector != LAST_RESORT}
+    return [f for f in findings if f.detector != LAST_RESORT or not explaining - {f.rank}]
 
 
 def _broken_off(run_directory: Path, steps: int) -> Iterator[str]:

@@ -206,7 +206,9 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
         Fix("clip the gradients", "--- a\n+++ a\n", trial=other),
     )
 
-    text = shown(build([replace(ROOT, fixes=fixes)], command=[], steps=1, directory=Path()), columns=120)
+    text = shown(
+        build([replace(ROOT, fixes=fixes)], command=[], steps=1, directory=Path()), columns=120
+    )
 
     assert "tried: cured" in text
     assert "with it: 212 steps past the failure" in text
