@@ -5,7 +5,7 @@ STAMP := $(VENV)/installed
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
@@ -18,6 +18,12 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: $(STAMP)
+	@# Half an hour on an idle machine; the tables are kept in docs/explanation/cost.md.
+	$(BIN)/python benchmarks/cost.py
+	$(BIN)/python benchmarks/inside.py
+	$(BIN)/python benchmarks/scale.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

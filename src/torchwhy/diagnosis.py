@@ -11,12 +11,12 @@ from pathlib import Path
 from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
-from torchwhy.record.events import ProbeFailed
+from torchwhy.record.events import ProbeFailed, RunEnded
 from torchwhy.record.numbers import is_finite
 from torchwhy.record.run import Run, read_run, read_traces
 from torchwhy.record.trace import Trace
 from torchwhy.record.writer import RECORDING_STOPPED
-from torchwhy.report.model import Report, build, read_report
+from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # the detector that reports what no other can explain
 
@@ -52,7 +52,17 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
         steps=steps,
         directory=Path(run.directory),
         notes=tuple(dict.fromkeys(notices)),
+        cost=_cost_of(traces),
     )
+
+
+def _cost_of(traces: Sequence[Trace]) -> Cost | None:
+    """Return what watching cost the rank that it cost most, as far as the ranks could say goodbye."""
+    endings = [event for trace in traces for event in trace.of(RunEnded)]
+    if not endings:
+        return None
+    worst = max(endings, key=lambda event: event.own_seconds)
+    return Cost(worst.own_seconds, worst.wall_seconds)
 
 
 def examine(trace: Trace, notices: list[str]) -> list[Finding]:

@@ -11,6 +11,7 @@ TOLD = {
     "watched_inside",
     "killed_any_time",
     "two_ranks",
+    "counted",
     "inductor",
 }  # these have tests of their own
 SABOTAGED = {"blind_microscope", "full_disk", "no_run_directory"}  # these are for test_faults.py

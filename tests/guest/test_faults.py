@@ -25,7 +25,9 @@ def named_probes() -> list[str]:
     texts = [
         path.read_text() for part in ("observe", "replay") for path in (SOURCE / part).rglob("*.py")
     ]
-    return sorted({name for text in texts for name in re.findall(r'protect\(\s*"([^"]+)"', text)})
+    return sorted(
+        {name for text in texts for name in re.findall(r'(?:protect|lightly)\(\s*"([^"]+)"', text)}
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)

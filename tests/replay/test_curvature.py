@@ -42,9 +42,21 @@ class Program:
     def loss(self) -> torch.Tensor:
         return nn.functional.mse_loss(self.model(self.x), self.y)
 
-    def measure(self, loss: torch.Tensor | None = None) -> dict[str, Any]:
+    def measure(
+        self, loss: torch.Tensor | None = None, *, gradient_scale: float = 1.0
+    ) -> dict[str, Any]:
+        """Measure as a step does: before the backward pass, and told after the update with its gradients."""
         watched: Any = SimpleNamespace(index=0, optimizer=self.optimizer)
-        Curvature(self.session).measure(self.loss() if loss is None else loss, watched, "test")
+        loss = self.loss() if loss is None else loss
+        curvature = Curvature(self.session)
+        curvature.measure(loss, watched, "test")
+        if curvature.is_waiting:
+            self.optimizer.zero_grad()
+            loss.backward()
+            for parameter in self.model.parameters():
+                if parameter.grad is not None:
+                    parameter.grad.mul_(gradient_scale)
+            curvature.after_step()
         return dict(self.written[-1].answer) if self.written else {}
 
     def hessian(self) -> torch.Tensor:
@@ -111,6 +123,25 @@ def test_curvature_of_gradient_descent_is_that_of_the_hessian() -> None:
     assert answer["ratio"] == pytest.approx(0.1 * top / 2, rel=0.02)
 
 
+def test_gradients_that_arrive_scaled_down_allow_a_higher_rate() -> None:
+    plain = Program(sgd).measure()
+    scaled = Program(sgd)
+
+    answer = scaled.measure(scaled.loss() * 1024, gradient_scale=1 / 1024)
+
+    assert answer["arrived"] == pytest.approx(1 / 1024)
+    assert answer["ratio"] == pytest.approx(plain["ratio"], rel=0.02)
+    assert answer["stable rate"] == pytest.approx(plain["stable rate"], rel=0.02)
+
+
+def test_clipped_gradients_make_the_rate_look_as_low_as_it_acts() -> None:
+    plain = Program(sgd).measure()
+
+    answer = Program(sgd).measure(gradient_scale=0.1)
+
+    assert answer["ratio"] == pytest.approx(0.1 * plain["ratio"], rel=0.02)
+
+
 def test_curvature_of_adam_is_that_of_the_preconditioned_hessian() -> None:
     program = Program(adam, steps=5)
     state = program.optimizer.state
@@ -172,7 +203,6 @@ def test_gradients_weights_and_random_stream_are_as_before() -> None:
     stream = torch.get_rng_state()
 
     program.measure(loss)
-    loss.backward()
 
     assert torch.equal(stream, torch.get_rng_state())
     assert all(torch.equal(a, b) for a, b in zip(before, program.model.parameters(), strict=True))

@@ -30,6 +30,7 @@ from torchwhy.finding import Finding, Fix
 from torchwhy.record.run import Run, write_run
 from torchwhy.verify.campaign import try_all
 from torchwhy.verify.candidates import candidates
+from torchwhy.verify.scratch import copy
 from torchwhy.verify.trial import Laboratory
 
 LIMIT_SECONDS = 120.0
@@ -101,18 +102,19 @@ def try_fixes(outcome: Outcome, *, zygote: Zygote) -> Fixed:
 
 def _launch(place: Path, run: Run, *, limit_seconds: float, zygote: Zygote) -> Run:
     """Run a trial in a forked child: the edited texts are written into a copy of the program's folder."""
-    overlay = json.loads((place / "overlay.json").read_text())
-    copied = place / "program"
+    changes = place / "overlay.json"
+    overlay = json.loads(changes.read_text()) if changes.exists() else {}
     original = Path(run.directory)
-    for path in original.rglob("*"):
-        if path.is_file() and ".torchwhy" not in path.parts:
-            target = copied / path.relative_to(original)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(Path(overlay.get(str(path), path)).read_bytes())
+    directory = original
+    if not original.is_relative_to(place):
+        directory = copy(original, place / "program").directory
+    for path, edited in overlay.items():
+        if Path(path).is_relative_to(original):
+            (directory / Path(path).relative_to(original)).write_bytes(Path(edited).read_bytes())
     write_run(place, run)
     ended = zygote.run(
-        copied / SCRIPT,
-        directory=copied,
+        directory / SCRIPT,
+        directory=directory,
         output=place,
         run_directory=place,
         limit_seconds=limit_seconds,

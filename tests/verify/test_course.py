@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from torchwhy.finding import Finding, SourceSpan
-from torchwhy.verify.course import Course, compare
+from torchwhy.verify.course import Course, compare, is_convincing
 
 PLACE = SourceSpan("train.py", 7, expression="torch.sqrt(x)")
 ROOT = Finding("root-gradient-at-zero", "error", "the root", step=40, location=PLACE)
@@ -88,3 +88,23 @@ def test_noise_that_never_fell_is_not_held_against_a_fix():
     noise = [2.0 + 0.1 * math.sin(step * 12.9898) for step in range(200)]
 
     assert compare(control(noise[:60]), trial(noise), ROOT)[0] == "cured"
+
+
+def test_a_loop_that_skips_everything_from_the_failure_on_is_no_cure():
+    skipped = trial(FALLING[:39])
+
+    verdict, reason = compare(control(), skipped, ROOT)
+
+    assert verdict == "symptom-only"
+    assert "not one step was made past it" in reason
+
+
+def test_a_fix_that_leaves_the_losses_alone_convinces_although_they_do_not_fall():
+    broken = Course(FLAT, 200, None, (ROOT,), 0)
+    mended = trial(FLAT)
+
+    assert compare(broken, mended, ROOT) == (
+        "cured",
+        "no finding left, the losses are those without it",
+    )
+    assert is_convincing(broken, mended)

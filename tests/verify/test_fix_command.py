@@ -25,6 +25,7 @@ for (x,) in DataLoader(TensorDataset(inputs), batch_size=8):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+open("finished.txt", "a").write("once")
 """
 
 
@@ -66,7 +67,7 @@ def test_a_fix_is_tried_told_and_stored(workshop):
     (fix, *_) = report_of(folder)["findings"][0]["fixes"]
 
     assert done.returncode == 0, done.stderr
-    assert "each trial runs the program again" in done.stderr
+    assert "each trial runs your program again" in done.stderr
     assert "tried: cured" in done.stderr
     assert "without it: gradients not finite again at step 12" in done.stderr
     assert report_of(folder)["findings"][0]["certainty"] == "verified"
@@ -78,6 +79,15 @@ def test_a_fix_is_tried_told_and_stored(workshop):
         in fix["diff"]
     )
     assert (folder / "train.py").read_text() == PROGRAM
+
+
+@pytest.mark.slow
+def test_what_a_trial_writes_is_not_written_into_the_users_directory(workshop):
+    folder, done = workshop
+
+    assert "in a copy of its directory" in done.stderr
+    assert not (folder / "finished.txt").exists()
+    assert not list(folder.glob(".torchwhy/runs/*/trials/*/directory"))
 
 
 @pytest.mark.slow

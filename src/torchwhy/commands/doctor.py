@@ -29,10 +29,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(_options: argparse.Namespace) -> int:
     """Print one line per thing that was looked at; exit with 1 if something does not work."""
-    checks = [check_python(), check_torch(), check_boot()]
+    checks = [check_python(), check_torch(), check_boot(), *last_run()]
     for works, line in checks:
         print(f"{'ok     ' if works else 'problem'}  {line}")
     return 0 if all(works for works, _ in checks) else 1
+
+
+def last_run() -> list[tuple[bool, str]]:
+    """Return what watching cost in the newest run of this directory; nothing where there is none to tell of."""
+    from torchwhy.commands.report import find_run
+    from torchwhy.errors import TorchwhyError
+    from torchwhy.record.events import Thinned
+    from torchwhy.record.run import read_traces
+    from torchwhy.report.model import read_report
+
+    try:
+        directory = find_run(None)
+        report = read_report(directory / "report.json")
+        thinned = [event for trace in read_traces(directory) for event in trace.of(Thinned)]
+    except (TorchwhyError, OSError, ValueError, KeyError):
+        return []
+    if report.cost is None:
+        return []
+    cost = report.cost
+    line = (
+        f"the last run, {directory.name}: {report.steps} steps watched, {cost.own_seconds:.2f} s of "
+        f"{cost.seconds:.2f} s were torchwhy's ({cost.share:.1%}; in a short run mostly the first step)"
+    )
+    return [(True, line), *((True, f"there from step {e.step} on: {e.reason}") for e in thinned)]
 
 
 def check_python() -> tuple[bool, str]:

@@ -2,8 +2,9 @@
 
 With a program (`torchwhy fix train.py --lr 3`) it is run and diagnosed first; without one, the last run is
 taken. Every trial runs the program again, with the same seeds and an edited copy of the source, up to the
-failure and a good way past it; what the program writes to disk it writes again. Your files stay as they are
-until `torchwhy fix --apply` writes the change that was seen to cure the last run into them.
+failure and a good way past it, in a copy of its directory where that can be; what it writes under absolute
+paths it writes again. Your files stay as they are until `torchwhy fix --apply` writes the change that was seen
+to cure the last run into them.
 
 The exit code is 0 if a change cures the run or nothing is wrong with it, otherwise 1.
 """

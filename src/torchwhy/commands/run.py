@@ -62,6 +62,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how long a second run may take (default: 300)",
     )
     parser.add_argument(
+        "--budget",
+        metavar="SHARE",
+        type=share,
+        help="how much of the program's time watching may take, such as 0.5%% (default: 1%%); what "
+        "is optional is done less often for it, the check of every step never",
+    )
+    parser.add_argument(
         "--fix",
         action="store_true",
         help="after a failure, try changes of the source, each in a run of its own, and say which cures",
@@ -89,6 +96,17 @@ def positive(text: str) -> float:
         number = 0.0
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+    return number
+
+
+def share(text: str) -> float:
+    """Return a part of the whole from the command line: `1%` or `0.01`."""
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share of the time, such as 1%")
     return number
 
 
@@ -123,7 +141,10 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path]:
             slug="cannot-write-report",
         )
     run_directory = make_run_directory(command)
-    run = run_in_foreground(run_directory, describe_run(command, on_failure=options.on_failure))
+    run = run_in_foreground(
+        run_directory,
+        describe_run(command, on_failure=options.on_failure, budget=options.budget),
+    )
     outcome = _report_if_possible(run_directory, run, options)
     return _exit_code(run_directory, run, outcome=outcome, options=options), run_directory
 

@@ -9,17 +9,26 @@ from typing import IO
 
 from torchwhy.diagnosis import diagnose
 from torchwhy.finding import Finding, Fix
-from torchwhy.record.run import read_run
+from torchwhy.observe.launch import run_quietly
+from torchwhy.record.run import Run, read_run
 from torchwhy.report.model import Report
 from torchwhy.verify.campaign import Outcome, choose, try_all
 from torchwhy.verify.edits import record_sources
-from torchwhy.verify.trial import Laboratory
+from torchwhy.verify.trial import Laboratory, Launch
 
-WARNING = (
-    "torchwhy: each trial runs the program again, on an edited copy of the source; what it writes "
-    "to disk it writes again (`--no-rerun` forbids it)."
+WARNING = "torchwhy: each trial runs your program again, with an edited copy of the source"
+IN_A_COPY = "in a copy of its directory: files that it writes elsewhere it writes again (`--no-rerun` forbids it)."
+IN_PLACE = (
+    "in its own directory, because {reason}: what it writes to disk it writes again "
+    "(`--no-rerun` forbids it)."
 )
-ABOUT_TRIALS = ("no fix was tried", "no change of the source", "after ", "the trials were")
+ABOUT_TRIALS = (
+    "no fix was tried",
+    "no change of the source",
+    "after ",
+    "the trials were",
+    "the program needs files",
+)
 FORBIDDEN = "no fix was tried, because --no-rerun forbids running the program again."
 
 
@@ -38,8 +47,8 @@ def try_fixes(
     if not allowed:
         outcome = _untried(root, report, Path(read_run(run_directory).directory))
     else:
-        laboratory = Laboratory(run_directory, root, _findings)
-        tell = _Teller(stream)
+        laboratory = Laboratory(run_directory, root, _findings, _launcher(stream))
+        tell = _Teller(stream, laboratory)
         outcome = try_all(laboratory, report.findings, limit_seconds=limit_seconds, tell=tell)
     findings = (outcome.finding, *report.findings[1:])
     # What an earlier `torchwhy fix` of this run had to say about its trials is over.
@@ -57,18 +66,42 @@ def _untried(root: Finding, report: Report, directory: Path) -> Outcome:
     return Outcome(replace(root, fixes=(*proposed, *advice)), (FORBIDDEN,))
 
 
+def _launcher(stream: IO[str] | None) -> Launch:
+    """Return what runs a trial and, on a terminal, shows the seconds it takes."""
+
+    def launch(place: Path, run: Run, limit_seconds: float) -> Run:
+        told = 0
+
+        def progress(seconds: float) -> None:
+            nonlocal told
+            if stream is not None and stream.isatty() and int(seconds) > told:
+                told = int(seconds)
+                stream.write(f"\r\x1b[Ktorchwhy:     {told} s of at most {limit_seconds:.0f}")
+                stream.flush()
+
+        ended = run_quietly(place, run, limit_seconds=limit_seconds, progress=progress)
+        if told and stream is not None:
+            stream.write("\r\x1b[K")
+        return ended
+
+    return launch
+
+
 class _Teller:
     """Writes progress, after saying once that the program is run again."""
 
-    def __init__(self, stream: IO[str] | None) -> None:
+    def __init__(self, stream: IO[str] | None, laboratory: Laboratory) -> None:
         self._stream = stream
+        self._laboratory = laboratory
         self._began = False
 
     def __call__(self, line: str) -> None:
         if self._stream is None:
             return
         if not self._began:
-            self._stream.write(f"{WARNING}\n")
+            reason = self._laboratory.runs_in_place
+            where = IN_A_COPY if reason is None else IN_PLACE.format(reason=reason)
+            self._stream.write(f"{WARNING}, {where}\n")
             self._began = True
         self._stream.write(f"torchwhy: {line}\n")
         self._stream.flush()

@@ -167,7 +167,16 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
         facts.append(
             Evidence(f"{what}: {describe(birth.output)}", value=birth.value, step=birth.step)
         )
-    if birth.reaches:
+    alarm = next(iter(trace.alarms), None)
+    if birth.reaches and alarm is not None and alarm.what == "evaluation":
+        facts.append(
+            Evidence(
+                "it reached the loss that is read in evaluation; the losses of training are finite",
+                step=alarm.step,
+                location=alarm.location,
+            )
+        )
+    elif birth.reaches:
         facts.append(Evidence(f"it reached: {', '.join(birth.reaches[:4])}", step=birth.step))
     for trial in trace.of(SampleTried):
         if trial.position in birth.positions:

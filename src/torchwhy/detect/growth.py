@@ -24,6 +24,10 @@ TAKES_OUT = re.compile(
     r"\.(pop|popleft|popitem|discard|remove)\(|= .*\[[^\]]*:[^\]]*\]$|^[\w.]+\[[^\]]*\]$"
 )
 
+PUTS_IN = re.compile(
+    r"\.(append|appendleft|extend|extendleft|insert|add|update|setdefault)\(|[-+*/|]=|\]\s*="
+)
+
 Point = tuple[int, int]
 
 
@@ -76,6 +80,20 @@ def growths(trace: Trace, size: Callable[[Held], int]) -> Iterator[Growth]:
         yield from _growths(
             stretch, size, clock=lambda look: look.batches, least=BATCH_LOOKS, unit="batch"
         )
+
+
+def without_outer_holders(found: list[Growth]) -> list[Growth]:
+    """Drop what holds the same tensors only because it holds who keeps them: `callbacks` for `callback.metrics`.
+
+    Of several variables with one and the same curve, the statement that puts something in tells who grows.
+    """
+    own = {growth.points for growth in found if _puts_in(growth.held)}
+    return [growth for growth in found if _puts_in(growth.held) or growth.points not in own]
+
+
+def _puts_in(held: Held) -> bool:
+    expression = held.grown_at.expression or "" if held.grown_at is not None else ""
+    return PUTS_IN.search(expression) is not None
 
 
 def _growths(

@@ -9,6 +9,8 @@ from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weig
 from torchwhy.record.numbers import decode, is_finite
 from torchwhy.record.trace import Trace
 
+MOST_SHOWN = 6  # losses told in a message
+
 
 @dataclass(frozen=True)
 class History:
@@ -74,7 +76,7 @@ def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History 
     samples = finite if len(finite) > 1 else samples
     counts = element_counts(trace, made.index)
     losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
-    rates = [(step.step, step.learning_rates[0]) for step in steps if step.learning_rates]
+    rates = [(step.step, step.rates[0]) for step in steps if step.rates]
     default = made.defaults.get("lr")
     if not rates and isinstance(default, (int, float)):
         rates = [(0, float(default))]
@@ -121,3 +123,11 @@ def fastest_growing(first: Weights, last: Weights) -> str:
 def times(ratio: float) -> str:
     """Return a growth factor as a person writes it."""
     return f"{ratio:.3g}×" if math.isfinite(ratio) else "beyond all bounds"
+
+
+def curve_of(values: list[float]) -> str:
+    """Return `1.2 → 3e+04 → 7e+08`: of a long curve the first value and the last few."""
+    texts = [f"{value:.3g}" for value in values]
+    if len(texts) > MOST_SHOWN:
+        texts = [texts[0], "…", *texts[-(MOST_SHOWN - 1) :]]
+    return " → ".join(texts)

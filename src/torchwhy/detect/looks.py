@@ -17,6 +17,9 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
 IDENTICAL = 1e-6  # relative difference of two rows that rounding in float32 explains
+INPUTS_GREW = (
+    10.0  # square of the inputs' growth: a rate with less margin than this is rare in practice
+)
 RECTIFIERS = frozenset({"relu", "threshold", "clamp_min", "hardtanh", "clamp"})
 SQUASHERS = frozenset({"sigmoid", "tanh"})
 CURVATURE = "which learning rate is stable here?"
@@ -78,6 +81,22 @@ def activations(trace: Trace, step: int, ops: frozenset[str]) -> list[Activation
 def training_outputs(trace: Trace, step: int) -> list[ModelOutput]:
     """Return what the models gave at one step where gradients were taken."""
     return [o for o in trace.of(ModelOutput) if o.step == step and o.grad]
+
+
+def input_growth(trace: Trace) -> tuple[ModelOutput, ModelOutput] | None:
+    """Return the first and the last look at what a model was given, if its inputs grew enough to unsettle the run.
+
+    The curvature of the loss goes with the square of the inputs.
+    """
+    again = trace.rerun.of(ModelOutput) if trace.rerun is not None else []
+    seen = [o for o in (*trace.of(ModelOutput), *again) if o.given is not None and o.grad]
+    seen = [o for o in seen if not o.given_computed and math.isfinite(decode(o.given_rms))]
+    first = next((o for o in seen if o.step == 0), None)
+    if first is None:
+        return None
+    last = max((o for o in seen if o.path == first.path), key=lambda o: o.step)
+    grown = decode(last.given_rms) ** 2 >= INPUTS_GREW * decode(first.given_rms) ** 2
+    return (first, last) if grown and decode(first.given_rms) else None
 
 
 def constant_output(trace: Trace, step: int) -> ModelOutput | None:

@@ -82,7 +82,8 @@ def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
         names = f"{len(died)} ReLU layer{'s' if len(died) > 1 else ''}"
         units = sum(layer.units for layer in died)
         course = f"the loss went from {training.values[0]:.3g} to {training.values[-1]:.3g}"
-        dead = f"all {units} units give 0 on every sample at step {look}"
+        every = f"all {units} units give" if units > 1 else "its only unit gives"
+        dead = f"{every} 0 on every sample at step {look}"
         return look, f"killed {names}: {dead}, and {course}", UNSTABLE
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)

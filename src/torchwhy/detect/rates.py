@@ -117,7 +117,7 @@ def rate_courses(trace: Trace) -> Iterator[RateCourse]:
 def _rates(steps: list[Step]) -> Iterator[tuple[int, float]]:
     current: float | None = None
     for step in steps:
-        if step.learning_rates:
-            current = max(step.learning_rates)
+        if step.rates:
+            current = max(step.rates)
         if current is not None:
             yield step.step, current

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+from torchwhy.detect.history import total_size
 from torchwhy.detect.training import Training, is_lower
 
+FATAL = 1e4  # loss over the largest of the steps before it: no batch of the same kind does that
+FEWEST_BEFORE = 5  # steps that must have gone well before
+MOVED = 1.5  # growth of all weights together, below which they are as they were
 JUMP = 10.0  # loss over the median of the steps before it
 STAYS = (
     5.0  # level after the jump over the level before it: what came back this far did not recover
@@ -46,6 +50,24 @@ def unrecovered_spike(training: Training) -> int | None:
             continue  # what was learned is still there: a jump from nothing to next to nothing
         if end > values[0] or not is_lower(later[half:], than=later[:half]):
             return place
+    return None
+
+
+def fatal_jump(training: Training) -> int | None:
+    """Return the place of a loss that left all measure in one step, by weights that had not moved until then."""
+    values = training.values
+    for place in range(FEWEST_BEFORE, len(values)):
+        before = max(values[max(0, place - WINDOW) : place])
+        if not 0 < FATAL * before <= values[place]:
+            continue
+        step = training.losses[place][0]
+        sizes = [
+            total_size(sample.names, sample.weight_rms, training.counts)
+            for sample in training.samples
+            if sample.step <= step and sample.step > step - WINDOW
+        ]
+        settled = len(sizes) > 1 and sizes[-1] <= MOVED * min(sizes)
+        return place if settled and steady_rate(training, place) else None
     return None
 
 

@@ -14,6 +14,7 @@ from torchwhy.record.trace import Trace
 
 ENOUGH_STEPS = 40  # a shorter run is too short to say that it does not learn; scripts of 5 to 30 steps are trials
 FALL = 0.02  # a mean loss that is lower by less than this share has not fallen
+THROWN_UP = 2.0  # losses above the first one by this much are the updates' doing, not noise
 HALF = 0.5  # a loss that has halved has fallen, however noisy it is
 ERRORS = 3.0  # standard errors by which two means must differ; at 3, one healthy comparison in 700 is off
 GREW = 10.0  # a loss that stays this many times above its first value is worse than not training
@@ -55,8 +56,12 @@ class Training:
 
     @property
     def head(self) -> list[float]:
-        """Return the first losses."""
-        return self.values[: max(3, len(self.losses) // 20)]
+        """Return the first losses; only the very first where the updates threw the next ones up.
+
+        What a run recovers to after that is no progress.
+        """
+        first = self.values[: max(3, len(self.losses) // 20)]
+        return first if median(first) <= THROWN_UP * first[0] else first[:1]
 
     @property
     def tail(self) -> list[float]:
@@ -146,7 +151,7 @@ def _losses(steps: list[Step]) -> Iterator[tuple[int, float]]:
 
 
 def _rates(steps: list[Step], made: OptimizerMade) -> list[tuple[int, float]]:
-    rates = [(step.step, step.learning_rates[0]) for step in steps if step.learning_rates]
+    rates = [(step.step, step.rates[0]) for step in steps if step.rates]
     default = made.defaults.get("lr")
     if not rates and isinstance(default, (int, float)):
         rates = [(steps[0].step, float(default))]

@@ -93,6 +93,8 @@ def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
     if root is None or not outputs or not _squares(trace):
         return 0.0, None
     loss, output = abs(decode(root.value)), decode(outputs[-1].rms)
+    if not math.isfinite(loss):  # the output alone may have done that
+        return 0.0, None
     return (math.sqrt(loss), root.location) if loss > DOMINATES * output**2 else (0.0, None)
 
 

@@ -61,6 +61,8 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     ),
     # Wiring: what the program does not do explains what its training looks like.
     "clip-after-step": ("exploding-gradients", "loss-spike", "learning-rate-too-high"),
+    # Clipped with the loss scale still in them, gradients are clipped to nothing.
+    "clip-of-infinite-norm": (*SYMPTOMS, "learning-rate-too-low"),
     "missing-zero-grad": (
         *SYMPTOMS,
         "loss-spike",

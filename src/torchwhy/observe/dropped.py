@@ -11,7 +11,7 @@ class DroppedLosses:
     """Counts bad losses in a row that never saw `backward`, and the longest row after which training went on."""
 
     def __init__(self) -> None:
-        self._in_a_row = 0
+        self.in_a_row = 0
         self._survived = 0
 
     def read(self, before: torch.Tensor | None, now: torch.Tensor | None) -> None:
@@ -19,13 +19,13 @@ class DroppedLosses:
         if before is None or now is None or before.data_ptr() == now.data_ptr():
             return
         if not gradients.is_finite(before):
-            self._in_a_row += 1
+            self.in_a_row += 1
 
     def stepped(self) -> None:
         """A good step: whatever was dropped before it did no harm."""
-        self._survived, self._in_a_row = max(self._survived, self._in_a_row), 0
+        self._survived, self.in_a_row = max(self._survived, self.in_a_row), 0
 
     @property
     def one_more_is_usual(self) -> bool:
         """Tell whether the program has dropped as many in a row before, this one included, and trained on."""
-        return self._in_a_row + 1 <= self._survived
+        return self.in_a_row + 1 <= self._survived

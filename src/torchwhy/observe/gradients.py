@@ -8,9 +8,18 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.torch_compat import has_values, unseen
+from torchwhy.observe.torch_compat import (
+    DisableTorchFunction,
+    check_together,
+    has_values,
+    item,
+    unseen,
+)
 
 HALF = (torch.float16, torch.bfloat16)
+SMALL = (
+    2**15
+)  # elements up to which reading and writing them back costs less than a call for each gradient
 SUMMABLE = (*HALF, torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
@@ -51,6 +60,63 @@ def quickly_finite(tensors: Sequence[torch.Tensor | None]) -> bool:
     except (RuntimeError, TypeError, NotImplementedError, OverflowError):
         return False
     return True
+
+
+class Reading:
+    """How the gradients of some plain parameters are read at every step: the small ones in one call.
+
+    That call is the one by which a GradScaler looks for infinities while it multiplies; with a factor of one it
+    changes no bit and no version, and reads each value once. A large gradient is summed: half of the memory traffic.
+    """
+
+    def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
+        self.is_possible = bool(parameters) and all(map(_is_plain, parameters))
+        small = [p for p in parameters if p.numel() <= SMALL]
+        together = _can_check_together and len({(p.dtype, p.device) for p in small}) == 1
+        self._small = small if together else []
+        self._others = [p for p in parameters if p.numel() > SMALL] if together else parameters
+        self._adds_up = all(p.is_cpu and p.dtype not in HALF for p in parameters)
+        if together:
+            self._found = torch.zeros(1, device=small[0].device)
+            self._one = torch.ones(1, device=small[0].device)
+
+    def total(self) -> float:
+        """Return a number that is finite only if every gradient is. A sparse one makes it raise."""
+        with DisableTorchFunction():
+            total = 0.0
+            small = [g for p in self._small if (g := p.grad) is not None]
+            if small:
+                check_together(small, self._found, self._one)
+            if self._others:
+                plain = [g for p in self._others if (g := p.grad) is not None]
+                if not self._adds_up:
+                    return _read_once([*plain, self._found] if small else plain)
+                for gradient in plain:
+                    total += item(gradient.sum())
+            if small and item(self._found):
+                self._found.zero_()
+                return math.nan
+            return total
+
+
+_can_check_together = check_together is not None
+
+
+def _read_once(tensors: Sequence[torch.Tensor]) -> float:
+    """Return the sum of all tensors, added on their device and read back once."""
+    if not tensors:
+        return 0.0
+    sums = [tensor.sum(dtype=torch.float32) for tensor in tensors]
+    return float(item(torch.stack([value.to(sums[0].device) for value in sums]).sum()))
+
+
+def _is_plain(parameter: torch.Tensor) -> bool:
+    return (
+        type(parameter) in (torch.Tensor, torch.nn.Parameter)
+        and parameter.layout is torch.strided
+        and parameter.dtype in (*HALF, torch.float32, torch.float64)
+        and has_values(parameter)
+    )
 
 
 @unseen

@@ -6,9 +6,10 @@ import functools
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from time import perf_counter
+from typing import Any, TypeVar
 
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_compat import DisableTorchFunction, dispatch_depth, unseen
 from torchwhy.record.events import Event, ProbeFailed
 
 Result = TypeVar("Result")
@@ -25,6 +26,9 @@ class Guests:
         self.switched_off: set[str] = set()
         self.fault: str | None = None
         self.all_off = False
+        self.seconds = 0.0  # spent in probes that look thoroughly
+        self.light_seconds = 0.0  # spent in the few that run at every step
+        self._is_timing = False
 
     def protect(self, name: str, function: Callable[..., Result]) -> Callable[..., Result | None]:
         """Return `function` made safe: it returns None after its first failure, and ever after."""
@@ -34,6 +38,8 @@ class Guests:
         def safe(*args: object, **kwargs: object) -> Result | None:
             if self.all_off or name in self.switched_off:
                 return None
+            outermost, self._is_timing = not self._is_timing, True
+            began = perf_counter()
             try:
                 if self.fault == name:
                     _break()
@@ -41,8 +47,33 @@ class Guests:
             except Exception as problem:
                 self.switch_off(name, problem)
                 return None
+            finally:
+                if outermost:
+                    self._is_timing = False
+                    self.seconds += perf_counter() - began
 
         return safe
+
+    def lightly(
+        self, name: str, function: Callable[[Any, Any], Result]
+    ) -> Callable[[Any, Any], Result | None]:
+        """Return what `protect` returns, for a function of two arguments that runs at every step."""
+        thoroughly = self.protect(name, function)
+
+        def light(first: Any, second: Any) -> Result | None:
+            if self.all_off or self.switched_off or self.fault or dispatch_depth():
+                return thoroughly(first, second)
+            began = perf_counter()
+            try:
+                with DisableTorchFunction():
+                    return function(first, second)
+            except Exception as problem:
+                self.switch_off(name, problem)
+                return None
+            finally:
+                self.light_seconds += perf_counter() - began
+
+        return light
 
     def switch_off(self, name: str, problem: BaseException) -> None:
         """Note once why a probe stopped."""

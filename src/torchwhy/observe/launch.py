@@ -116,12 +116,13 @@ def _keep_out_of_git(folder: Path) -> None:
         ignore.write_text("*\n", encoding="utf8")
 
 
-def describe_run(command: Sequence[str], *, on_failure: str) -> Run:
+def describe_run(command: Sequence[str], *, on_failure: str, budget: float | None = None) -> Run:
     """Return the run that is about to start here and now."""
     return Run(
         command=tuple(command),
         directory=str(Path.cwd()),
         on_failure=on_failure,
+        budget=budget,
         hash_seed=_hash_seed(os.environ),
     )
 

@@ -26,13 +26,14 @@ class Watched:
     def __init__(self, index: int, optimizer: Any, session: Session) -> None:
         self.index = index
         self.steps = 0
+        self.next_sample = 0  # the step at which its weights are measured next
         self.batches_at_last_step = 0
         self.gradient_sizes: list[Real] | None = (
             None  # of the step in hand, where they were measured
         )
         self._optimizer = weakref.ref(optimizer)
         self._session = session
-        self._rates: list[float] = []
+        self._rates: list[float | None] = []
 
     @property
     def optimizer(self) -> Any:
@@ -69,10 +70,12 @@ class Watched:
         for parameter in self.parameters():
             parameter.grad = None
 
-    def changed_rates(self) -> list[float] | None:
+    def changed_rates(self) -> list[float | None] | None:
         """Return the learning rates when they differ from the last time."""
         optimizer = self.optimizer
-        rates = [float(group.get("lr", math.nan)) for group in optimizer.param_groups]
+        rates: list[float | None] = [
+            float(group.get("lr", math.nan)) for group in optimizer.param_groups
+        ]
         if rates == self._rates:
             return None
         self._rates = rates
@@ -129,8 +132,10 @@ class WatchedOptimizers:
 
     def all(self) -> list[Watched]:
         """Return the record of every optimizer that still lives."""
-        if any(watched.optimizer is None for watched in self._living):
-            self._living = [watched for watched in self._living if watched.optimizer is not None]
+        for watched in self._living:
+            if watched.optimizer is None:
+                self._living = [w for w in self._living if w.optimizer is not None]
+                break
         return self._living
 
     def _describe(self, watched: Watched) -> None:
@@ -153,6 +158,12 @@ def _maker(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:
             return span_of(user_sites(frame, limit=1)[0])
         frame = frame.f_back
     return None
+
+
+def _rate(rate: Any) -> float | None:
+    """Return a learning rate as a number; some optimizers find their own and say None."""
+    value = math.nan if rate is None else float(rate)
+    return value if math.isfinite(value) else None
 
 
 def _plain(defaults: dict[str, Any]) -> dict[str, Real | bool | str | None]:

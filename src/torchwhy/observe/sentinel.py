@@ -20,7 +20,7 @@ from torchwhy.observe.frames import calling_span
 from torchwhy.observe.hand import HandWatch
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
-from torchwhy.observe.probes.weights import chosen, is_sampled, root_mean_squares
+from torchwhy.observe.probes.weights import chosen, root_mean_squares
 from torchwhy.observe.stale import StaleWatch
 from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
 from torchwhy.record.numbers import Real, encode, is_finite
@@ -56,6 +56,12 @@ class Handler(Protocol):
     def before_backward(self, losses: list[torch.Tensor]) -> None: ...
     def before_step(self, check: Check) -> None: ...
     def after_step(self, check: Check | None) -> None: ...
+    def is_quiet(self) -> bool: ...
+    def copies_after_steps(self) -> bool: ...
+    def after_quiet_step(self) -> None: ...
+    def drew_batches(self, before: int, now: int) -> int: ...
+    def quiet_limits(self, watched: Watched) -> tuple[float, int]: ...
+    def take_quiet_losses(self, watched: Watched, losses: list[float]) -> None: ...
     def bad_backward(self, check: Check) -> None: ...
     def loss_was_read(self, loss: torch.Tensor) -> None: ...
     def at_exit(self) -> None: ...
@@ -79,23 +85,19 @@ class Sentinel:
         )  # numbers of the next autograd node when the last two backward passes began
         self.last_read: torch.Tensor | None = None
         self.dropped = DroppedLosses()
+        self.bad_evaluations = False  # the program has read a bad number outside of training
         self.scaler: Any = None
         self.gradients_scaled = False
         self.in_update = False
         self.frozen = False
-        self._losses: list[torch.Tensor] = []
+        self.losses: list[Any] = []  # since the last step: tensors, or numbers already read
         self.open_check: Check | None = None
         self._scale = 0.0
         self.bad_scaled_losses = 0
         self.last_scaled_losses: list[Real] = []
         self._shapes: list[str] | None = None
-        self._told_shapes: Any = None
-        self._began = time.perf_counter()
-
-    @property
-    def in_closure(self) -> bool:
-        """Tell whether an optimizer is running the program's own code within its step."""
-        return self.open_check is not None and self.open_check.has_closure
+        self.told_shapes: Any = None
+        self.began = time.perf_counter()
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
@@ -107,7 +109,7 @@ class Sentinel:
             if isinstance(t, torch.Tensor) and t.numel() == 1 and torch_compat.has_values(t)
         ]
         if accumulates or not self.optimizers.any_made:
-            self._losses += _detached(roots)
+            self.losses += _detached(roots)
             self.backwards += 1
         self._before_each_backward(roots, accumulates=accumulates)
         self.session.handler.before_backward(roots)
@@ -126,7 +128,7 @@ class Sentinel:
             check.bad_loss = not all(map(is_finite, check.losses))
             check.bad_gradients = not self._gradients_fine(optimizer, tensors)
         self.open_check = check
-        self.in_update = True
+        self.in_update = not closure  # a closure is the program's own code
         if not self.frozen:
             self._note_step(watched)
         if not self.frozen:
@@ -200,7 +202,7 @@ class Sentinel:
 
     def note_read(self, loss: torch.Tensor) -> None:
         """Remember the loss the program looks at; if it stops now, this is why."""
-        (now,) = _detached([loss]) or (None,)
+        now = loss.detach() if torch_compat.has_values(loss) else None
         self.dropped.read(self.last_read, now)
         self.last_read = now
         self.session.handler.loss_was_read(loss)
@@ -237,9 +239,10 @@ class Sentinel:
         self.session.handler.bad_backward(check)
 
     def _take_losses(self) -> list[Real]:
-        losses, self._losses = self._losses, []
+        losses, self.losses = self.losses, []
         scale = self._current_scale()
-        return [encode(float(loss.item()) / scale) for loss in losses if not loss.is_complex()]
+        values = [loss if type(loss) is float else _number(loss) for loss in losses]
+        return [encode(value / scale) for value in values if value is not None]
 
     def _current_scale(self) -> float:
         if self.scaler is None:
@@ -278,7 +281,7 @@ class Sentinel:
     @torch_compat.unseen
     def _record(self, check: Check, tensors: list[torch.Tensor | None]) -> None:
         now = time.perf_counter()
-        milliseconds, self._began = (now - self._began) * 1000, now
+        milliseconds, self.began = (now - self.began) * 1000, now
         watched = check.watched
         self.session.write(
             Step(
@@ -287,14 +290,15 @@ class Sentinel:
                 losses=check.losses,
                 milliseconds=round(milliseconds, 3),
                 learning_rates=watched.changed_rates() if watched else None,
-                batch=self._changed_shapes(),
+                batch=self.changed_shapes(),
                 gradients_finite=not check.bad_gradients,
             )
         )
         if watched is not None:
             watched.gradient_sizes = None
-            if is_sampled(watched.steps) or check.is_bad:
+            if watched.steps >= watched.next_sample or check.is_bad:
                 self._measure_weights(check, watched, tensors)
+                watched.next_sample = self.session.budget.next_sample(watched.steps)
 
     def _measure_weights(
         self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]
@@ -312,16 +316,23 @@ class Sentinel:
             )
         )
 
-    def _changed_shapes(self) -> list[str] | None:
+    def changed_shapes(self) -> list[str] | None:
+        """Return the shapes of the batch in hand when they differ from the last time."""
         batches = self.session.batches
-        if not batches.recent or batches.shapes is self._told_shapes:
+        if batches.shapes is self.told_shapes:
             return None
-        self._told_shapes = batches.shapes
+        self.told_shapes = batches.shapes
+        if not batches.recent:
+            return None
         shapes = described(batches.recent[-1].data)
         if shapes == self._shapes:
             return None
         self._shapes = shapes
         return shapes
+
+
+def _number(loss: torch.Tensor) -> float | None:
+    return None if loss.is_complex() else float(loss.item())
 
 
 @torch_compat.unseen

@@ -22,6 +22,8 @@ from torch.optim.optimizer import (
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe import frames, seeds, torch_compat
+from torchwhy.observe.budget import Budget
+from torchwhy.observe.cruise import Cruise
 from torchwhy.observe.exceptions import clean, note_uncaught
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
@@ -37,6 +39,7 @@ from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.sentinel import Handler, Sentinel
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
+from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
 
 
@@ -44,6 +47,7 @@ class Session:
     """Everything of ours that lives in the user's process."""
 
     def __init__(self, directory: Path) -> None:
+        self.began = time.perf_counter()
         self.directory = directory
         self.configuration: dict[str, Any] = json.loads((directory / "run.json").read_text("utf-8"))
         self.rank = int(os.environ.get("RANK", "0") or 0)
@@ -67,8 +71,10 @@ class Session:
             self.calls.last_switch,
             lambda problem: self.guests.switch_off("mode probe", problem),
         )
+        self.step_log = StepLog(self.writer, self._stop_recording)
+        self.budget = Budget(self)
+        self.cruise = Cruise(self)
         self.handler: Handler
-        self.began = time.perf_counter()
         self.own_seconds = 0.0
         self.stopped_by_us = False
         self._ended = False
@@ -80,6 +86,12 @@ class Session:
         return None if rerun is None else int(rerun["step"])
 
     @property
+    def is_bounded(self) -> bool:
+        """Tell whether this run is a rerun or a trial, whose steps are counted one by one."""
+        ends = self.configuration.get("options", {}).get("stop_after_step")
+        return self.rerun_step is not None or ends is not None
+
+    @property
     def on_failure(self) -> str:
         """Return what to do about a poisoned update: stop, skip or continue."""
         return str(self.configuration.get("options", {}).get("on_failure", "stop"))
@@ -89,12 +101,16 @@ class Session:
         try:
             self.writer.write(event)
         except OSError as problem:
-            # Without a trace nobody could explain a withheld update, so from here on the program runs as if bare.
-            self.guests.all_off = True
-            self.writer.close()
-            self._handler_leaves()
-            with suppress(OSError):  # on a full disk an empty file can often still be made
-                (self.directory / RECORDING_STOPPED).write_text(f"{problem}\n", encoding="utf8")
+            self._stop_recording(problem)
+
+    def _stop_recording(self, problem: OSError) -> None:
+        """Without a trace nobody could explain a withheld update, so from here on the program runs as if bare."""
+        self.guests.all_off = True
+        self.cruise.on = False
+        self.writer.close()
+        self._handler_leaves()
+        with suppress(OSError):  # on a full disk an empty file can often still be made
+            (self.directory / RECORDING_STOPPED).write_text(f"{problem}\n", encoding="utf8")
 
     def begin(self, handler: Handler) -> None:
         """Put every hook on torch."""
@@ -104,18 +120,20 @@ class Session:
         self.guests.fault = os.environ.get("TORCHWHY_FAULT")
         self._take_or_restore_seeds()
         protect, watch = self.guests.protect, self.sentinel
-        backward.install(self.hooks, protect("loss probe", watch.before_backward))
+        thoroughly = protect("loss probe", watch.before_backward)
+        backward.install(self.hooks, self.cruise.around_backward(thoroughly))
         self._install_optimizer_hooks()
-        self.batches.install(self.hooks, protect)
+        self.batches.install(self.hooks, self.guests)
         self.holdings.install(self.hooks, protect)
         self.calls.install(self.hooks, protect)
         self.state_dicts.install(self.hooks, protect)
         evaluated = protect("evaluation probe", self.evaluations.read)
         reads.install(
             self.hooks,
-            protect("read probe", watch.note_read),
+            self.guests.lightly("read probe", lambda loss, sentinel: sentinel.note_read(loss)),
             evaluated,
-            updating=lambda: watch.in_update and not watch.in_closure,
+            protect("evaluation probe", self.evaluations.read_later),
+            sentinel=watch,
         )
         scaler.install(
             self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled)
@@ -144,13 +162,20 @@ class Session:
                 RunEnded(
                     steps=self.sentinel.step,
                     stopped_by_us=self.stopped_by_us,
-                    own_seconds=round(self.own_seconds, 4),
+                    own_seconds=round(self.spent_seconds, 4),
                     wall_seconds=round(time.perf_counter() - self.began, 4),
                 )
             )
         self.hooks.remove_all()
+        self.step_log.close()
         self.writer.close()
         atexit.unregister(self.end)
+
+    @property
+    def spent_seconds(self) -> float:
+        """Return our own time so far: in probes, in the microscope, and at cruising speed."""
+        guests = self.guests
+        return self.own_seconds + guests.seconds + guests.light_seconds + self.cruise.seconds
 
     def watch_modes(self) -> None:
         """Count the modes in which the known models run from now on."""
@@ -203,9 +228,8 @@ class Session:
         made = protect("optimizer probe", watch.optimizers.made)
         noted = NotedOnAccess(optimizer._patch_step_function, lambda o: made(o, sys._getframe(2)))
         self.hooks.replace(optimizer, "_patch_step_function", noted)
-        before, after = (
-            protect("step probe", watch.before_step),
-            protect("step probe", watch.after_step),
+        before, after = self.cruise.around_step(
+            protect("step probe", watch.before_step), protect("step probe", watch.after_step)
         )
         for register, hook in (
             (register_optimizer_step_pre_hook, before),

@@ -34,6 +34,11 @@ class StaleWatch:
         self._times: dict[int, int] = {}
         self._cleared: set[int] = set()
 
+    def rest(self) -> None:
+        """Forget what was used: steps that are not watched lie ahead, after which memory may have been given anew."""
+        self._used.clear()
+        self._suspect.clear()
+
     @unseen
     def after_step(self, watched: Watched, step: int) -> None:
         """Remember the gradients this step has used."""

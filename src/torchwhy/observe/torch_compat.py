@@ -18,6 +18,13 @@ from torch.utils.data._utils import worker as _worker
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Called at every step, so without a function of ours around them.
+dispatch_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
+DisableTorchFunction: Any = torch._C.DisableTorchFunction
+next_sequence: Callable[[], int] = torch._C._autograd._get_sequence_nr
+item: Callable[[Any], Any] = torch._C.TensorBase.item  # not the one that notes who reads
+check_together: Any = getattr(torch, "_amp_foreach_non_finite_check_and_unscale_", None)
+
 
 def engine_holder() -> Any:
     """Return the class that holds the autograd engine as `_execution_engine`; without it losses go unseen."""

@@ -6,6 +6,7 @@ non-finite have type `Real` (see numbers.py). `step` counts optimizer steps from
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -60,15 +61,23 @@ class OptimizerDescribed(Event, frozen=True, tag="optimizer-parameters"):
 
 
 class Step(Event, frozen=True, tag="step"):
-    """One optimizer step, before it wrote. `losses` are the roots of the backward passes since the last one."""
+    """One optimizer step, before it wrote. `losses` are the roots of the backward passes since the last one.
+
+    Learning rates are told when they change; one that is no finite number is written as null.
+    """
 
     step: int
     optimizer: int
     losses: list[Real]
     milliseconds: float
-    learning_rates: list[float] | None = None
+    learning_rates: Sequence[float | None] | None = None
     batch: list[str] | None = None
     gradients_finite: bool = True
+
+    @property
+    def rates(self) -> list[float]:
+        """Return the learning rates that are finite numbers, where they were told."""
+        return [rate for rate in self.learning_rates or [] if rate is not None]
 
 
 class Weights(Event, frozen=True, tag="weights"):
@@ -81,6 +90,14 @@ class Weights(Event, frozen=True, tag="weights"):
     gradient_rms: list[Real]
 
 
+class Thinned(Event, frozen=True, tag="thinned"):
+    """Something optional is done less often from now on, and why."""
+
+    step: int
+    what: str
+    reason: str
+
+
 class ScaleChanged(Event, frozen=True, tag="scale"):
     """The loss scale of a GradScaler, whenever it differs from the one before."""
 
@@ -90,15 +107,19 @@ class ScaleChanged(Event, frozen=True, tag="scale"):
 
 
 class Alarm(Event, frozen=True, tag="alarm"):
-    """Something non-finite was about to be written, was found written, or was seen by the program itself."""
+    """Something non-finite was about to be written, was found written, or was seen by the program itself.
+
+    `since` is the step up to which it is known to have been fine, where that is not the step before.
+    """
 
     step: int
     optimizer: int | None
-    what: Literal["loss", "gradient", "parameter", "buffer", "value"]
+    what: Literal["loss", "gradient", "parameter", "buffer", "value", "evaluation"]
     losses: list[Real]
     names: list[str] = []
     withheld: bool = False
     location: SourceSpan | None = None
+    since: int | None = None
 
 
 OriginKind = Literal[
@@ -280,6 +301,7 @@ AnyEvent = (
     | Step
     | Weights
     | ScaleChanged
+    | Thinned
     | Alarm
     | Birth
     | SampleTried
@@ -298,9 +320,11 @@ AnyEvent = (
     | learning.Activation
     | learning.ModelOutput
     | learning.ForwardModes
+    | learning.DropoutInEvaluation
     | learning.Holdings
     | learning.Experiment
     | learning.Evaluated
+    | learning.MetricReduced
     | wiring.SchedulerSeen
     | wiring.CallsCounted
     | wiring.IdleOptimizer

@@ -128,8 +128,9 @@ class GraphOperation(Event, frozen=True, tag="operation"):
 class GraphCut(Event, frozen=True, tag="graph-cut"):
     """Parameters of an optimizer were used, got no gradient, and this is where their graph was cut.
 
-    `how`: detach, data, item, array, no-grad, underivable, new-tensor. `joins`: all that the cut value meets later is
-    an elementwise operation with another value that has a graph, as in a stop-gradient that is meant.
+    `how`: detach, data, item, array, no-grad, underivable, flat (a derivative of 0), new-tensor. `joins`: all that the
+    cut value meets later is an elementwise operation with another value that has a graph, as in a stop-gradient that
+    is meant.
     `whole`: no parameter of the optimizer got a gradient.
     """
 
@@ -157,7 +158,8 @@ class LossRoot(Event, frozen=True, tag="loss-root"):
 class Activation(Event, frozen=True, tag="activation"):
     """One activation on a watched step. A unit is an element of the last dimension (of the channel for images).
 
-    `dead` units gave exactly 0 on the whole batch; `saturated` is the share of elements at the flat ends.
+    `dead` units gave exactly 0 on the whole batch; `saturated` is the share of elements at the flat ends. `made_at` is
+    the constructor of a layer that no code of the program calls by itself, as in `nn.Sequential`.
     """
 
     step: int
@@ -171,6 +173,12 @@ class Activation(Event, frozen=True, tag="activation"):
     saturated: float = 0.0
     zeros: float = 0.0
     rms: Real = 0.0
+    made_at: SourceSpan | None = None
+
+    @property
+    def place(self) -> SourceSpan | None:
+        """Return the line to look at: where the layer is made, or else where it is called."""
+        return self.made_at or self.location
 
 
 class ModelOutput(Event, frozen=True, tag="output"):
@@ -220,6 +228,14 @@ class ForwardModes(Event, frozen=True, tag="modes"):
     switched: str | None = None
     switched_at: SourceSpan | None = None
     freshly: bool = False
+
+
+class DropoutInEvaluation(Event, frozen=True, tag="dropout-in-evaluation"):
+    """A model in eval mode dropped values, by a function called at this place."""
+
+    step: int
+    path: str
+    location: SourceSpan | None = None
 
 
 class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -272,6 +288,29 @@ class Experiment(Event, frozen=True, tag="experiment"):
     answer: dict[str, Real | bool | str | list[float] | None]
     seconds: float = 0.0
     places: dict[str, SourceSpan] = {}
+
+
+class MetricReduced(Event, frozen=True, tag="metric"):
+    """An average over one whole pass of a loader that is not what it stands for: `given` in place of `right`.
+
+    `kind`: what was added up: right answers, their mean over each batch, a mean loss. `divided_by` says in words what
+    `divisor` counts; `location` is the division, `added_at` the sum.
+    """
+
+    step: int
+    variable: str
+    kind: Literal["count", "mean", "loss"]
+    divided_by: str
+    divisor: Real
+    given: Real
+    right: Real
+    total: Real
+    batches: int
+    samples: int
+    first_batch: int
+    last_batch: int
+    location: SourceSpan | None = None
+    added_at: SourceSpan | None = None
 
 
 class Evaluated(Event, frozen=True, tag="evaluated"):

@@ -26,6 +26,7 @@ class Run:
     command: tuple[str, ...]
     directory: str
     on_failure: str = "stop"
+    budget: float | None = None
     hash_seed: int | None = None
     rerun_step: int | None = None
     seeds_from: str | None = None
@@ -47,6 +48,8 @@ class Run:
         }
         if self.seeds_from is not None:
             facts["seeds_from"] = self.seeds_from
+        if self.budget is not None:
+            facts["options"]["budget"] = self.budget
         if self.stop_after_step is not None:
             facts["options"]["stop_after_step"] = self.stop_after_step
         if self.exit_code is not None:
@@ -84,6 +87,7 @@ def read_run(run_directory: Path) -> Run:
         command=tuple(facts["command"]),
         directory=facts["directory"],
         on_failure=facts.get("options", {}).get("on_failure", "stop"),
+        budget=facts.get("options", {}).get("budget"),
         hash_seed=facts.get("hash_seed"),
         rerun_step=rerun.get("step"),
         seeds_from=facts.get("seeds_from"),

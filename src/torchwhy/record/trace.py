@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ import msgspec
 from torchwhy.errors import TraceError
 from torchwhy.record import events as kinds
 from torchwhy.record.numbers import decode
+from torchwhy.record.step_log import recent_steps
 
 AnyOf = TypeVar("AnyOf", bound=kinds.Event)
 
@@ -95,4 +97,21 @@ def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = 
     if rerun is not None and (rerun / path.name).exists():
         again = read_rank(rerun / path.name)
     rank = int("".join(filter(str.isdigit, path.stem)) or 0)
-    return Trace(tuple(read_events(path)), rank=rank, exit_code=exit_code, rerun=again)
+    events = tuple(_with_recent_steps(list(read_events(path)), recent_steps(path)))
+    return Trace(events, rank=rank, exit_code=exit_code, rerun=again)
+
+
+def _with_recent_steps(events: list[kinds.Event], recent: list[kinds.Step]) -> list[kinds.Event]:
+    """Return the events with the steps of the ring among them, each before the first event of a later step."""
+    if not recent:
+        return events
+    known = {event.step for event in events if isinstance(event, kinds.Step)}
+    missing = [step for step in recent if step.step not in known]
+    merged: list[kinds.Event] = []
+    for event in events:
+        if isinstance(event, (kinds.Step, kinds.Alarm, kinds.RunEnded)):
+            now = getattr(event, "step", math.inf)
+            while missing and missing[0].step < now:
+                merged.append(missing.pop(0))
+        merged.append(event)
+    return merged + missing

@@ -20,7 +20,7 @@ MOST_PROCESSES = (
 
 
 class TraceWriter:
-    """Writes whole lines with single `write` calls on an append-only descriptor: no buffer of ours to lose.
+    """Writes whole lines with single `write` calls on an append-only descriptor.
 
     The file appears with the first event, so a process that never trains leaves nothing behind.
     """
@@ -32,6 +32,8 @@ class TraceWriter:
         self._descriptor: int | None = None
         self._encode = msgspec.json.Encoder().encode
         self._process = os.getpid()
+        self.path: Path | None = None  # of the trace, once there is one
+        self.before_write: Callable[[], object] = lambda: None  # for those that write later
 
     def write(self, event: Event) -> None:
         """Append one event. A forked child of the recording process writes nothing."""
@@ -40,10 +42,18 @@ class TraceWriter:
         if self._descriptor is None:
             self._descriptor = self._open()
             self._append(self._descriptor, self._header())
+        self.before_write()
         self._append(self._descriptor, event)
 
+    def append(self, line: bytes) -> None:
+        """Append a line that is an event already; nothing before the first event or after the last."""
+        if self._descriptor is not None:
+            self._put(self._descriptor, line)
+
     def _append(self, descriptor: int, event: Event) -> None:
-        line = self._encode(event) + b"\n"
+        self._put(descriptor, self._encode(event) + b"\n")
+
+    def _put(self, descriptor: int, line: bytes) -> None:
         if os.write(descriptor, line) != len(line):
             raise OSError(
                 errno.ENOSPC, "only a part of the line could be written", str(self._directory)
@@ -54,9 +64,12 @@ class TraceWriter:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
         for number in range(self._rank, self._rank + MOST_PROCESSES):
             try:
-                return os.open(self._directory / f"rank{number}.jsonl", flags, 0o644)
+                path = self._directory / f"rank{number}.jsonl"
+                descriptor = os.open(path, flags, 0o644)
             except FileExistsError:
                 continue
+            self.path = path
+            return descriptor
         raise FileExistsError(
             f"more than {MOST_PROCESSES} processes recorded into {self._directory}"
         )

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
+from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import calling_span
+from torchwhy.observe.names import Names
 from torchwhy.observe.torch_compat import has_values
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
 from torchwhy.replay import facts
+from torchwhy.replay.autopsy.construction import Builder
 from torchwhy.replay.expressions import span_in_module
 from torchwhy.replay.operations import Operation
 
@@ -31,6 +35,7 @@ SQUASHERS = {"sigmoid", "sigmoid_", "tanh", "tanh_", "hardtanh", "hardsigmoid"}
 OTHERS = {"gelu", "silu", "elu", "leaky_relu", "selu", "softplus", "mish", "hardswish"}
 ACTIVATIONS = RECTIFIERS | SQUASHERS | OTHERS
 FLAT = 1e-4  # within this of its limit a sigmoid's slope is below 1e-4: four orders less than at the middle
+ODD = 0.5  # share of saturated elements from which a layer may be worth a finding
 MOST_TOLD = 64  # activations told of per watched step
 IMAGE_DIMENSIONS = 4
 
@@ -42,6 +47,7 @@ class ActivityWriter:
         self._stage = stage
         self._step = -1
         self._count = 0
+        self._makers: dict[str, SourceSpan | None] = {}
 
     def saw(self, operation: Operation, output: torch.Tensor) -> None:
         """Measure one activation; called for forward operations only."""
@@ -63,6 +69,9 @@ class ActivityWriter:
         per_unit = values.transpose(0, unit_dim).reshape(values.shape[unit_dim], -1)
         zero = per_unit == 0
         site = operation.place()
+        dead = int(zero.all(dim=1).sum().item())
+        saturated = _saturated(operation.info.base, values)
+        odd = operation.step > 0 or dead == per_unit.shape[0] or saturated > ODD
         self._stage.session.write(
             Activation(
                 step=operation.step,
@@ -72,12 +81,24 @@ class ActivityWriter:
                 module=operation.module,
                 shape=list(values.shape),
                 units=int(per_unit.shape[0]),
-                dead=int(zero.all(dim=1).sum().item()),
-                saturated=_saturated(operation.info.base, values),
+                dead=dead,
+                saturated=saturated,
                 zeros=float(zero.float().mean().item()),
                 rms=encode(float(values.float().pow(2).mean().sqrt().item())),
+                # The source is read only where somebody may ask: not in the first step of a healthy run.
+                made_at=self._made_at(operation.module) if odd else None,
             )
         )
+
+    def _made_at(self, path: str | None) -> SourceSpan | None:
+        """Return the constructor of a layer inside `nn.Sequential`, whose call stands nowhere in the program."""
+        if path is None:
+            return None
+        if path not in self._makers:
+            layer = _layer_in_sequence(self._stage.session.names, path)
+            made = Builder(self._stage.session.names, []).made_at(layer) if layer else None
+            self._makers[path] = made.span if made is not None else None
+        return self._makers[path]
 
     def model_gave(self, path: str, model: Any, inputs: Any, output: Any) -> None:
         """Measure how much the rows of a model's output differ, and those of its input."""
@@ -108,6 +129,22 @@ class ActivityWriter:
                 rms=encode(_rms(gave)),
             )
         )
+
+
+def _layer_in_sequence(names: Names, path: str) -> nn.Module | None:
+    """Return the layer of this path, if it is an activation of torch that a `Sequential` calls."""
+    for name, root in names.roots():
+        if not path.startswith(f"{name}."):
+            continue
+        above, _, last = path.removeprefix(f"{name}.").rpartition(".")
+        try:
+            holder = root.get_submodule(above)
+            layer = holder.get_submodule(last)
+        except AttributeError:
+            continue
+        if type(holder) is nn.Sequential and type(layer).__module__ == nn.ReLU.__module__:
+            return layer
+    return None
 
 
 def _saturated(base: str, values: torch.Tensor) -> float:

@@ -11,6 +11,8 @@ from torchwhy.observe import gradients
 from torchwhy.replay.births import Call
 from torchwhy.replay.operations import OperationInfo, tensors_in
 
+TRAINING = 5  # the place of batch normalisation's flag among its arguments
+
 
 def operands_of(position: int, args: Any, kwargs: Any, info: OperationInfo) -> list[torch.Tensor]:
     """Return the tensors that made one output; of a `_foreach_` operation only those of the same position."""
@@ -48,7 +50,9 @@ def can_look(tensor: torch.Tensor) -> bool:
 
 
 def written_by(info: OperationInfo, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """Return the tensors that an operation writes into."""
+    """Return the tensors that an operation writes into; in evaluation, statistics are only read."""
+    if info.keeps_statistics and len(args) > TRAINING and args[TRAINING] is False:
+        return []
     values = [args[p] if p < len(args) else kwargs.get(name) for p, name in info.writes]
     return tensors_in(values)
 

@@ -15,6 +15,7 @@ from torchwhy.observe.sentinel import Check
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.replay.freezes import freezing_statements
+from torchwhy.replay.operations import Operation
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
@@ -35,6 +36,8 @@ CONSTANT = {
     "lift_fresh",
     "eye",
 }
+QR = {"linalg_qr", "qr"}
+DEEPEST = 8  # operations between that decomposition and the copy: signs, a transpose
 LOADED = {"copy_", "set_", "_to_copy", "clone"}
 MOST_TOLD = 400  # parameters told of; a larger model is told of in part, its odd ones first
 
@@ -183,6 +186,16 @@ def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
     return "nonzero" if bool((values != 0).any().item()) else "zero"
 
 
+def _is_orthogonal(copy: Operation) -> bool:
+    """Tell whether what was copied comes out of a QR decomposition: `orthogonal_` draws into a tensor of its own."""
+    source = copy.inputs[-1] if copy.inputs else None
+    for _ in range(DEEPEST):
+        if source is None or source.info.base in QR:
+            return source is not None
+        source = next((above for above in source.inputs if above is not None), None)
+    return False
+
+
 def _writer(
     stage: Stage, parameter: torch.Tensor
 ) -> Literal["random", "constant", "loaded", "unknown"]:
@@ -191,7 +204,7 @@ def _writer(
     while operation is not None and operation.info.base == "_to_copy" and operation.inputs:
         operation = operation.inputs[0]  # the move to another device or type changes nothing
     base = operation.info.base if operation is not None else ""
-    if base in RANDOM:
+    if base in RANDOM or (operation is not None and base == "copy_" and _is_orthogonal(operation)):
         return "random"
     if base in CONSTANT:
         return "constant"

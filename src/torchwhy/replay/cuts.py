@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 from torchwhy.finding import SourceSpan
+from torchwhy.observe import torch_compat
 from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.learning import GraphCut
@@ -30,6 +35,8 @@ JOINING = {
 }
 MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
 DERIVABLE = ("float", "bfloat", "complex")
+# Steps and draws: autograd has a derivative for them, and it is 0.
+FLAT = {"normal", "round", "floor", "ceil", "trunc", "sign", "heaviside", "poisson", "bernoulli"}
 READS = {"_local_scalar_dense", "item"}
 
 
@@ -54,15 +61,21 @@ def write_cuts(stage: Stage, check: Check) -> None:
     microscope = stage.microscope
     used = microscope.used_parameters
     pairs = list(zip(watched.names(), watched.parameters(), strict=True))
-    dry = [(n, p) for n, p in pairs if p.requires_grad and p.grad is None and id(p) in used]
+    operations = [o for o in microscope.operations() if o.node is None and o.phase == "forward"]
+    flat = any(o.info.base in FLAT for o in operations)
+    dry = [
+        (n, p)
+        for n, p in pairs
+        if p.requires_grad and id(p) in used and (p.grad is None or (flat and _is_zero(p.grad)))
+    ]
     if not dry:
         return
-    operations = [o for o in microscope.operations() if o.node is None and o.phase == "forward"]
     groups: dict[tuple[int, str], list[str]] = {}
     found: dict[tuple[int, str], GraphCut] = {}
-    whole = all(p.grad is None for _, p in pairs)
+    whole = len(dry) == len(pairs)
     for name, parameter in dry:
-        told = _cut_of(stage, operations, id(parameter))
+        find = _cut_of if parameter.grad is None else _flattened
+        told = find(stage, operations, id(parameter))
         if told is None:
             continue
         cut, how, where = told
@@ -102,6 +115,27 @@ def _cut_of(
         how, where = _words(cut)
         return cut, how, where
     return _made_anew(stage, operations, alive)
+
+
+def _flattened(
+    stage: Stage, operations: list[Operation], parameter: int
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return the operation whose derivative is 0 everywhere, on the way from a parameter to a loss."""
+    alive, _ = _follow(operations, parameter)
+    for operation in operations:
+        if (
+            operation.info.base in FLAT
+            and operation.order in alive
+            and operation.order in stage.graph.reached
+        ):
+            site = operation.place()
+            return Cut(operation, None, meets=False), "flat", span_of(site) if site else None
+    return None
+
+
+@torch_compat.unseen
+def _is_zero(gradient: torch.Tensor) -> bool:
+    return gradient.layout is torch.strided and not bool(gradient.any().item())
 
 
 def _follow(operations: list[Operation], parameter: int) -> tuple[set[int], list[Cut]]:
@@ -181,7 +215,9 @@ def _made_anew(
     ]
     if not reads:
         return None
-    for read, made in _pairs(reads, operations, stage.graph.reached):
+    pairs = list(_pairs(reads, operations, stage.graph.reached))
+    # Of several tensors made of numbers, the one whose variable the numbers were put into is meant.
+    for read, made in sorted(pairs, key=lambda pair: not _share_a_name(*pair)):
         cut = Cut(made, None, meets=False)
         where, here = made.place(), read.place()
         if where is None:
@@ -203,7 +239,20 @@ def _pairs(
             continue
         before = [read for read in reads if read.order < made.order]
         if before:
-            yield before[-1], made
+            related = [read for read in before if _share_a_name(read, made)]
+            yield (related or before)[-1], made
+
+
+def _share_a_name(read: Operation, made: Operation) -> bool:
+    """Tell whether the line that read a number names a variable that the new tensor is made of."""
+    here, there = read.place(), made.place()
+    if here is None or there is None:
+        return False
+    line = linecache.getline(here.code.co_filename, span_of(here).line)
+    text = span_of(there).expression or ""
+    arguments = text.partition("(")[2]
+    words = set(re.findall(r"[A-Za-z_]\w*", arguments)) - {"torch", "self", "dtype", "device"}
+    return bool(words & set(re.findall(r"[A-Za-z_]\w*", line)))
 
 
 def _was_loaded(stage: Stage, parameter: object) -> bool:

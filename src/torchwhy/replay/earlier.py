@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchwhy.record.events import Alarm, Step
@@ -9,6 +10,9 @@ from torchwhy.record.trace import read_rank
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
+
+
+MOST_STEPS_BEFORE = 300  # of those since which it was fine: more take too long under the microscope
 
 
 class EarlierRun:
@@ -20,6 +24,7 @@ class EarlierRun:
         path = session.directory.parent / f"rank{session.rank}.jsonl"
         trace = read_rank(path) if path.exists() else None
         self._alarms = trace.of(Alarm) if trace else []
+        self._looks_from = _first_to_look_at(self._alarms, self.step)
         self._losses = {(s.step, s.optimizer): s.losses for s in trace.of(Step)} if trace else {}
 
     def alarm_is(self, what: str) -> bool:
@@ -27,8 +32,8 @@ class EarlierRun:
         return bool(self._alarms) and self._alarms[0].what == what
 
     def is_close(self, next_step: int) -> bool:
-        """Tell whether the step about to begin is the failing one or the one before it."""
-        return next_step >= self.step
+        """Tell whether the step about to begin is the failing one, or one in which its cause may lie."""
+        return next_step >= self._looks_from
 
     def is_repeated(self) -> bool | None:
         """Tell whether the losses up to now are those of the run; None while there is nothing to compare."""
@@ -54,3 +59,9 @@ class EarlierRun:
         )
         shared = [key for key in again if key in self._losses and key[0] < self.step]
         return len(shared), sum(again[key] == self._losses[key] for key in shared)
+
+
+def _first_to_look_at(alarms: Sequence[Alarm], step: int) -> int:
+    """Return the failing step, or the one since which all was well, if that is not long before."""
+    since = alarms[0].since if alarms else None
+    return step if since is None or step - since > MOST_STEPS_BEFORE else since

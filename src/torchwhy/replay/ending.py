@@ -26,7 +26,11 @@ def look_at_the_end(stage: Stage) -> None:
                 step=sentinel.step, optimizer=None, what="loss", losses=sentinel.last_scaled_losses
             )
         )
-    elif not _bad_weights_at_the_end(stage) and not sentinel.backwards and stage.microscope.is_on:
+    elif _bad_weights_at_the_end(stage):
+        return
+    elif (evaluation := stage.evaluations.alarm()) is not None:
+        stage.session.write(evaluation)
+    elif not sentinel.backwards and stage.microscope.is_on:
         stage.microscope.leave()
         stage.book.blame_noticed(stage.microscope.ledger.living_births())
         _values_without_training(stage)

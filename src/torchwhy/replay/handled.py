@@ -24,6 +24,7 @@ class Watcher(Protocol):
     """Something that can be put on and taken off any number of times."""
 
     stays_on: bool
+    is_on: bool
 
     def begin(self) -> None: ...
     def end(self) -> None: ...
@@ -41,14 +42,14 @@ class Tracer:
 
     def __init__(self, arrived: Arrived) -> None:
         self._arrived = arrived
-        self._is_on = False
+        self.is_on = False
         self._ends = 0.0
 
     def begin(self) -> None:
         """Watch this thread, the frames that are running already included."""
-        if self._is_on or sys.gettrace() is not None:
+        if self.is_on or sys.gettrace() is not None:
             return
-        self._is_on = True
+        self.is_on = True
         self._ends = time.monotonic() + MOST_SECONDS
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -60,9 +61,9 @@ class Tracer:
 
     def end(self) -> None:
         """Leave no trace function behind, in no frame."""
-        if not self._is_on:
+        if not self.is_on:
             return
-        self._is_on = False
+        self.is_on = False
         if sys.gettrace() == self._call:
             sys.settrace(None)
         frame: FrameType | None = sys._getframe(1)
@@ -75,17 +76,17 @@ class Tracer:
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002 - Python's signature
         if time.monotonic() > self._ends:
             self.end()
-        if not self._is_on or layer_of(frame.f_code.co_filename) != "user":
+        if not self.is_on or layer_of(frame.f_code.co_filename) != "user":
             return None
         frame.f_trace_lines = False
         return self._event
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002 - Python's signature
-        if event == "exception" and self._is_on:
+        if event == "exception" and self.is_on:
             _, error, trace = arg
             if isinstance(error, BaseException) and trace is not None:
                 self._arrived(error, trace)
-        return self._event if self._is_on else None
+        return self._event if self.is_on else None
 
 
 class Monitor:
@@ -95,6 +96,7 @@ class Monitor:
 
     def __init__(self, arrived: Arrived) -> None:
         self._arrived = arrived
+        self.is_on = False
         self._tool: int | None = None
 
     def begin(self) -> None:
@@ -106,6 +108,7 @@ class Monitor:
         if not free:
             return
         self._tool = free[0]
+        self.is_on = True
         handled = monitoring.events.EXCEPTION_HANDLED
         monitoring.use_tool_id(self._tool, "torchwhy")
         monitoring.register_callback(self._tool, handled, self._handled)
@@ -120,6 +123,7 @@ class Monitor:
         monitoring.register_callback(self._tool, monitoring.events.EXCEPTION_HANDLED, None)
         monitoring.free_tool_id(self._tool)
         self._tool = None
+        self.is_on = False
 
     def _handled(self, code: CodeType, offset: int, error: BaseException) -> None:  # noqa: ARG002
         trace = error.__traceback__

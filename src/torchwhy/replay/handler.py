@@ -23,6 +23,7 @@ from torchwhy.replay.stage import Stage
 from torchwhy.replay.swallowed import Swallowed
 
 if TYPE_CHECKING:
+    from torchwhy.observe.optimizers import Watched
     from torchwhy.observe.session import Session
 
 HAND_STEPS = 3  # backward passes seen in a program without optimizer: its update by hand lies between two of them
@@ -115,6 +116,38 @@ class Replay:
         if self.stage.microscope.is_on:
             self.stage.book.drop_reaches()
             self.stage.begin_step(self.session.sentinel.step + 1)
+
+    def is_quiet(self) -> bool:
+        """Tell whether nothing is going on that needs the sentinel's whole attention."""
+        return (
+            self.second_look is None
+            and self.rewind.state == "watching"
+            and not self.rewind.alarmed
+            and not self.stage.microscope.is_busy
+            and self.signals.is_idle
+            and self.swallowed.is_resting
+        )
+
+    def copies_after_steps(self) -> bool:
+        """Tell whether something of the model is kept for a replay after each step."""
+        return self.stage.snapshot.is_needed
+
+    def after_quiet_step(self) -> None:
+        """Keep what a replay of the next step needs."""
+        self.stage.snapshot.take()
+
+    def drew_batches(self, before: int, now: int) -> int:
+        """Follow a loop that does not draw one batch for one step; return the batch before which to ask again."""
+        self._forget_old_batches()
+        return self.swallowed.drew(before, now)
+
+    def quiet_limits(self, watched: Watched) -> tuple[float, int]:
+        """Return the loss above which, and the number of steps after which, it wants to know the losses."""
+        return self.signals.limits(watched)
+
+    def take_quiet_losses(self, watched: Watched, losses: list[float]) -> None:
+        """Take the losses of some steps in."""
+        self.signals.take(watched, losses)
 
     def bad_backward(self, check: Check) -> None:
         """Act on a bad loss in a program that has no optimizer."""
@@ -212,10 +245,10 @@ class Replay:
             self.stage.step_back("the first step is over")
 
     def _forget_old_batches(self) -> None:
-        marks = [
-            w.batches_at_last_step
-            for w in self.session.sentinel.optimizers.all()
-            if w.batches_at_last_step
-        ]
-        if marks:
-            self.session.batches.forget_before(min(marks))
+        oldest = 0
+        for watched in self.session.sentinel.optimizers.all():
+            mark = watched.batches_at_last_step
+            if mark and (not oldest or mark < oldest):
+                oldest = mark
+        if oldest:
+            self.session.batches.forget_before(oldest)

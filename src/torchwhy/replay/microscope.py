@@ -83,6 +83,11 @@ class Microscope(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return False  # torch would import all of its compiler on the first operation: 1.6 s
 
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether it looks, or still stands on torch's stack of modes."""
+        return self.is_on or self._is_entered
+
     def enter(self) -> None:
         """Start looking."""
         if self.is_on:
@@ -181,11 +186,12 @@ class Microscope(TorchDispatchMode):
                 self._note_cut(info, given, None)
             return
         written = written_by(info, args, kwargs)
-        outputs = written or tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+        results = tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+        outputs = results + written if info.keeps_statistics else written or results
         if any(tensor.is_nested or is_lazy(tensor) for tensor in (*given, *outputs)):
             return  # rows of several lengths, or no shape yet: most questions about it have no answer
         operation = self._remember(info, given, args)
-        self.writes.ran(operation, given + outputs, written)
+        self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
         if outputs:
             operation.shape, operation.dtype = (
                 list(outputs[0].shape),

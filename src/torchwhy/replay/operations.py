@@ -25,6 +25,12 @@ CREATING = {
     "lift_fresh", "lift_fresh_copy", "full", "full_like", "new_full", "scalar_tensor", "fill_", "fill",
     "arange", "linspace",
 }  # fmt: skip
+# Operations that change the running statistics they are given, besides making a result; most do not say so.
+KEEPING_STATISTICS = {
+    "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update", "cudnn_batch_norm",
+    "miopen_batch_norm",
+}  # fmt: skip
+STATISTICS = ("running_mean", "running_var")
 # Not arithmetic: nothing is born in them, and they come too often to look at.
 IGNORED = {
     "detach",
@@ -47,6 +53,7 @@ class OperationInfo:
     is_creating: bool
     is_overwriting: bool
     is_ignored: bool
+    keeps_statistics: bool
     writes: tuple[tuple[int, str], ...]
 
 
@@ -61,7 +68,8 @@ def info_of(function: Any) -> OperationInfo:
     writes = tuple(
         (position, argument.name)
         for position, argument in enumerate(arguments)
-        if argument.alias_info is not None and argument.alias_info.is_write
+        if (argument.alias_info is not None and argument.alias_info.is_write)
+        or (base in KEEPING_STATISTICS and argument.name in STATISTICS)
     )
     is_out = any(written == "out" for _, written in writes) or name.endswith("out")
     return OperationInfo(
@@ -72,6 +80,7 @@ def info_of(function: Any) -> OperationInfo:
         is_creating=base in CREATING,
         is_overwriting=base in OVERWRITING or is_out,
         is_ignored=base in IGNORED or parts[0] in ("profiler", "prim"),
+        keeps_statistics=base in KEEPING_STATISTICS,
         writes=writes,
     )
 

@@ -7,14 +7,16 @@ and is fine the second time, tells nothing and changes nothing.
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, Any
 
 from torchwhy.observe import gradients, seeds, torch_compat
 from torchwhy.observe.exceptions import user_location
 from torchwhy.observe.probes.batches import Batch, leaves_of
 from torchwhy.record.events import ArrayWarning, Birth
+from torchwhy.replay import stream
 from torchwhy.replay.stage import Stage
+from torchwhy.replay.stream import Maker
 
 if TYPE_CHECKING:
     import torch
@@ -24,47 +26,58 @@ def look_into_data_code(stage: Stage) -> None:
     """Give every bad batch the births that its making has; the microscope must be on."""
     if stage.session.on_failure != "stop" or not stage.microscope.is_on:
         return
-    found = [
-        birth
-        for birth in stage.book.spoilers()
-        if birth.origin == "batch" and birth.dataset_indices
-    ]
+    found = [birth for birth in stage.book.spoilers() if birth.origin == "batch"]
     for batch in reversed(stage.context.batches()):
-        own = [birth for birth in found if set(birth.dataset_indices) <= set(batch.indices or [])]
-        if own:
-            _make_again(stage, batch, own)
+        iterator = batch.iterator()
+        if iterator is not None and stream.is_stream(iterator):
+            if found:
+                _make_again(stage, found, stream.maker(iterator))
+            return
+        own = [birth for birth in found if _is_of(birth, batch)]
+        if own and iterator is not None:
+            _make_again(stage, own, _by_index(iterator, batch.indices))
             return
 
 
-def _make_again(stage: Stage, batch: Batch, sources: list[Birth]) -> None:
-    iterator, states = batch.iterator(), seeds.take()
-    if iterator is None:
-        return
+def _is_of(birth: Birth, batch: Batch) -> bool:
+    return bool(birth.dataset_indices) and set(birth.dataset_indices) <= set(batch.indices or [])
+
+
+def _by_index(iterator: Any, indices: list[int] | None) -> Maker:
+    def make(looking: AbstractContextManager[Any]) -> Any:
+        with looking:
+            return torch_compat.fetch_again(iterator, indices)
+
+    return make
+
+
+def _make_again(stage: Stage, sources: list[Birth], make: Maker) -> None:
+    states = seeds.take()
     sentinel = stage.session.sentinel
     in_update, sentinel.in_update = (
         sentinel.in_update,
         False,
     )  # what runs now is data code, in whatever hook we are
-    _let_numpy_name_the_line(stage, batch)
+    _let_numpy_name_the_line(stage, make)
+    began = stage.microscope.seen
     with suppress(
         Exception
     ):  # the dataset may refuse to be asked twice: then the batch stays where the value is told
-        with stage.microscope:  # our hooks run unseen, even by it
-            again = dict(leaves_of(torch_compat.fetch_again(iterator, batch.indices)))
+        # Our hooks run unseen, even by the microscope, which is therefore put on for this alone.
+        again = dict(leaves_of(make(stage.microscope)))
         for source in sources:
-            _connect(stage, source, again.get(source.field or ""))
+            _connect(stage, source, again.get(source.field or ""), began=began)
     sentinel.in_update = in_update
     seeds.restore(states)
 
 
-def _let_numpy_name_the_line(stage: Stage, batch: Batch) -> None:
+def _let_numpy_name_the_line(stage: Stage, make: Maker) -> None:
     """Make the batch with NumPy raising where it would only warn: the traceback ends in the guilty expression."""
-    numpy, iterator = sys.modules.get("numpy"), batch.iterator()
-    if numpy is None or iterator is None:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
         return
     try:
-        with numpy.errstate(divide="raise", over="raise", invalid="raise"):
-            torch_compat.fetch_again(iterator, batch.indices)
+        make(numpy.errstate(divide="raise", over="raise", invalid="raise"))
     except FloatingPointError as error:
         place = user_location(error.__traceback__)
         if place is not None:
@@ -75,7 +88,7 @@ def _let_numpy_name_the_line(stage: Stage, batch: Batch) -> None:
         pass
 
 
-def _connect(stage: Stage, source: Birth, leaf: torch.Tensor | None) -> None:
+def _connect(stage: Stage, source: Birth, leaf: torch.Tensor | None, *, began: int) -> None:
     if leaf is None or gradients.is_finite(leaf):
         return
     births = [
@@ -83,6 +96,6 @@ def _connect(stage: Stage, source: Birth, leaf: torch.Tensor | None) -> None:
         for birth in map(stage.book.get, stage.microscope.ledger.births_of(leaf))
         if birth is not None
     ]
-    made = [birth.id for birth in births if birth.kind != "source" and birth.phase == "data"]
+    made = [birth.id for birth in births if birth.kind != "source" and birth.order > began]
     if made:
         stage.book.descends(source, made)

@@ -9,9 +9,9 @@ import torch
 from torchwhy.observe import gradients
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.events import Replayed
-from torchwhy.record.numbers import encode
 from torchwhy.replay import refused
 from torchwhy.replay.earlier import EarlierRun
+from torchwhy.replay.evaluating import value_of
 from torchwhy.replay.refetch import look_into_data_code
 from torchwhy.replay.stage import Stage
 
@@ -27,6 +27,7 @@ class SecondLook:
         self._stage = stage
         self._earlier = EarlierRun(stage.session)
         self._steps_around: int | None = None
+        stage.evaluations.when_bad = self.evaluation_was_bad
 
     def is_close(self, next_step: int) -> bool:
         """Tell whether the step about to begin is the failing one or later."""
@@ -35,7 +36,9 @@ class SecondLook:
     def come_closer(self, next_step: int) -> None:
         """Put the microscope on one step before the one that failed; give up when it passed without failing."""
         if self.is_close(next_step):
-            self._stage.look_without_limit()
+            # What is left of the step in hand is its update; if it was seen before, its number is known.
+            is_new = not self._stage.microscope.is_on
+            self._stage.look_without_limit(next_step - 1 if is_new else None)
             if next_step > self._earlier.step + 1 + self._slack():
                 self.end(None)
 
@@ -57,8 +60,17 @@ class SecondLook:
         if not self._earlier.alarm_is("value") or not self._stage.microscope.is_on:
             return
         if sentinel.step >= self._earlier.step and not gradients.is_finite(loss):
-            self._stage.note_bad_losses([loss])
-            self.end(Check(sentinel.step, None, [encode(float(loss.item()))], bad_loss=True))
+            self._loss_is_bad(loss)
+
+    def _loss_is_bad(self, loss: torch.Tensor) -> None:
+        self._stage.note_bad_losses([loss])
+        step, value = self._stage.session.sentinel.step, value_of(loss)
+        self.end(Check(step, None, [value], bad_loss=True))
+
+    def evaluation_was_bad(self, loss: torch.Tensor) -> None:
+        """When a loss was bad only in evaluation, the moment it is read there is the failure."""
+        if self._earlier.alarm_is("evaluation") and self._stage.microscope.is_on:
+            self._loss_is_bad(loss)
 
     def values_were_refused(self, values: list[torch.Tensor]) -> None:
         """When an exception about bad values ended the program, it is the failure."""

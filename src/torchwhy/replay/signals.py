@@ -14,7 +14,7 @@ import torch
 from torchwhy.observe import torch_compat
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.numbers import decode
-from torchwhy.replay.course import Course
+from torchwhy.replay.course import GREW, Course
 from torchwhy.replay.experiments.curvature import Curvature
 from torchwhy.replay.experiments.symmetry import Symmetry
 
@@ -26,6 +26,7 @@ MOST_LOOKS = (
     8  # later steps looked at in one run: marks double, so eight of them reach beyond 3000 steps
 )
 MOST_LOOK_SECONDS = 5.0  # of our own time for one later look
+MOST_AT_ONCE = 64  # losses of quiet steps that are judged together
 MOST_MEASURED = 4  # times the curvature is asked for in one run
 LOOK_OVER = "the look at a later step is over"
 
@@ -46,7 +47,13 @@ class Signals:
         protect = stage.session.guests.protect
         self.curvature = Curvature(stage.session)
         self._measure = protect("curvature experiment", self.curvature.measure)
+        self._tell_curvature = protect("curvature experiment", self.curvature.after_step)
         self._check_symmetry = protect("symmetry experiment", Symmetry(stage.session).check)
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether nothing is wanted of the next step."""
+        return self._wanted is None and self._looking_for is None and not self.curvature.is_waiting
 
     @property
     def is_looking(self) -> bool:
@@ -65,6 +72,8 @@ class Signals:
 
     def after_step(self, check: Check | None) -> None:
         """Judge the step that was just made and prepare the next one accordingly."""
+        if self.curvature.is_waiting:
+            self._tell_curvature()
         if (
             check is None
             or check.watched is None
@@ -83,6 +92,27 @@ class Signals:
             return
         self._check_symmetry(watched)
         reason = self._reason(course, watched)
+        if reason is not None:
+            self._ask(reason, watched)
+
+    def limits(self, watched: Watched) -> tuple[float, int]:
+        """Return the loss above which, and the number of steps after which, `take` is to be called."""
+        course = self._courses.get(watched.index)
+        if course is None:
+            return math.inf, MOST_AT_ONCE
+        highest = GREW * course.first if course.first > 0 else math.inf
+        return highest, max(1, min(MOST_AT_ONCE, course.mark - course.steps))
+
+    def take(self, watched: Watched, losses: list[float]) -> None:
+        """Judge some steps by their losses alone, as `after_step` judges one."""
+        course = self._courses.get(watched.index)
+        if course is None:
+            return
+        self._note_interleaving(watched)
+        for loss in losses:
+            course.add(loss)
+        watched.gradient_sizes = None
+        reason = None if self._stage.compiles else self._reason(course, watched)
         if reason is not None:
             self._ask(reason, watched)
 

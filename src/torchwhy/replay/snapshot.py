@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.randomness import RandomState
 from torchwhy.observe.torch_compat import has_values, unseen
 
 if TYPE_CHECKING:
@@ -23,18 +24,24 @@ class Snapshot:
         self._session = session
         self._buffers: list[weakref.ref[torch.Tensor]] | None = None
         self._copies: list[torch.Tensor] = []
+        self._random = RandomState()
         self._random_state: torch.Tensor | None = None
+
+    @property
+    def is_needed(self) -> bool:
+        """Tell whether there is anything to copy after each step."""
+        return self._buffers is None or bool(self._buffers) or not self._session.batches.serial
 
     def take(self) -> None:
         """Copy the buffers; the random state too, unless a loader's batches keep their own."""
-        if self._buffers is None or self._buffers or not self._session.batches.serial:
-            self._take()
+        if not self._session.batches.serial:
+            self._random_state = self._random.take()
+        if self._buffers is None or self._buffers:
+            self._copy()
 
     @unseen
     @torch.no_grad()
-    def _take(self) -> None:
-        if not self._session.batches.serial:
-            self._random_state = torch.get_rng_state()
+    def _copy(self) -> None:
         if self._buffers is None:
             self._choose_buffers()
         for copy, buffer in self._pairs():

@@ -13,6 +13,7 @@ from torchwhy.record.events import GradientsClipped, MicroscopeLeft
 from torchwhy.replay.activity import ActivityWriter
 from torchwhy.replay.births import BirthBook
 from torchwhy.replay.context import Context
+from torchwhy.replay.evaluating import WatchedEvaluations
 from torchwhy.replay.followed import FollowedParameters
 from torchwhy.replay.graph import GraphWriter
 from torchwhy.replay.microscope import Microscope
@@ -43,6 +44,8 @@ class Stage:
         self.graph = GraphWriter(self)
         self.activity = ActivityWriter(self)
         self.followed = FollowedParameters(session)
+        # In the place of observe's own, before it is wired: the same curves, and the bad readings besides.
+        self.evaluations = session.evaluations = WatchedEvaluations(session)
         self.compiles = False
         self._last_clip = -1
 
@@ -53,7 +56,7 @@ class Stage:
         microscope.over_limit = lambda: self.step_back(
             f"{PROLOGUE_SECONDS:g} s of looking were used up"
         )
-        microscope.updating = lambda: self.session.sentinel.in_update and not self._in_closure()
+        microscope.updating = lambda: self.session.sentinel.in_update
         microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
         self.modules.on_outermost = microscope.forward_begins
@@ -145,10 +148,6 @@ class Stage:
                 step=operation.step, scaled=scaled, location=span_of(site) if site else None
             )
         )
-
-    def _in_closure(self) -> bool:
-        check = self.session.sentinel.open_check
-        return check is not None and check.has_closure
 
     def _microscope_failed(self, problem: BaseException) -> None:
         self.session.guests.switch_off("microscope", problem)

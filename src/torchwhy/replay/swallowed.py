@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from torchwhy.observe.exceptions import without_own_frames
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
+from torchwhy.replay.autopsy.operands import DISPATCH
 from torchwhy.replay.autopsy.spots import spots_of
 from torchwhy.replay.handled import watcher_for
 from torchwhy.replay.inquest import source
 from torchwhy.replay.post_mortem import post_mortem
+from torchwhy.replay.threads import watch_threads
 
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
@@ -76,6 +79,7 @@ class Swallowed:
         if self._has_begun:
             return
         self._has_begun = True
+        watch_threads(self._stage)
         if self._watcher.stays_on:
             self._watcher.begin()
         else:
@@ -86,6 +90,21 @@ class Swallowed:
         if not self._watcher.stays_on:
             self._watcher.end()
             self._follow_batches()
+
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether no single step is being watched."""
+        return self._watcher.stays_on or not self._watcher.is_on
+
+    def drew(self, before: int, now: int) -> int:
+        """Take in that a step used the batches `before` to `now`; return the batch before which to ask again."""
+        if not self._watcher.stays_on:
+            if before > self._last_serial:
+                self._steady += before - self._last_serial
+                self._last_serial = before
+            if now > before:
+                self._follow_batches()
+        return self._look_at
 
     def program_compiles(self) -> None:
         """Compilers look at frames, too: a trace function must not change what they see."""
@@ -126,20 +145,23 @@ class Swallowed:
             self._watcher.begin()
 
     def _arrived(self, error: BaseException, trace: TracebackType) -> None:
-        """An exception has come to a frame of the user's."""
-        if not isinstance(error, KINDS) or isinstance(error, NOT_KINDS):
+        """An exception has come to a frame of the user's; if it is taken there, it may be printed."""
+        key = (id(trace.tb_frame.f_code), trace.tb_lineno, type(error))
+        is_kind = isinstance(error, KINDS) and not isinstance(error, NOT_KINDS)
+        is_watched = is_kind and key not in self._ignored
+        ours = has_own_frames(trace)
+        if not is_watched and not ours:
             return
-        frame, line = trace.tb_frame, trace.tb_lineno
-        key = (id(frame.f_code), line, type(error))
-        if key in self._ignored:
-            return
-        catch = catch_of(frame, line, error)
-        if catch is None:
+        catch = catch_of(trace.tb_frame, trace.tb_lineno, error)
+        if is_watched and catch is None:
             self._forget(error)
-        elif comes_out_of_a_step(trace):
+        elif is_watched and catch is not None and comes_out_of_a_step(trace):
             self._take_up(error, trace, costs_step=costs_step(catch))
-        elif len(self._ignored) < MOST_TIMES:
+        elif is_watched and len(self._ignored) < MOST_TIMES:
             self._ignored.add(key)
+        if ours and catch is not None:
+            # The first entry is the user's own; the interpreter holds on to it, so the rest is changed in place.
+            trace.tb_next = without_own_frames(trace.tb_next)
 
     def _take_up(self, error: BaseException, trace: TracebackType, *, costs_step: bool) -> None:
         self._forget(error)
@@ -163,6 +185,15 @@ class Swallowed:
                 self._seen[place].times -= 1
                 if not self._seen[place].times:
                     del self._seen[place]
+
+
+def has_own_frames(trace: TracebackType | None) -> bool:
+    """Tell whether an exception came through code of ours: through the microscope."""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == DISPATCH:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 @dataclass(frozen=True)

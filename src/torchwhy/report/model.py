@@ -18,6 +18,19 @@ Outcome = Literal["healthy", "suspect", "failed"]
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What watching took of the time of the program, both in seconds."""
+
+    own_seconds: float
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        """Return our part of the whole."""
+        return self.own_seconds / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
 class Report:
     """What is to be said about one run; the first finding is the root cause unless the run is healthy.
 
@@ -28,6 +41,7 @@ class Report:
     steps: int
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    cost: Cost | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -50,6 +64,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Return the content of report.json."""
         root = self.root_cause
+        cost = self.cost
         return {
             "schema": SCHEMA,
             "outcome": self.outcome,
@@ -58,6 +73,9 @@ class Report:
             "root_cause": None if root is None else self.id_of(root),
             "findings": [self._finding_to_json(finding) for finding in self.findings],
             "notes": list(self.notes),
+            "cost": None
+            if cost is None
+            else {"own_seconds": cost.own_seconds, "seconds": cost.seconds},
         }
 
     def _finding_to_json(self, finding: Finding) -> dict[str, Any]:
@@ -95,6 +113,7 @@ def build(
     steps: int,
     directory: Path,
     notes: Sequence[str] = (),
+    cost: Cost | None = None,
 ) -> Report:
     """Return the report of a story told root first; files inside `directory` are named relative to it.
 
@@ -109,7 +128,7 @@ def build(
     for finding in (*told, *_explained(told)):
         relative = _relative(finding, directory)
         known.setdefault(_key(relative), relative)
-    return Report(tuple(command), steps, tuple(known.values()), tuple(notes))
+    return Report(tuple(command), steps, tuple(known.values()), tuple(notes), cost)
 
 
 def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -210,7 +229,14 @@ def from_json(facts: Mapping[str, Any]) -> Report:
         raise ValueError(f"schema {facts['schema']}")
     by_id = {finding["id"]: finding for finding in facts["findings"]}
     findings = tuple(_finding_from_json(finding, by_id, above=()) for finding in by_id.values())
-    return Report(tuple(facts["command"]), facts["steps"], findings, tuple(facts.get("notes", ())))
+    cost = facts.get("cost")
+    return Report(
+        tuple(facts["command"]),
+        facts["steps"],
+        findings,
+        tuple(facts.get("notes", ())),
+        None if cost is None else Cost(cost["own_seconds"], cost["seconds"]),
+    )
 
 
 def _finding_from_json(

@@ -19,7 +19,9 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.report.excerpt import excerpt
 from torchwhy.report.model import Report
 from torchwhy.report.sparkline import sparkline
+from torchwhy.report.window import DiffLines, SourceLine
 
+SHORT_RUN_SECONDS = 60.0  # below this, the share is mostly that of the first step
 WIDEST = 120  # longer lines of prose are hard to read
 WIDTH_OF_A_FILE = 100
 EVIDENCE_SHOWN = 6
@@ -103,7 +105,7 @@ def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
     yield Padding(_table(root, place), (0, 0, 0, 2))
     yield from _further(report, root)
     yield from (Padding(Text(f"note: {note}", style="dim"), (1, 0, 0, 2)) for note in report.notes)
-    yield _where_to_read_on(root, place)
+    yield _where_to_read_on(report, root, place)
 
 
 def _healthy(report: Report) -> Iterator[RenderableType]:
@@ -111,7 +113,7 @@ def _healthy(report: Report) -> Iterator[RenderableType]:
         steps = "1 step" if report.steps == 1 else f"{report.steps} steps"
         # With a note, such as an exit code, "nothing wrong" alone would claim too much.
         wrong = "nothing wrong in them" if report.notes else "nothing wrong"
-        yield Text(f"torchwhy: {steps} watched, {wrong}.")
+        yield Text(f"torchwhy: {steps} watched, {wrong}{_cost(report, before='; ')}.")
     yield from (Text(f"torchwhy: {note}") for note in report.notes)
     yield from (_one_line(report, finding) for finding in report.findings)
 
@@ -154,7 +156,9 @@ def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
     if root.explains:
         yield "led to", _listed("→", _consequences(root))
     for fix in root.fixes[:1]:
-        yield "fix", Group(*_fix(fix, with_diff=True))
+        label = "fix" if fix.trial.verdict in ("cured", "not-run") else "tried"
+        file = root.location.file if root.location is not None else None
+        yield label, Group(*_fix(fix, with_diff=True, file=file))
     for fix in root.fixes[1:FIXES_SHOWN]:
         label = "or" if fix.trial.verdict in ("cured", "not-run") else "also tried"
         yield label, Group(*_fix(fix, with_diff=False))
@@ -180,17 +184,12 @@ def _where(root: Finding, place: Place) -> Group:
     if not lines and span.expression:
         return Group(head, Text(span.expression, style="italic", no_wrap=True, overflow="ellipsis"))
     margin = len(str(lines[-1].number)) if lines else 0
-    shown = [head]
-    for line in lines:
-        code = Text(f"{line.number:>{margin}} │ ", style="dim", no_wrap=True, overflow="ellipsis")
-        code.append(line.text, style="not dim")
-        shown.append(code)
-        if line.end > line.start:
-            carets = " " * line.start + "^" * (line.end - line.start)
-            under = Text(f"{'':>{margin}} │ ", style="dim", no_wrap=True, overflow="crop")
-            under.append(carets, style=f"not dim {STYLES[root.severity]}")
-            shown.append(under)
-    return Group(*shown)
+    style = STYLES[root.severity]
+    shown = [
+        SourceLine(f"{line.number:>{margin}} │ ", line.text, line.start, line.end, style)
+        for line in lines
+    ]
+    return Group(head, *shown)
 
 
 def _since(root: Finding) -> str:
@@ -244,21 +243,37 @@ def _chain(finding: Finding, depth: int) -> Iterator[tuple[int, Finding]]:
         yield from _chain(explained, depth + 1)
 
 
-def _fix(fix: Fix, *, with_diff: bool) -> Iterator[Text]:
+def _fix(fix: Fix, *, with_diff: bool, file: str | None = None) -> Iterator[RenderableType]:
+    """Return a fix and its trial; `file` is where the finding stands, so that a change elsewhere says so."""
     title = Text(fix.title)
     if fix.diff or fix.trial.verdict != "not-run":
         words = f" ({SAFETY_WORDS[fix.safety]}; {VERDICT_WORDS[fix.trial.verdict]})"
         title.append(words, style="dim")
     yield title
-    shown = [line for line in fix.diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
-    lines = "\n".join(shown).rstrip().splitlines()
-    for line in lines[:DIFF_LINES_SHOWN] if with_diff else []:
-        style = {"-": "red", "+": "green"}.get(line[:1], "dim")
-        yield Text(line, style=style, no_wrap=True, overflow="ellipsis")
+    if with_diff:
+        yield DiffLines(tuple(_diff_lines(fix.diff, file)[:DIFF_LINES_SHOWN]))
     if fix.trial.summary:
-        yield Text(fix.trial.summary)
+        # How it goes without the change is told once, under the first.
+        told = fix.trial.summary if with_diff else fix.trial.summary.partition("; without it:")[0]
+        yield Text(told)
     if with_diff:
         yield from _curves(fix)
+
+
+def _diff_lines(diff: str, usual_file: str | None) -> list[str]:
+    """Return the changed lines; in several places or another file, each place with its file and line."""
+    lines = diff.splitlines()
+    several = sum(line.startswith("@@") for line in lines) > 1
+    shown: list[str] = []
+    file = ""
+    for line in lines:
+        if line.startswith("+++ "):
+            file = line[4:].split("\t")[0].removeprefix("b/")
+        elif line.startswith("@@") and (several or usual_file not in (None, file)):
+            shown.append(f"@@ {file}:{line.partition('+')[2].partition(' ')[0].partition(',')[0]}")
+        elif not line.startswith(("--- ", "@@")):
+            shown.append(line)
+    return "\n".join(shown).rstrip().splitlines()
 
 
 def _curves(fix: Fix) -> Iterator[Text]:
@@ -294,9 +309,21 @@ def _one_line(report: Report, finding: Finding) -> Text:
     return line
 
 
-def _where_to_read_on(root: Finding, place: Place) -> Text:
+def _where_to_read_on(report: Report, root: Finding, place: Place) -> Text:
+    steps = "1 step" if report.steps == 1 else f"{report.steps} steps"
+    cost = f"\n  Watched {steps}{_cost(report, before='; ')}." if report.cost is not None else ""
     return Text(
         f"\n  Full report: {place.run / 'report.json'}\n"
-        f"  About this cause: torchwhy explain {root.detector}",
+        f"  About this cause: torchwhy explain {root.detector}{cost}",
         style="dim",
     )
+
+
+def _cost(report: Report, *, before: str) -> str:
+    """Say what watching took: of a short run, in which the first step is most of it, in seconds."""
+    cost = report.cost
+    if cost is None:
+        return ""
+    if cost.seconds < SHORT_RUN_SECONDS:
+        return f"{before}watching took {cost.own_seconds:.1f} s of {cost.seconds:.1f} s"
+    return f"{before}watching took {cost.share:.1%} of the time".replace("%", " %")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torchwhy.detect.cures.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
-from torchwhy.verify.candidates import candidates, open_source
+from torchwhy.verify.candidates import candidates, effect_of, open_source
 from torchwhy.verify.course import Course, is_convincing, remaining
 from torchwhy.verify.edits import EditError, edited_texts, joined
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
@@ -22,6 +22,11 @@ NOTHING_KNOWN = "no change of the source is known that could be tried for this c
 NOT_REPEATED = (
     "no fix was tried: the program did not fail again when it was run a second time with the same "
     "seeds, so a run without failure would prove nothing."
+)
+
+LEFT_THE_COPY = (
+    "the program needs files that are not in its directory, so trials ran in the directory itself, and what "
+    "the program writes to disk it has written again."
 )
 
 Tell = Callable[[str], None]
@@ -136,6 +141,9 @@ class Campaign:
                 return self.is_cured
             self.tell(f"    {done.fix.trial.summary or done.fix.trial.verdict}")
             self.tried.append(done)
+            if done.left_the_copy and LEFT_THE_COPY not in self.notes:
+                self.tell(LEFT_THE_COPY)
+                self.notes.append(LEFT_THE_COPY)
             if self._convinces(done):
                 return True
         return self.is_cured
@@ -183,6 +191,8 @@ class Campaign:
                 )
                 for second in candidates(left, directory, texts)[:MOST_SECOND_CHANGES]
             ]
+            known = {effect_of(other.diff) for other in self.fixes}
+            pairs = [pair for pair in pairs if effect_of(pair.diff) not in known]
             if pairs:
                 self.tell(
                     f"behind it is a second cause, {left.detector}: trying both changes together"

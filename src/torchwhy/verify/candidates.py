@@ -9,7 +9,7 @@ from pathlib import Path
 from torchwhy.detect.edits import Source
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding, Fix, Trial
-from torchwhy.verify.edits import EditError, read
+from torchwhy.verify.edits import EditError, changed_files, read
 
 MOST_CANDIDATES = 8
 INSTALLED = {"site-packages", "dist-packages"}
@@ -25,8 +25,23 @@ def candidates(
     chosen: dict[str, Fix] = {}
     for finding in (root, *_below(root)):
         for fix in (*_ready(finding), *proposals(finding, directory, texts or {})):
-            chosen.setdefault(fix.diff, fix)
+            chosen.setdefault(effect_of(fix.diff), fix)
     return list(chosen.values())[:MOST_CANDIDATES]
+
+
+def effect_of(diff: str) -> str:
+    """Return what a diff does, whatever its context and headings, so that no change is tried twice."""
+    changed: list[str] = []
+    for name, hunks in changed_files(diff).items():
+        for hunk in hunks:
+            before, after = list(hunk.before), list(hunk.after)
+            line = hunk.line
+            while before and after and before[0] == after[0]:
+                before, after, line = before[1:], after[1:], line + 1
+            while before and after and before[-1] == after[-1]:
+                before, after = before[:-1], after[:-1]
+            changed.append(f"{name}:{line}\n" + "\n".join(after))
+    return "\n".join(changed)
 
 
 def _below(finding: Finding) -> Iterator[Finding]:

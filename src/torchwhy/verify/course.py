@@ -127,7 +127,7 @@ def failure_of(trace: Trace) -> str | None:
     """Return what broke the run, in a few words."""
     for alarm in trace.alarms:
         bad = [decode(loss) for loss in alarm.losses if not math.isfinite(decode(loss))]
-        what = alarm.what if alarm.what in ("loss", "value") else f"{alarm.what}s"
+        what = alarm.what if alarm.what in ("loss", "value", "evaluation") else f"{alarm.what}s"
         kind = (
             "NaN" if any(map(math.isnan, bad)) else "infinite loss" if bad else f"{what} not finite"
         )
@@ -155,6 +155,8 @@ def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, 
         return "no-difference", f"still {left.detector}: {left.message}"
     if trial.timed_out and (failing_step is None or trial.steps <= failing_step):
         return "not-run", f"the time limit came at step {trial.steps}, before it could tell"
+    if stands_still(control, trial):
+        return "symptom-only", "no failure, but not one step was made past it"
     if not learns_as_well(control, trial):
         return "symptom-only", _does_not_learn(control, trial)
     return "cured", _all_well(control, trial)
@@ -162,6 +164,8 @@ def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, 
 
 def _all_well(control: Course, trial: Course) -> str:
     words = "no finding left" if not trial.findings else _left(trial)
+    if goes_alike(control, trial):
+        return f"{words}, the losses are those without it"
     later = trial.learns_after(control.steps) if control.failure is not None else None
     if trial.losses and not trial.learns and not later:
         few = trial.learns is None or (control.failure is not None and later is None)
@@ -177,6 +181,11 @@ def remaining(trial: Course, finding: Finding) -> Finding | None:
         if one.severity == "error" or one.detector == finding.detector:
             return one
     return None
+
+
+def stands_still(control: Course, trial: Course) -> bool:
+    """Tell whether a trial came to its end without a step past the failure: a loop that skips all bad batches."""
+    return control.failure is not None and not trial.timed_out and trial.steps < control.steps
 
 
 def learns_as_well(control: Course, trial: Course) -> bool:
@@ -199,10 +208,20 @@ def learns_as_well(control: Course, trial: Course) -> bool:
 
 def is_convincing(control: Course, trial: Course) -> bool:
     """Tell whether a cured run is also seen to learn, or is too short to ask for that."""
-    if trial.learns is not False:
+    if trial.learns is not False or goes_alike(control, trial):
         return True
     later = trial.learns_after(control.steps) if control.failure is not None else False
     return later is not False
+
+
+def goes_alike(control: Course, trial: Course) -> bool:
+    """Tell whether a fix left the losses as they were, as one of memory or of evaluation must."""
+    pairs = list(zip(control.losses, trial.losses, strict=False))
+    return (
+        control.failure is None
+        and len(pairs) == len(control.losses) == len(trial.losses) > 1
+        and all(math.isclose(before, after, rel_tol=1e-6) for before, after in pairs)
+    )
 
 
 def _grew(trial: Course) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.events import Replayed
 from torchwhy.record.run import Run, read_run, read_traces
+from torchwhy.verify import scratch
 from torchwhy.verify.course import Course, compare, course_of
 from torchwhy.verify.edits import edited_texts
 from torchwhy.verify.overlay import lay
@@ -28,7 +32,11 @@ def _launch(trial_directory: Path, run: Run, limit_seconds: float) -> Run:
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What trials of one run share; `examine` gives the findings of a recorded run, `launch` runs one."""
+    """What trials of one run share; `examine` gives the findings of a recorded run, `launch` runs one.
+
+    A trial runs in a copy of the program's directory wherever that can be, so that the program's output files
+    are not written over.
+    """
 
     run_directory: Path
     finding: Finding
@@ -69,25 +77,61 @@ class Laboratory:
         failed = max(self.finding.step or 0, control.steps)
         return failed + max(LEAST_MARGIN, int(failed * MARGIN_SHARE))
 
+    @cached_property
+    def runs_in_place(self) -> str | None:
+        """Return why trials run in the program's own directory, None if they run in a copy of it."""
+        original = read_run(self.run_directory)
+        return scratch.reason_against(original.command, self.directory)
+
+    def place_of(self, name: str, *, in_copy: bool) -> Path:
+        """Return the run directory of a trial."""
+        return self.run_directory / "trials" / (name if in_copy else f"{name}-in-place")
+
     def run(
         self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float
     ) -> Course:
         """Run the program with a change (none: as it is) in `trials/<name>` and return its course."""
-        place = self.run_directory / "trials" / name
+        began = time.monotonic()
+        course = None
+        if self.runs_in_place is None:
+            course = self._run(name, diff, stop_after_step, limit_seconds, in_copy=True)
+        if course is None or (course.failure or "").startswith(scratch.NEEDS_MORE):
+            left = limit_seconds - (time.monotonic() - began)
+            course = self._run(name, diff, stop_after_step, left, in_copy=False)
+        return course
+
+    def _run(
+        self,
+        name: str,
+        diff: str,
+        stop_after_step: int | None,
+        limit_seconds: float,
+        *,
+        in_copy: bool,
+    ) -> Course:
+        place = self.place_of(name, in_copy=in_copy)
         place.mkdir(parents=True, exist_ok=True)
         original = read_run(self.run_directory)
+        directory = Path(original.directory)
+        texts = edited_texts(diff, directory) if diff else {}
+        if in_copy:
+            directory = scratch.copy(directory, place / "directory").directory
+            texts = scratch.moved(texts, Path(original.directory), directory)
         if diff:
-            lay(place, edited_texts(diff, Path(original.directory)))
+            lay(place, texts)
             (place / "change.diff").write_text(diff, encoding="utf8")
         unstarted = Run(
             command=original.command,
-            directory=original.directory,
+            directory=os.fspath(directory),
             hash_seed=original.hash_seed,
             seeds_from=os.fspath(self.run_directory.absolute()),
             stop_after_step=stop_after_step,
         )
-        ended = self.launch(place, unstarted, limit_seconds)
-        return course_of(read_traces(place), self.examine(place), ended)
+        try:
+            ended = self.launch(place, unstarted, limit_seconds)
+            return course_of(read_traces(place), self.examine(place), ended)
+        finally:
+            shutil.rmtree(place / "directory", ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -96,6 +140,7 @@ class Tried:
 
     fix: Fix
     course: Course | None = None
+    left_the_copy: bool = False
 
 
 def try_fix(
@@ -118,7 +163,10 @@ def try_fix(
         before_losses=control.curve(),
         after_losses=course.curve(),
     )
-    return Tried(replace(fix, trial=trial), course)
+    went_out = (
+        laboratory.runs_in_place is None and laboratory.place_of(name, in_copy=False).exists()
+    )
+    return Tried(replace(fix, trial=trial), course, left_the_copy=went_out)
 
 
 def summary_of(control: Course, course: Course, *, reason: str) -> str:
@@ -144,4 +192,5 @@ def _without(control: Course) -> str:
     if control.failure is not None:
         again = " again at step " if control.repeated else " at step "
         return control.failure.replace(" at step ", again)
-    return ", ".join(part for part in (control.in_words(), _counted(control.steps)) if part)
+    found = control.findings[0].detector if control.findings else ""
+    return ", ".join(part for part in (found, control.in_words(), _counted(control.steps)) if part)

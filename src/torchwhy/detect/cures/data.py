@@ -141,7 +141,8 @@ def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
     line = finding.location.line if finding.location is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.For):
-        for name in _tensors_of(source, statement):
+        said = finding.message.replace("'", '"')
+        for name in sorted(_tensors_of(source, statement), key=lambda one: one not in said):
             text = f"{name} = {name}{CLEANED}"
             yield from source.fix(
                 f"missing values become 0: {text}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Iterator
 
@@ -45,7 +44,9 @@ def optimizer_name(source: Source, *, within: ast.AST) -> str | None:
 def clear_gradients(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield `optimizer.zero_grad()` inserted before the backward pass."""
     for scope, backward in backwards(finding, source):
-        name = optimizer_name(source, within=scope)
+        own = _receiver(finding, source)
+        name = own if own is not None and _is_known(scope, own) else None
+        name = name or optimizer_name(source, within=scope)
         if name is not None:
             edit = source.insert_before(backward, f"{name}.zero_grad()")
             yield from source.fix(
@@ -60,7 +61,7 @@ def _cleared_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
     line = finding.location.line if finding.location is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.AugAssign):
-        text = f"{source.of(statement.target)}.grad = None"
+        text = f"{source.of(statement.target).removesuffix('.data')}.grad = None"
         yield from source.fix(
             f"clear the gradient after its use: {text}", source.insert_after(statement, text)
         )
@@ -136,11 +137,43 @@ def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
     line = finding.location.line if finding.location is not None else 0
     moved = source.statement_at(line)
     inner = None if moved is None else enclosing(source, moved, *LOOPS)
-    if moved is None or not isinstance(inner, ast.stmt) or enclosing(source, inner, *LOOPS) is None:
+    if moved is None or not isinstance(inner, ast.stmt):
+        return
+    if enclosing(source, inner, *LOOPS) is None:
+        yield from _moved_to_caller(source, moved)
         return
     title = f"move {source.of(moved)} out of the inner loop"
     text = _with_comment(source, moved)
     yield from source.fix(title, source.remove(moved), source.insert_after(inner, text))
+
+
+def _moved_to_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
+    """Yield a call moved out of a function of one epoch, behind the call of that function."""
+    function = source.scope_of(moved)
+    call = moved.value if isinstance(moved, ast.Expr) else None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(call, ast.Call):
+        return
+    if not isinstance(call.func, ast.Attribute):
+        return
+    name = source.of(call.func.value)
+    names = [one.arg for one in function.args.args]
+    for outer in source.calls(function.name):
+        place = source.statement_of(outer)
+        there = name
+        if name in names:
+            number = names.index(name) - (names[0] in ("self", "cls"))
+            given = keyword(outer, name)
+            if given is None and number < len(outer.args):
+                given = outer.args[number]
+            there = source.of(given) if given is not None else ""
+        if place is None or not there or enclosing(source, outer, *LOOPS) is None:
+            continue
+        text = there + source.of(call)[len(name) :]
+        yield from source.fix(
+            f"call {text} once per epoch, after {function.name}",
+            source.without(moved),
+            source.insert_after(place, text),
+        )
 
 
 def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -297,6 +330,13 @@ def evaluate_in_eval_mode(finding: Finding, source: Source) -> Iterator[Fix]:
     node = source.at(finding.location)
     if not isinstance(node, ast.Call):
         return
+    probability = keyword(node, "dropout_p")
+    if probability is not None:  # a function of torch, which no mode reaches
+        text = f"{source.of(probability)} if self.training else 0.0"
+        yield from source.fix(
+            f"tell it the mode: dropout_p={text}", source.replace(probability, text)
+        )
+        return
     model = source.of(node.func)
     statement = source.statement_of(node)
     outer = None if statement is None else enclosing(source, statement, *LOOPS, ast.With)
@@ -336,51 +376,3 @@ def without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
     yield from source.fix(
         f"evaluate under {torch}.no_grad()", Edit(start, end, text), safety="safe"
     )
-
-
-def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the optimizer's statement moved to just before the training loop, after all that replaces layers."""
-    line = finding.location.line if finding.location is not None else 0
-    made = source.statement_at(line)
-    if made is None:
-        return
-    block = block_of(source, made)
-    later = block[block.index(made) + 1 :]
-    loops = [
-        statement
-        for statement in later
-        if any(True for _ in source.calls("backward", within=statement))
-    ]
-    if not loops or loops[0] is later[0]:
-        return
-    title = "build the optimizer after the model is complete"
-    text = source.of(made)
-    for name in (None, *_copies(source, made, later[: later.index(loops[0])])):
-        if name is not None:
-            text = re.sub(r"\b\w+\.parameters\(\)", f"{name}.parameters()", text)
-        yield from source.fix(title, source.remove(made), source.insert_before(loops[0], text))
-
-
-def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names that are made after the optimizer, from what the optimizer was given."""
-    given = names_in(made)
-    for statement in later:
-        if isinstance(statement, ast.Assign) and names_in(statement.value) & given:
-            yield from (
-                source.of(target) for target in statement.targets if isinstance(target, ast.Name)
-            )
-
-
-def bounded_state(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the state of a loop put through tanh, so that repeated products stay bounded."""
-    line = finding.location.line if finding.location is not None else 0
-    statement, torch = source.statement_at(line), torch_name(source)
-    if (
-        isinstance(statement, ast.Assign)
-        and torch is not None
-        and enclosing(source, statement, *LOOPS)
-    ):
-        text = f"{torch}.tanh({source.of(statement.value)})"
-        yield from source.fix(
-            f"bound the state: {' '.join(text.split())}", source.replace(statement.value, text)
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from torchwhy.detect.cures.logarithms import from_logits
 from torchwhy.detect.cures.syntax import (
@@ -11,6 +12,8 @@ from torchwhy.detect.cures.syntax import (
     is_method,
     is_own,
     keyword,
+    module_names,
+    names_in,
     one_line,
     operand_of,
     root_name,
@@ -18,7 +21,7 @@ from torchwhy.detect.cures.syntax import (
     word_of,
 )
 from torchwhy.detect.edits import Edit, Source, in_brackets, is_python
-from torchwhy.finding import Finding, Fix, Safety
+from torchwhy.finding import Finding, Fix, Safety, SourceSpan
 
 Guard = Callable[[str], str]
 ARRAY_MODULES = ("np", "numpy")
@@ -187,6 +190,8 @@ DOMAINS: dict[str, Guard] = {
     "sqrt_": at_least(ROOT_BOUND),
     "rsqrt": at_least(ROOT_BOUND),
     "pow": at_least(ROOT_BOUND),
+    "lgamma": at_least("1e-4"),
+    "digamma": at_least("1e-4"),
 }
 
 
@@ -214,6 +219,10 @@ def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from guarded(source, node, at_most(LARGEST_EXPONENT))
         yield from guarded(source, node, at_most(MILD_EXPONENT))
         yield from _bounded_where_made(source, node)
+    else:  # a loss or distribution that takes the exponential itself
+        whole = source.at(finding.location)
+        for bound in (LARGEST_EXPONENT, MILD_EXPONENT):
+            yield from guarded(source, whole, at_most(bound))
 
 
 def _as_sigmoid(source: Source, node: ast.Call) -> Iterator[Fix]:
@@ -283,11 +292,17 @@ def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
 def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
     """Yield a bound on the exponent right after its assignment, for a name that is used in other places, too."""
     value = None if node is None else operand_of(source, node)
-    if not isinstance(value, ast.Name):
+    modules = module_names(source)
+    names = sorted(names_in(value) - modules) if value is not None else []
+    if (
+        value is None
+        or len(names) != 1
+        or any(isinstance(part, ast.Call) for part in ast.walk(value))
+    ):
         return
-    made = assignments(value.id, within=source.scope_of(value))
+    made = assignments(names[0], within=source.scope_of(value))
     if len(made) == 1 and isinstance(made[0], ast.Assign):
-        text = f"{value.id} = {value.id}.clamp(max={MILD_EXPONENT})"
+        text = f"{names[0]} = {names[0]}.clamp(max={MILD_EXPONENT})"
         yield from source.fix(
             f"bound it where it is made: {text}", source.insert_after(made[0], text)
         )
@@ -296,6 +311,12 @@ def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
 def for_masked(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the operand guarded before the operation: the mask hides its value, but not its gradient."""
     node = _operation(finding, source)
+    inner_operation = _operation_inside(source, node)
+    if node is not None and inner_operation is not None:
+        place = finding.location
+        assert place is not None
+        inside = replace(finding, location=span_of(source, inner_operation, place))
+        yield from for_masked(inside, source)
     word = word_of(node)
     if word in ("log", "log2", "log10", "log1p"):
         inner = None if node is None else operand_of(source, node)
@@ -314,3 +335,25 @@ def for_masked(finding: Finding, source: Source) -> Iterator[Fix]:
             if isinstance(node.op, ast.Pow)
             else for_division(finding, source)
         )
+
+
+def _operation_inside(source: Source, node: ast.expr | None) -> ast.expr | None:
+    """Return the only logarithm, root or power inside a product or sum, `p * log(p)`."""
+    if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Pow | ast.Div):
+        return None
+    found = list(source.calls("log", "sqrt", "exp", *DOMAINS, within=node))
+    return found[0] if len(found) == 1 else None
+
+
+def span_of(source: Source, node: ast.expr, place: SourceSpan) -> SourceSpan:
+    """Return the span of an expression in the file of another span."""
+    start, end = source.stretch(node)
+    first, last = source.offset(node.lineno, 0), source.offset(node.end_lineno or node.lineno, 0)
+    return replace(
+        place,
+        line=node.lineno,
+        end_line=node.end_lineno,
+        column=start - first,
+        end_column=end - last,
+        expression=source.of(node),
+    )

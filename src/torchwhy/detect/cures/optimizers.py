@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
+from torchwhy.detect.cures.numbers import written
 from torchwhy.detect.cures.syntax import keyword, names_in, optimizer_calls, value_of_name, word_of
 from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
@@ -14,6 +16,7 @@ POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by 
 USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}
 USUAL_ADAM_RATE = 1e-3
 FAR_ABOVE = 100.0  # times the usual rate: a tenth of that is no rate either
+IN_THE_CALL = ", in the call itself"
 STABLE_SHARE = 0.5  # of the measured limit: at the limit itself the loss does not fall
 
 
@@ -30,16 +33,11 @@ def made_at(finding: Finding, source: Source) -> ast.Call | None:
 
 def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | None:
     """Return the edit that gives an option of a call another value, or adds it."""
-    given = keyword(call, name)
-    position = POSITIONS.get(name)
-    if given is None and position is not None and position < len(call.args):
-        given = call.args[position]
+    given = option(source, call, name)
     if given is not None:
-        return source.replace(_literal_behind(source, given) or given, text)
-    for unpacked in (one.value for one in call.keywords if one.arg is None):
-        found = _in_dictionary(source, unpacked, name)
-        if found is not None:
-            return source.replace(found, text)
+        place = written(source, given)
+        is_here = place is not None and place.source is source
+        return source.replace(place.node if place is not None and is_here else given, text)
     last = max(
         (*call.args, *(one.value for one in call.keywords)),
         key=lambda one: source.stretch(one)[1],
@@ -51,12 +49,38 @@ def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | N
     return Edit(end, end, f", {name}={text}")
 
 
-def _literal_behind(source: Source, node: ast.expr) -> ast.expr | None:
-    """Return the number that a name stands for, where that is written once and read only here."""
-    value = value_of_name(source, node)
-    if value is None and isinstance(node, ast.Name):
-        value = _constant_of_module(source, node.id)
-    return value if isinstance(value, ast.Constant) else None
+def _set_where_written(
+    source: Source, call: ast.Call, name: str, text: str, *, title: str
+) -> Iterator[Fix]:
+    """Yield an option set where its number is written, and, where that is elsewhere, in the call itself.
+
+    The second is for a number that the command line or another file overrules.
+    """
+    given = option(source, call, name)
+    place = written(source, given)
+    if place is not None and place.source is not source:
+        yield from place.source.fix(title, place.source.replace(place.node, text))
+    else:
+        yield from source.fix(title, set_option(source, call, name, text))
+    if given is not None and place is not None and place.node is not given:
+        yield from source.fix(f"{title}{IN_THE_CALL}", source.replace(given, text))
+
+
+def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
+    value = (
+        unpacked if isinstance(unpacked, ast.Dict | ast.Call) else value_of_name(source, unpacked)
+    )
+    if value is None and isinstance(unpacked, ast.Name):
+        value = _constant_of_module(source, unpacked.id)
+    if isinstance(unpacked, ast.Subscript | ast.Attribute):
+        value = next((one for one in ast.walk(source.tree) if _has_key(one, name)), None)
+    if isinstance(value, ast.Dict):
+        for key, held in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == name:
+                return held
+    if isinstance(value, ast.Call) and word_of(value) == "dict":
+        return keyword(value, name)
+    return None
 
 
 def _constant_of_module(source: Source, name: str) -> ast.expr | None:
@@ -69,19 +93,10 @@ def _constant_of_module(source: Source, name: str) -> ast.expr | None:
     return found[0] if len(found) == 1 else None
 
 
-def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
-    value = (
-        unpacked if isinstance(unpacked, ast.Dict | ast.Call) else value_of_name(source, unpacked)
+def _has_key(node: ast.AST, name: str) -> TypeGuard[ast.Dict]:
+    return isinstance(node, ast.Dict) and any(
+        isinstance(key, ast.Constant) and key.value == name for key in node.keys
     )
-    if value is None and isinstance(unpacked, ast.Name):
-        value = _constant_of_module(source, unpacked.id)
-    if isinstance(value, ast.Dict):
-        for key, held in zip(value.keys, value.values, strict=True):
-            if isinstance(key, ast.Constant) and key.value == name:
-                return held
-    if isinstance(value, ast.Call) and word_of(value) == "dict":
-        return keyword(value, name)
-    return None
 
 
 def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
@@ -100,23 +115,82 @@ def lower_rate(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield lower rates: below the measured limit where there is one, a tenth, a hundredth, the usual one."""
     call = made_at(finding, source)
     if call is None:
+        yield from _lower_by_hand(finding, source)
         return
-    given = option(source, call, "lr")
+    given = _highest(source, option(source, call, "lr"), _rate_of_group(call))
     number = _number(source, given)
-    seen = set()
-    for rate in _rates(finding, word_of(call), number):
-        text = f"{rate:.1g}"
-        if text not in seen and (number is None or rate < number):
-            seen.add(text)
-            yield from source.fix(
-                f"lower the learning rate to {text}", set_option(source, call, "lr", text)
-            )
+    fixes: list[Fix] = []
+    for text in _texts(_rates(finding, word_of(call), number), below=number):
+        title = f"lower the learning rate to {text}"
+        if given is not None and given is not option(source, call, "lr"):
+            fixes += source.fix(title, source.replace(given, text))
+        else:
+            fixes += _set_where_written(source, call, "lr", text, title=title)
+    # The command line or another file may overrule the number's own place: one rate in the call itself tells.
+    in_call = [fix for fix in fixes if fix.title.endswith(IN_THE_CALL)]
+    in_place = [fix for fix in fixes if fix not in in_call]
+    yield from (*in_place[:1], *in_call[:1], *in_place[1:])
     yield from _stop_raising(source)
+    yield from in_call[1:2]
     if number is None and given is not None and names_in(given):
-        written = in_brackets(source.of(given), given)
+        bracketed = in_brackets(source.of(given), given)
         for factor in ("0.1", "0.01"):
-            edit = source.replace(given, f"{factor} * {written}")
-            yield from source.fix(f"lower the learning rate to {factor} of {written}", edit)
+            edit = source.replace(given, f"{factor} * {bracketed}")
+            yield from source.fix(f"lower the learning rate to {factor} of {bracketed}", edit)
+
+
+def _highest(source: Source, own: ast.expr | None, group: ast.expr | None) -> ast.expr | None:
+    """Return the higher of the rates for all parameters and for a group of them."""
+    if own is None or group is None:
+        return own if group is None else group
+    numbers = _number(source, own), _number(source, group)
+    is_group = numbers[1] is not None and (numbers[0] is None or numbers[1] > numbers[0])
+    return group if is_group else own
+
+
+def _rate_of_group(call: ast.Call) -> ast.expr | None:
+    """Return the rate that the only group of parameters with one is given."""
+    rates = [
+        value
+        for node in ast.walk(call)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "lr"
+    ]
+    return rates[0] if len(rates) == 1 else None
+
+
+def _texts(rates: Iterable[float], *, below: float | None) -> list[str]:
+    return list(dict.fromkeys(f"{rate:.1g}" for rate in rates if below is None or rate < below))
+
+
+def _lower_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a lower rate of an update that the program writes itself, `w -= rate * w.grad`."""
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    if statement is None or any(True for _ in optimizer_calls(source)):
+        return
+    places = {}
+    for node in ast.walk(statement):
+        for factor in _factors(node):
+            place = written(source, factor)
+            if place is not None and place.number != 0:
+                places[place.node] = place
+    for share in (10, 100, 1000):
+        for place in places.values():
+            text = f"{place.number / share:.1g}"
+            yield from place.source.fix(
+                f"lower the rate of the update to {text}", place.source.replace(place.node, text)
+            )
+
+
+def _factors(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from (node.left, node.right)
+    elif isinstance(node, ast.Call):
+        alpha = keyword(node, "alpha", "value")
+        if alpha is not None:
+            yield alpha.operand if isinstance(alpha, ast.UnaryOp) else alpha
 
 
 def _stop_raising(source: Source) -> Iterator[Fix]:
@@ -150,17 +224,8 @@ def _rates(finding: Finding, kind: str | None, number: float | None) -> Iterator
 
 
 def _number(source: Source, node: ast.expr | None) -> float | None:
-    value = (
-        node
-        if isinstance(node, ast.Constant)
-        else _literal_behind(source, node)
-        if node is not None
-        else None
-    )
-    try:
-        return float(ast.literal_eval(value if value is not None else node))  # type: ignore[arg-type]
-    except (TypeError, ValueError, SyntaxError):
-        return None
+    place = written(source, node)
+    return None if place is None else place.number
 
 
 def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -170,9 +235,8 @@ def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
         return
     usual = USUAL_RATE.get(word_of(call) or "", USUAL_ADAM_RATE)
     for rate in (usual, usual * 10):
-        yield from source.fix(
-            f"raise the learning rate to {rate:g}", set_option(source, call, "lr", f"{rate:g}")
-        )
+        title = f"raise the learning rate to {rate:g}"
+        yield from _set_where_written(source, call, "lr", f"{rate:g}", title=title)
 
 
 def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
@@ -180,7 +244,8 @@ def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...])
     call = made_at(finding, source)
     for value in values if call is not None else ():
         assert call is not None
-        yield from source.fix(f"set {name}={value}", set_option(source, call, name, value))
+        title = f"set {name}={value}"
+        yield from _set_where_written(source, call, name, value, title=title)
 
 
 def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:

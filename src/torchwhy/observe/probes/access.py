@@ -27,19 +27,14 @@ class NotedOnAccess:
 
 
 class NotedOnChange:
-    """A data descriptor: every assignment to the attribute is passed through `change` first."""
+    """Every assignment to the attribute is passed through `change` first.
+
+    It has no `__get__`, so reading the attribute finds it in the instance at Python's own speed.
+    """
 
     def __init__(self, name: str, change: Callable[[Any, Any], Any]) -> None:
         self.name = name
         self.change = change
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        try:
-            return instance.__dict__[self.name]
-        except KeyError:
-            raise AttributeError(self.name) from None
 
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.name] = self.change(instance, value)

@@ -8,14 +8,17 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 import torch
 
 from torchwhy.observe import torch_compat
-from torchwhy.observe.frames import Site, user_sites
+from torchwhy.observe.frames import Site, layer_of, user_sites
+from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnChange
+from torchwhy.observe.randomness import RandomState
 
 MOST_BATCHES = (
     16  # batches kept for one step; with more micro-batches than this the step is rerun instead
@@ -24,7 +27,7 @@ MOST_BYTES = 2**29  # of all batches kept together; the newest one is always kep
 MOST_LEAVES = 16  # tensors of one batch that are described
 
 
-@dataclass
+@dataclass(slots=True)
 class Batch:
     """One batch as the loader handed it out, with what is needed to hand it out again."""
 
@@ -90,18 +93,25 @@ class BatchKeeper:
         self.shapes: list[
             Any
         ] = []  # of the newest batch's tensors; the same object as long as they stay the same
-        self._current = 0
+        self._size = 0
+        self._asking: CodeType | None = None  # the program's code that asked for the last batch
+        self._random = RandomState()
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
+        self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
+        self._seen: deque[Any] | None = None  # the indices it has drawn and not handed out
 
-    def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
+    def install(self, hooks: Hooks, guests: Guests) -> None:
         """Watch every iterator made from now on."""
         iterators = torch_compat.loader_iterator_class()
-        keep = protect("batch probe", self._keep)
-        follow = protect("sampler probe", self._follow)
+        keep = guests.lightly("batch probe", self._keep)
+        follow = guests.protect("sampler probe", self._follow)
 
         def counted(iterator: Any, value: Any) -> Any:
-            if value:
-                keep(iterator, sys._getframe(2))
+            frame = sys._getframe(2)
+            if (
+                value and frame.f_code.co_name == "__next__"
+            ):  # else a loader's state is being restored
+                keep(iterator, frame)
             return value
 
         def sampled(iterator: Any, value: Any) -> Any:
@@ -147,54 +157,94 @@ class BatchKeeper:
             return None
         seen: deque[Any] = deque(maxlen=1024)
         self._indices[iterator] = seen
+        self._following = None
+        note = seen.append
 
         def noted(index: Any) -> Any:
-            seen.append(index)
+            note(index)
             return index
 
         return map(
             noted, sampler
         )  # a C iterator: if the sampler raises, its traceback does not show us
 
-    @torch_compat.unseen
     def _keep(self, iterator: Any, frame: Any) -> None:
+        """Keep one batch; runs for every batch, so it asks as little as it can."""
         data = frame.f_locals.get("data")
-        seen = self._indices.get(iterator)
-        indices = seen.popleft() if seen else None
+        following = self._following
+        if following is None or following() is not iterator:
+            following = self._begin_with(iterator, data)
         trains = torch.is_grad_enabled()
         self.drawn += 1
         self.serial += trains
-        leaves = _tensors_in(data)
+        leaves = data if type(data) is list and _are_tensors(data) else _tensors_in(data)
         shapes = [leaf.shape for leaf in leaves]
         if shapes != self.shapes:
-            self.shapes = shapes
-        batch = Batch(
-            serial=self.serial,
-            iterator=weakref.ref(iterator),
-            data=data,
-            drawn_indices=indices,
-            random_state=torch.get_rng_state(),
-            sites=user_sites(frame.f_back, limit=1),
-            trains=trains,
-            size=sum(
-                [
-                    leaf.numel() * leaf.element_size()
-                    for leaf in leaves
-                    if leaf.layout is torch.strided
-                ]
-            ),
-            versions=[torch_compat.version_of(leaf) for leaf in leaves],
+            self._new_shapes(shapes, leaves)
+        recent = self.recent
+        if recent and not recent[-1].trains:
+            recent.pop()  # evaluation repeats nothing: of its batches only the current one is of interest
+        caller = frame.f_back
+        asking = self._asking
+        if asking is not None and caller is not None and caller.f_code is asking:
+            sites: tuple[Site, ...] = (Site(asking, caller.f_lasti),)
+        else:
+            sites = self._sites(caller)
+        recent.append(
+            Batch(
+                self.serial,
+                following,
+                data,
+                self._seen.popleft() if self._seen else None,
+                self._random.take(),
+                sites,
+                trains,
+                self._size,
+                _versions(leaves),
+            )
         )
-        if id(iterator) != self._current:
-            self._current, self.usual = id(iterator), described(data)
-            self.origin = Origin.of(iterator)
-        if self.recent and not self.recent[-1].trains:
-            self.recent.pop()  # evaluation repeats nothing: of its batches only the current one is of interest
-        self.recent.append(batch)
-        while len(self.recent) > 1 and sum(kept.size for kept in self.recent) > MOST_BYTES:
-            self.recent.popleft()
+        if self._size * len(recent) > MOST_BYTES:
+            self._keep_to_the_limit()
         if self.drawn >= self.look_from and self.when_drawn is not None:
             self.look_from = self.when_drawn(self.drawn) or math.inf
+
+    def _begin_with(self, iterator: Any, data: Any) -> weakref.ref[Any]:
+        """Take another loader in hand, or the same one in its next epoch."""
+        self._following = weakref.ref(iterator)
+        self._seen = self._indices.get(iterator)
+        self.usual, self.origin = described(data), Origin.of(iterator)
+        self._random.expect_change()
+        return self._following
+
+    def _new_shapes(self, shapes: list[Any], leaves: list[torch.Tensor]) -> None:
+        self.shapes = shapes
+        self._size = sum(
+            leaf.numel() * leaf.element_size() for leaf in leaves if leaf.layout is torch.strided
+        )
+
+    def _sites(self, frame: Any) -> tuple[Site, ...]:
+        """Return the place in the program that asked for a batch; mostly the very frame that is given."""
+        if frame is not None and layer_of(frame.f_code.co_filename) == "user":
+            self._asking = frame.f_code
+        return user_sites(frame, limit=1)
+
+    def _keep_to_the_limit(self) -> None:
+        while len(self.recent) > 1 and sum(kept.size for kept in self.recent) > MOST_BYTES:
+            self.recent.popleft()
+
+
+def _are_tensors(items: list[Any]) -> bool:
+    for item in items:
+        if type(item) is not torch.Tensor:
+            return False
+    return len(items) <= MOST_LEAVES
+
+
+def _versions(leaves: list[torch.Tensor]) -> list[int]:
+    try:
+        return [leaf._version for leaf in leaves]
+    except RuntimeError:  # one was made in inference mode
+        return [torch_compat.version_of(leaf) for leaf in leaves]
 
 
 def _as_indices(indices: Any) -> list[int] | None:
@@ -206,9 +256,7 @@ def _as_indices(indices: Any) -> list[int] | None:
 
 
 def _tensors_in(data: Any) -> list[torch.Tensor]:
-    """Return the tensors of a batch in the order of `leaves_of`, without the names; quick for a plain pair."""
-    if type(data) in (list, tuple) and all(type(item) is torch.Tensor for item in data):
-        return list(data[:MOST_LEAVES])
+    """Return the tensors of a batch in the order of `leaves_of`, without the names."""
     return [leaf for _, leaf in leaves_of(data)]
 
 

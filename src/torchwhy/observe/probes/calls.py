@@ -170,9 +170,15 @@ class CallOrder:
         name: str | None = None,
     ) -> None:
         note = protect("call order probe", self.note)
+        told = name or method
+        is_only_ordered = told == "zero_grad"
 
         def noted(instance: Any) -> None:
-            note(name or method, sys._getframe(2), instance)
+            if is_only_ordered and self._told >= STEPS_TOLD:
+                return
+            frame = sys._getframe(2)
+            if layer_of(frame.f_code.co_filename) != "torch":
+                note(told, frame, instance)
 
         hooks.replace(holder, method, NotedOnAccess(getattr(holder, method), noted))
 

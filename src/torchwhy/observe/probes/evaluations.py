@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe.frames import Site, span_of, user_sites
+from torchwhy.observe.frames import Site, layer_of, span_of
+from torchwhy.observe.probes.reductions import Reductions
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import Evaluated
 
@@ -41,22 +43,33 @@ class Evaluations:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._places: dict[Site, _Place | None] = {}
+        self._reductions = Reductions(session)
 
     def read(self, tensor: Any) -> None:
         """Note one number that the program reads; called while gradients are off."""
         sentinel = self._session.sentinel
-        if sentinel.in_update or not sentinel.step or not tensor.is_floating_point():
+        if sentinel.in_update or not sentinel.step:
             return
-        sites = user_sites(sys._getframe(1), limit=1)
-        if not sites:
+        frame = _user_frame(sys._getframe(1))
+        if frame is None:
             return
-        if sites[0] not in self._places:
-            text = (span_of(sites[0]).expression or "").lower()
+        site = Site(frame.f_code, frame.f_lasti)
+        if not self._reductions.is_over(site) and not tensor.is_complex():
+            self._reductions.read(site, frame, step=sentinel.step, value=_value(tensor))
+        if tensor.is_floating_point():
+            self._follow(site, tensor, sentinel.step)
+
+    def read_later(self, tensor: Any) -> None:
+        """Note a number without graph that is read while gradients are on; here nothing is made of it."""
+
+    def _follow(self, site: Site, tensor: Any, step: int) -> None:
+        if site not in self._places:
+            text = (span_of(site).expression or "").lower()
             follows = len(self._places) < MOST_PLACES and any(word in text for word in WORDS)
-            self._places[sites[0]] = _Place() if follows else None
-        place = self._places[sites[0]]
+            self._places[site] = _Place() if follows else None
+        place = self._places[site]
         if place is not None:
-            _add(place, sentinel.step, _value(tensor))
+            _add(place, step, _value(tensor))
 
     def tell(self) -> None:
         """Write the curves at the end of the program."""
@@ -72,6 +85,13 @@ class Evaluations:
                         values=means[-MOST_POINTS:],
                     )
                 )
+
+
+def _user_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the program itself."""
+    while frame is not None and layer_of(frame.f_code.co_filename) != "user":
+        frame = frame.f_back
+    return frame
 
 
 def _add(place: _Place, step: int, value: float) -> None:

@@ -18,6 +18,7 @@ from torchwhy.observe.probes.statements import (
 )
 
 Place = tuple[str, ast.AST]
+NUMBERS = {"item", "tolist", "float", "int", "len", "round"}  # calls whose result is no tensor
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,26 @@ def _span(place: Place | None) -> SourceSpan | None:
 
 
 def _most_likely(statements: list[Place], variable: Variable) -> Place | None:
-    """Return the statement in the loop that runs now, in the innermost loop, the first in the text."""
+    """Return the statement in the loop that runs now that keeps a tensor, in the innermost loop, the first one."""
 
-    def rank(place: Place) -> tuple[bool, int, int]:
+    def rank(place: Place) -> tuple[bool, bool, int, int]:
         source = _source(place)
         loops = source.loops_of(place[1])
-        return _runs_now(place, variable), len(loops), -int(getattr(place[1], "lineno", 0))
+        line = int(getattr(place[1], "lineno", 0))
+        return _runs_now(place, variable), not _puts_in_a_number(place[1]), len(loops), -line
 
     return max(statements, key=rank, default=None)
+
+
+def _puts_in_a_number(node: ast.AST) -> bool:
+    """Tell whether a statement keeps what is surely no tensor: `losses.append(loss.item())`."""
+    value = node.args[-1] if isinstance(node, ast.Call) and node.args else None
+    value = value or getattr(node, "value", None)
+    if isinstance(value, ast.Call):
+        function = value.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in NUMBERS
+    return isinstance(value, ast.Constant)
 
 
 def _source(place: Place) -> Source:

@@ -18,8 +18,14 @@ from torch import nn
 from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.names import borrowed_locals
+from torchwhy.observe.probes import dropouts
 from torchwhy.observe.probes.access import NotedOnAccess
-from torchwhy.observe.torch_compat import node_sequence, sequence_number
+from torchwhy.observe.torch_compat import (
+    module_call_code,
+    next_sequence,
+    node_sequence,
+    sequence_number,
+)
 from torchwhy.record.events import Event
 from torchwhy.record.learning import ForwardModes
 
@@ -31,6 +37,8 @@ MOST_NODES = 5000  # of a graph that is searched
 INPUTS_COMPARED = (
     16  # forwards without gradients whose input is compared with that of the one before
 )
+
+_MODULE_CALL = module_call_code()
 
 
 class Position(Protocol):
@@ -69,6 +77,21 @@ class _Tally:
     input: weakref.ref[torch.Tensor] | None = None
 
 
+class Forward(NotedOnAccess):
+    """Stands in for a class's `forward`: looking it up on a watched model notes the model, on others nothing."""
+
+    def __init__(
+        self, original: Any, models: dict[int, str], note: Callable[[Any], object]
+    ) -> None:
+        super().__init__(original, note)
+        self._models = models
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if id(instance) in self._models:
+            self.note(instance)
+        return self.original.__get__(instance, owner)
+
+
 @dataclass
 class ModeCounter:
     """Counts forwards of watched models: a few look-ups per forward of a model, none per layer."""
@@ -94,30 +117,35 @@ class ModeCounter:
         hooks.replace(
             holder,
             "forward",
-            NotedOnAccess(vars(holder)["forward"], self._safely_noted),
+            Forward(vars(holder)["forward"], self._models, self.noted),
             group=GROUP,
         )
 
     def backward_ran(self, roots: list[torch.Tensor]) -> None:
         """Give the forwards whose results these losses descend from the credit for it."""
-        if not self._recent:
+        recent = self._recent
+        if not recent:
             return
-        recent = list(self._recent)
-        if any(not tally.feeds and tally.looks < LOOKS for tally, _ in recent):
-            _find_feeding(recent, roots)
+        if len(recent) == 1 and recent[0][0].feeds:
+            recent.pop()[0].backwards += 1
+            return
+        entries = list(recent)
+        if any(not tally.feeds and tally.looks < LOOKS for tally, _ in entries):
+            _find_feeding(entries, roots)
         # What this pass did not use may feed the next one: a generator's output goes into two losses.
-        self._recent = deque((entry for entry in recent if not entry[0].feeds), maxlen=RECENT)
-        for tally in {id(tally): tally for tally, _ in recent if tally.feeds}.values():
+        self._recent = deque((entry for entry in entries if not entry[0].feeds), maxlen=RECENT)
+        for tally in {id(tally): tally for tally, _ in entries if tally.feeds}.values():
             tally.backwards += 1
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Count nothing for a while: calls that are ours are not the program's."""
-        models, self._models = self._models, {}
+        models = dict(self._models)
+        self._models.clear()
         try:
             yield
         finally:
-            self._models = models
+            self._models.update(models)
 
     def tell(self) -> None:
         """Write every tally."""
@@ -146,12 +174,26 @@ class ModeCounter:
             )
         self._tallies.clear()
 
-    def _safely_noted(self, model: Any) -> None:
-        path = self._models.get(id(model))
-        if path is None:
-            return
+    def noted(self, model: Any) -> None:
+        """Count one forward; called from `Forward.__get__`, which torch's call of a module looks up."""
         try:
-            self._noted(path, model, sys._getframe(2))
+            path = self._models[id(model)]
+            caller = sys._getframe(2)
+            if caller.f_code is _MODULE_CALL:
+                # The usual case, in few look-ups: the user's frame called the module, and did so before.
+                frame = sys._getframe(4)
+                grad = torch.is_grad_enabled()
+                key = (id(model), model.training, grad, id(frame.f_code), frame.f_lasti)
+                tally = self._tallies.get(key)
+                if tally is not None and tally.feeds:
+                    tally.count += 1
+                    step = self.position.step
+                    if step != tally.last_step:
+                        tally.last_step = step
+                        tally.steps += 1
+                    self._recent.append((tally, next_sequence()))
+                    return
+            self._noted(path, model, caller)
         except Exception as problem:
             self._models.clear()
             self.failed(problem)
@@ -176,7 +218,9 @@ class ModeCounter:
             if len(self._tallies) >= MOST_TALLIES or _refreshes_statistics(caller):
                 return
             tally = self._tallies[key] = self._new(path, model, frame, grad=grad)
-        if not grad and model.training and tally.count < INPUTS_COMPARED:
+            if step and not model.training and caller.f_code is _MODULE_CALL:
+                dropouts.look_once(model, self.write, path=path, step=step)
+        if not grad and tally.count < INPUTS_COMPARED:
             _compare_input(tally, caller, same_step=tally.last_step == step)
         tally.count += 1
         if step != tally.last_step:

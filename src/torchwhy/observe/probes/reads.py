@@ -16,32 +16,50 @@ from torchwhy.observe.probes.access import NotedOnAccess
 GROUP = "reads"
 
 
+class Read(NotedOnAccess):
+    """A way to read a number; Adam alone reads one per parameter and step, which is its own affair."""
+
+    def __init__(self, original: Any, note: Callable[[Any], object], sentinel: Any) -> None:
+        super().__init__(original, note)
+        self._bind = original.__get__
+        self._sentinel = sentinel
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is not None and not self._sentinel.in_update:
+            self.note(instance)
+        return self._bind(instance, owner)
+
+
 def install(
     hooks: Hooks,
-    note: Callable[[Any], object],
+    note: Callable[[Any, Any], object],
     evaluated: Callable[[Any], object],
+    later: Callable[[Any], object],
     *,
-    updating: Callable[[], bool],
+    sentinel: Any,
 ) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
 
     def noted(tensor: Any) -> None:
-        if updating():
-            return  # Adam alone reads a number per parameter and step: its own affair
+        if sentinel.in_update:
+            return
         if type(tensor) is torch.Tensor and not torch._C._len_torch_function_stack():
             if tensor.requires_grad and tensor.numel() == 1:
-                note(tensor)
-            elif not torch.is_grad_enabled() and tensor.numel() == 1:
-                evaluated(tensor)
+                note(tensor, sentinel)
+            elif tensor.numel() == 1:
+                if not torch.is_grad_enabled():
+                    evaluated(tensor)
+                elif sentinel.bad_evaluations or (value := torch_compat.item(tensor)) - value != 0:
+                    later(tensor)  # it is NaN or infinite, or another was
         elif isinstance(tensor, torch.Tensor):
             # A subclass of the program must not see us ask, and some kinds of tensors refuse to answer.
             with suppress(Exception), torch._C.DisableTorchFunction():
                 if tensor.requires_grad and tensor.numel() == 1:
-                    note(tensor)
+                    note(tensor, sentinel)
 
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
-        hooks.replace(torch.Tensor, name, NotedOnAccess(original, noted), group=GROUP)
+        hooks.replace(torch.Tensor, name, Read(original, noted, sentinel), group=GROUP)
     for name in ("isnan", "isfinite", "isinf"):
         original = getattr(torch, name)
         stand_in = _noting(original, noted, name)

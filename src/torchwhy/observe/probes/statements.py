@@ -208,7 +208,8 @@ def _sort(node: ast.expr, source: Source, *, variable: Variable, uses: Uses) -> 
 
 
 def _is_statement(call: ast.AST, source: Source) -> bool:
-    return isinstance(source.parents.get(call), ast.Expr)
+    """Tell whether a call is there for its effect: a statement, or all that a lambda does."""
+    return isinstance(source.parents.get(call), (ast.Expr, ast.Lambda))
 
 
 def _whole_target(node: ast.expr, source: Source) -> ast.expr:

@@ -11,14 +11,7 @@ import torch
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.numbers import Real, encode
 
-DENSE_STEPS = 20  # a wrong rate shows within the first steps, so these are all sampled
-SPARSE_EVERY = 50  # 0.1 % of a step when sampled that rarely
 MOST_TENSORS = 64  # tensors told of per event; a larger model is told of evenly
-
-
-def is_sampled(step: int) -> bool:
-    """Tell whether weights are measured at an optimizer's `step`-th step."""
-    return step < DENSE_STEPS or step % SPARSE_EVERY == 0
 
 
 def chosen(parameters: Sequence[Any]) -> list[int]:

@@ -37,7 +37,9 @@ from torchwhy.replay.autopsy.reshaping import (
 )
 from torchwhy.replay.autopsy.resizing import resize_layer, resize_table
 from torchwhy.replay.autopsy.spots import Spot, who_raised
+from torchwhy.replay.autopsy.takers import taker_facts
 from torchwhy.replay.autopsy.targets import cast_target, change_target, shift_target
+from torchwhy.replay.autopsy.viewing import reshape_for_view
 from torchwhy.replay.autopsy.walk import stations
 from torchwhy.replay.expressions import span_in_module
 from torchwhy.replay.operations import Operation
@@ -57,6 +59,7 @@ ATTEMPTS = (
     change_target,
     cast_target,
     shift_target,
+    reshape_for_view,
 )
 MOST_FRAMES = 12  # of the user's frames: the innermost ones
 
@@ -195,7 +198,7 @@ def _facts(case: Case) -> dict[str, Any]:
     """Return further numbers by name."""
     facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.spots)) else {}
     nothing: dict[str, Any] = {}
-    for collect in (_layer_facts, range_facts, _dataset_facts):
+    for collect in (_layer_facts, range_facts, taker_facts, _dataset_facts):
         facts.update(case.careful.get(nothing, collect, case))
     return facts
 

@@ -2,7 +2,8 @@
 
 Asked just before the program's own backward pass, when the graph of the loss is there: a dozen products with its
 Hessian give the largest eigenvalue. No code of the program runs: a graph with functions, hooks or recomputation
-of its own is left alone.
+of its own is left alone. The answer is told after the step, when it is known what became of the gradient on its way
+to the optimizer: a loss scale taken out again, or clipping, shortens the step as a lower rate would.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import torch
 
 from torchwhy.observe import torch_compat
 from torchwhy.observe.probes import reads
 from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.record.learning import Experiment
-from torchwhy.record.numbers import encode
+from torchwhy.record.numbers import decode, encode
 from torchwhy.replay.experiments.bounds import bound_of, preconditioner
 from torchwhy.replay.experiments.lanczos import largest_eigenvalue
 
@@ -32,6 +34,9 @@ MOST_PRODUCTS = 12  # Lanczos vectors: enough for the largest eigenvalue to a pe
 MOST_ELEMENTS = 2_000_000  # parameters; twelve vectors of them are kept
 MOST_NODES = 5_000  # of the loss's graph
 SECONDS = 2.0  # for all measurements of a run together, or
+UNCHANGED = (
+    0.02  # a gradient that differs by less from the one expected is the same, but for rounding
+)
 SHARE = 0.1  # of the run so far, whichever is larger
 
 
@@ -45,6 +50,15 @@ class Side:
     bound: float
 
 
+@dataclass(frozen=True)
+class Pending:
+    """An answer that waits for the step it was measured in: `slope` is the gradient as backward made it."""
+
+    side: Side
+    slope: torch.Tensor | None
+    experiment: Experiment
+
+
 class Curvature:
     """Measures when asked; knows whether the program has hooks that our differentiation would set off."""
 
@@ -53,6 +67,12 @@ class Curvature:
         self.is_running = False
         self.is_barred = False
         self._spent = 0.0
+        self._pending: Pending | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether an answer waits for its step to be made."""
+        return self._pending is not None
 
     def install(self) -> None:
         """Notice the program's own hooks on tensors and saved tensors: they would see us differentiate."""
@@ -73,7 +93,7 @@ class Curvature:
 
     @torch_compat.unseen
     def measure(self, loss: torch.Tensor, watched: Watched, reason: str) -> None:
-        """Measure the curvature of `loss` and write the rate that would be stable."""
+        """Measure the curvature of `loss` and keep the rate that would be stable until the step is made."""
         began = time.perf_counter()
         elapsed = began - self._session.began
         ends = began + max(SECONDS, SHARE * elapsed) - self._spent
@@ -83,8 +103,9 @@ class Curvature:
         if side is None:
             return
         self.is_running = True
+        slope = None
         try:
-            answer = _curvature(loss, side, ends)
+            answer, slope = _curvature(loss, side, ends)
         except (
             RuntimeError
         ) as refusal:  # no second derivative, no memory: an answer, not a fault of ours
@@ -95,14 +116,32 @@ class Curvature:
         self._spent += spent
         self._session.own_seconds += spent
         answer |= {"optimizer": watched.index, "reason": reason}
-        self._session.write(
+        self._pending = Pending(
+            side,
+            slope,
             Experiment(
                 step=self._session.sentinel.step,
                 question=QUESTION,
                 answer=answer,
                 seconds=round(spent, 4),
-            )
+            ),
         )
+
+    @torch_compat.unseen
+    def after_step(self) -> None:
+        """Write the answer, with the curvature as the optimizer felt it."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        experiment = pending.experiment
+        if pending.slope is not None:
+            share = _arrived(pending.side, pending.slope)
+            if share is None:
+                return
+            experiment = msgspec.structs.replace(
+                experiment, answer=_felt(experiment.answer, pending.side, share)
+            )
+        self._session.write(experiment)
 
 
 def _is_plain(loss: torch.Tensor) -> bool:
@@ -155,10 +194,40 @@ def _side_of(loss: torch.Tensor, watched: Watched) -> Side | None:
     return Side(chosen, torch.cat(scales), rate, bound)
 
 
-def _curvature(loss: torch.Tensor, side: Side, ends: float) -> dict[str, Any]:
+def _arrived(side: Side, slope: torch.Tensor) -> float | None:
+    """Return which multiple of the loss's gradient the optimizer was given, None if it was quite another one."""
+    given = torch.cat(
+        [
+            (torch.zeros_like(p) if p.grad is None else p.grad).detach().reshape(-1)
+            for p in side.parameters
+        ]
+    )
+    length = float(torch.dot(slope, slope).item())
+    share = float(torch.dot(slope, given).item()) / length if length else 1.0
+    if abs(share - 1) < UNCHANGED:
+        return 1.0
+    return share if math.isfinite(share) and share > 0 else None
+
+
+def _felt(answer: dict[str, Any], side: Side, share: float) -> dict[str, Any]:
+    """Return the answer for a gradient that arrived as a multiple of the loss's own."""
+    top = decode(answer["curvature"]) * share
+    stable = side.bound / top if top > 0 else math.inf
+    return answer | {
+        "curvature": encode(top),
+        "stable rate": encode(stable),
+        "ratio": encode(side.rate / stable if stable else math.inf),
+        "gradient": encode(decode(answer["gradient"]) * share),
+        "arrived": share,
+    }
+
+
+def _curvature(
+    loss: torch.Tensor, side: Side, ends: float
+) -> tuple[dict[str, Any], torch.Tensor | None]:
     slope = _gradient(loss, side, create_graph=True)
     if slope is None:
-        return {"refused": "the loss does not depend on the weights of this optimizer"}
+        return {"refused": "the loss does not depend on the weights of this optimizer"}, None
     scaled = side.scale * slope.detach()
 
     def product(vector: torch.Tensor) -> torch.Tensor:
@@ -172,7 +241,7 @@ def _curvature(loss: torch.Tensor, side: Side, ends: float) -> dict[str, Any]:
     value = float(loss.detach().item())
     stable = side.bound / top if top > 0 else math.inf
     descent = float(scaled.pow(2).sum().item())
-    return {
+    answer = {
         "curvature": encode(top),
         "products": float(products),
         "rate": side.rate,
@@ -183,6 +252,7 @@ def _curvature(loss: torch.Tensor, side: Side, ends: float) -> dict[str, Any]:
         "gradient": encode(math.sqrt(descent)),
         "possible": encode(descent / (2 * top * abs(value)) if top > 0 and value else math.nan),
     }
+    return answer, slope.detach()
 
 
 def _largest(

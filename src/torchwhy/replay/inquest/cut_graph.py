@@ -15,6 +15,7 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import Site, layer_of, span_of
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
+from torchwhy.replay.autopsy.sources import tree_of
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
@@ -347,7 +348,7 @@ def _statement(users: list[Spot], wanted: Any) -> SourceSpan | None:
         for code in codes_of(module)
     ]
     for filename in dict.fromkeys(files):
-        tree = source.tree_of(filename)
+        tree = tree_of(filename)
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, (ast.Expr, ast.Assign)) and wanted(source.text_of(node)):
                 return source.span(node, filename)

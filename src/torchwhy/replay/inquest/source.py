@@ -5,24 +5,15 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
-from functools import lru_cache
 from types import CodeType
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import shown_path
+from torchwhy.replay.autopsy.sources import position_of, tree_of
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop = ast.For | ast.While | ast.AsyncFor
 NEW_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-
-@lru_cache(maxsize=64)
-def tree_of(filename: str) -> ast.Module | None:
-    """Return the syntax of a whole file, None if it cannot be read."""
-    try:
-        return ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
-        return None
 
 
 def scope_of(code: CodeType) -> Scope | None:
@@ -148,19 +139,12 @@ def uses(scope: ast.AST, name: str) -> list[ast.expr]:
 
 
 def span(node: ast.AST, filename: str, function: str | None = None) -> SourceSpan:
-    """Return where a node is, in the words of the record."""
-    line = line_at(node)
-    end_line = getattr(node, "end_lineno", None) or line
-    lines = linecache.getlines(filename)
-
-    def characters(number: int, column: int | None) -> int | None:
-        if column is None or not 0 < number <= len(lines):
-            return column
-        return len(lines[number - 1].encode()[:column].decode(errors="ignore"))
-
+    """Return where a node is, in the words of the record; of a loop or a definition only its first line."""
+    if not isinstance(node, (ast.expr, ast.stmt)):
+        return SourceSpan(shown_path(filename), line_at(node), function=function)
+    line, end_line, column, end_column = position_of(filename, node)
     if isinstance(node, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, *NEW_SCOPES)):
-        text = lines[line - 1].strip() if 0 < line <= len(lines) else None
-        column = characters(line, node.col_offset)
+        text = linecache.getline(filename, line).strip() or None
         return SourceSpan(
             shown_path(filename), line, line, column, function=function, expression=text
         )
@@ -168,10 +152,10 @@ def span(node: ast.AST, filename: str, function: str | None = None) -> SourceSpa
         file=shown_path(filename),
         line=line,
         end_line=end_line,
-        column=characters(line, getattr(node, "col_offset", None)),
-        end_column=characters(end_line, getattr(node, "end_col_offset", None)),
+        column=column,
+        end_column=end_column,
         function=function,
-        expression=text_of(node) if isinstance(node, (ast.expr, ast.stmt)) else None,
+        expression=text_of(node),
     )
 
 

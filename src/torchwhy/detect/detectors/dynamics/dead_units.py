@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
+from torchwhy.detect.cures import activations as layers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import (
     RECTIFIERS,
@@ -121,9 +121,11 @@ class DeadUnits(Detector):
     needs = frozenset({"activation", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        look = last_look(trace)
-        if look is None or trace.alarms:
+        if trace.alarms:
             return
+        look = (
+            last_look(trace) or 0
+        )  # a run that gave no reason for a second look has its first one
         dead = dead_layers(trace, look)
         training = next((t for t in trainings(trace) if t.alone), None)
         if not dead or training is None or not _does_harm(trace, training, look):
@@ -131,14 +133,13 @@ class DeadUnits(Detector):
         yield self._finding(trace, training, dead)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.other_function(
-            finding, source, {"relu": "torch.nn.functional.leaky_relu"}
-        )
+        yield from layers.leaky(finding, source)
 
     def _finding(self, trace: Trace, training: Training, dead: list[Activation]) -> Finding:
         first, look = dead[0], dead[0].step
         seen = len(activations(trace, look, RECTIFIERS))
         units = sum(layer.units for layer in dead)
+        every = f"all {units} units give" if units > 1 else "its only unit gives"
         since = _since(trace, first)
         loss = training.losses[-1][1]
         fits = (
@@ -149,13 +150,13 @@ class DeadUnits(Detector):
             detector=self.name,
             severity="error",
             message=(
-                f"no unit fires in {len(dead)} of {seen} ReLU layers: all {units} units give 0 on all "
+                f"no unit fires in {len(dead)} of {seen} ReLU layers: {every} 0 on all "
                 f"{samples} samples "
                 f"at step {look}, and the output is the same for every sample{fits}"
             ),
             step=since,
             rank=trace.rank,
-            location=first.location,
+            location=first.place,
             evidence=(
                 *(
                     Evidence(
@@ -178,6 +179,8 @@ class DeadUnits(Detector):
 
 def _does_harm(trace: Trace, training: Training, look: int) -> bool:
     """Tell whether the dead layer leaves a constant, or a loss that does not fall."""
+    if look == 0:
+        return constant_output(trace, look) is not None and training.never_learnt
     if constant_output(trace, look) is not None:
         return training.rests or training.losses[-1][1] == 0 or training.stays_grown
     return not training_outputs(trace, look) and training.never_learnt

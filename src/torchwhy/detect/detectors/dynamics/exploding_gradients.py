@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
+from torchwhy.detect.cures import loops, samples
 from torchwhy.detect.detectors.dynamics.learning_rate_too_high import failing_births
 from torchwhy.detect.detectors.numerics import float_overflow
 from torchwhy.detect.edits import Source
@@ -140,13 +140,16 @@ class ExplodingGradients(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding, source)
-        yield from loops.bounded_state(finding, source)
+        yield from samples.bounded_state(finding, source)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
         place, count = _repeated(trace) or (None, 0)
         product = (
             f"`{place.expression}` runs {count} times in a row and " if place is not None else ""
         )
+        size = f"the gradient is {times(ratio)} the weights"
+        if math.isinf(ratio):
+            size = "the numbers leave the range of their type"
         evidence = [
             Evidence(
                 f"gradient over weight at the first step: {ratio:.3g}",
@@ -159,9 +162,7 @@ class ExplodingGradients(Detector):
         return Finding(
             detector=self.name,
             severity="error",
-            message=(
-                f"{product}the gradient is {times(ratio)} the weights before any update was made; then {trouble.text}"
-            ),
+            message=(f"{product}{size} before any update was made; then {trouble.text}"),
             step=0,
             rank=trace.rank,
             location=place or training.made.location,
@@ -217,16 +218,26 @@ def _largest_input(trace: Trace) -> float:
 
 
 def _repeated(trace: Trace) -> tuple[SourceSpan, int] | None:
-    """Return the expression that multiplies most often in one step, if often enough, and how often."""
-    places = Counter(
-        o.location
-        for o in trace.of(GraphOperation)
-        if o.step == 0 and o.location is not None and _multiplies(o.op)
+    """Return the expression that multiplies its own result most often in one step, and how often it runs."""
+    graph = sorted(
+        (o for o in trace.of(GraphOperation) if o.step == 0), key=lambda operation: operation.order
     )
-    if not places:
-        return None
-    place, count = places.most_common(1)[0]
-    return (place, count) if count >= REPEATED else None
+    products = [o for o in graph if o.location is not None and _multiplies(o.op)]
+    places = Counter(o.location for o in products)
+    often = [place for place, count in places.items() if place and count >= REPEATED]
+    chains = {place: _longest_chain(graph, place) for place in often}
+    place = max(often, key=lambda place: (chains[place], places[place]), default=None)
+    return (place, places[place]) if place is not None and chains[place] >= REPEATED else None
+
+
+def _longest_chain(graph: list[GraphOperation], place: SourceSpan) -> int:
+    """Return how many products of one expression lie on one way through the graph: each fed by the one before."""
+    depth: dict[int, int] = {}
+    for operation in graph:
+        above = max((depth.get(order, 0) for order in operation.inputs), default=0)
+        own = operation.location == place and _multiplies(operation.op)
+        depth[operation.order] = above + own
+    return max(depth.values(), default=0)
 
 
 def _multiplies(op: str) -> bool:

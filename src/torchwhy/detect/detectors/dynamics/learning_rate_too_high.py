@@ -18,7 +18,8 @@ from torchwhy.detect.detectors.numerics import (
     log_of_nonpositive,
 )
 from torchwhy.detect.edits import Source
-from torchwhy.detect.history import History, history_of, times
+from torchwhy.detect.history import History, curve_of, history_of, times
+from torchwhy.detect.looks import input_growth
 from torchwhy.detect.overshoot import find_overshoot, proof_of, stable_advice
 from torchwhy.detect.sources import word
 from torchwhy.detect.training import trainings
@@ -33,7 +34,6 @@ HUGE_GRADIENT = (
 )
 MOVED = 1.2  # weights of a healthy run change by less in the few steps in which a wrong rate doubles the loss
 JUMP = 1e3  # a loss that rises so much in one step of a run that went well met a bad batch; divergence is gradual
-MOST_SHOWN = 6  # losses told in the message
 ADAPTIVE = frozenset(
     {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"}
 )
@@ -253,11 +253,10 @@ class LearningRateTooHigh(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._overshoots(trace)
         births = failing_births(trace)
-        if not births or not are_consequences(births):
+        if not births or not are_consequences(births) or input_growth(trace) is not None:
             return
         yield from diverged_by_hand(trace, births, self.name)
-        histories = [history_of(trace, made, births[0].step) for made in trace.of(OptimizerMade)]
-        grown = [history for history in histories if history is not None and has_diverged(history)]
+        grown = weights_diverged(trace)
         if grown:
             worst = max(grown, key=lambda history: history.weight_ratio)
             yield self._finding(trace, worst, births)
@@ -307,6 +306,15 @@ class LearningRateTooHigh(Detector):
             fixes=(Fix(title=advice_for(history), safety="show-only"),),
             births=tuple(birth.id for birth in births),
         )
+
+
+def weights_diverged(trace: Trace) -> list[History]:
+    """Return the optimizers whose updates drove the weights up before the step that failed."""
+    births = failing_births(trace)
+    if not births:
+        return []
+    histories = [history_of(trace, made, births[0].step) for made in trace.of(OptimizerMade)]
+    return [history for history in histories if history is not None and has_diverged(history)]
 
 
 def failing_births(trace: Trace) -> list[Birth]:
@@ -385,11 +393,3 @@ def advice_for(history: History) -> str:
         return f"lower lr={show(rate)} to less than about {2 * rate / (1 + growth):.2g}, which this growth allows"
     usual = "1e-3" if history.made.kind in ADAPTIVE else f"{rate / 100:.2g}"
     return f"lower lr={show(rate)}, for instance to {usual}"
-
-
-def curve_of(values: list[float]) -> str:
-    """Return `1.2 → 3e+04 → 7e+08`: of a long curve the first value and the last few."""
-    texts = [f"{value:.3g}" for value in values]
-    if len(texts) > MOST_SHOWN:
-        texts = [texts[0], "…", *texts[-(MOST_SHOWN - 1) :]]
-    return " → ".join(texts)

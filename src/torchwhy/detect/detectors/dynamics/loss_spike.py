@@ -7,10 +7,14 @@ from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
+from torchwhy.detect.detectors.dynamics.learning_rate_too_high import (
+    are_consequences,
+    failing_births,
+)
 from torchwhy.detect.edits import Source
 from torchwhy.detect.history import times
 from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.spikes import AFTER, WINDOW, unrecovered_spike
+from torchwhy.detect.spikes import AFTER, WINDOW, fatal_jump, unrecovered_spike
 from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot
@@ -24,6 +28,9 @@ class LossSpike(Detector):
 
     A run that was learning, one step whose loss is ten times the level before, and a level afterwards that stays
     five times higher and does not fall. A spike that heals by itself is not reported.
+
+    Also a run that ended in NaN or infinity one or a few steps after a batch whose loss left all measure, while the
+    weights were still what they had been: then that batch is the cause, not the rate.
 
     ## Why it breaks training
 
@@ -105,6 +112,7 @@ class LossSpike(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
+            yield from self._fatal(trace)
             return
         for training in trainings(trace):
             place = unrecovered_spike(training)
@@ -113,6 +121,45 @@ class LossSpike(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding, source)
+
+    def _fatal(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the one batch after whose update a run that went well left the range of numbers."""
+        births = failing_births(trace)
+        if not births or not are_consequences(births):
+            return
+        for training in trainings(trace):
+            place = fatal_jump(training)
+            if place is None or training.losses[place][0] >= births[0].step:
+                continue
+            step, loss = training.losses[place]
+            before = median(training.values[max(0, place - WINDOW) : place])
+            root = next(iter(trace.of(LossRoot)), None)
+            yield Finding(
+                detector=self.name,
+                severity="error",
+                message=(
+                    f"the batch of step {step} gave a loss of {loss:.3g} after {before:.3g} in the steps before, and "
+                    f"its one update threw the weights away; step {births[0].step} then failed"
+                ),
+                step=step,
+                rank=trace.rank,
+                location=root.location if root is not None else training.made.location,
+                evidence=(
+                    loss_curve(training),
+                    Evidence(
+                        f"the weights were as before when step {step} began: its batch, not the rate",
+                        step=step,
+                    ),
+                ),
+                fixes=(
+                    Fix(
+                        title=f"look at the batch of step {step} for values out of range; clip_grad_norm_ keeps one "
+                        "bad batch from wrecking the weights",
+                        safety="show-only",
+                    ),
+                ),
+                births=tuple(birth.id for birth in births),
+            )
 
     def _finding(self, trace: Trace, training: Training, place: int) -> Finding:
         step, loss = training.losses[place]

@@ -146,7 +146,7 @@ class SaturatedActivations(Detector):
             ),
             step=since,
             rank=trace.rank,
-            location=first.location,
+            location=first.place,
             evidence=(
                 *(
                     Evidence(

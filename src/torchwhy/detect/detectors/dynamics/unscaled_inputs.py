@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import initial
+from torchwhy.detect.detectors.dynamics import learning_rate_too_high as divergence
 from torchwhy.detect.edits import Source
-from torchwhy.detect.looks import SQUASHERS, activations
+from torchwhy.detect.looks import SQUASHERS, activations, input_growth
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
 from torchwhy.detect.troubles import FLAT, Trouble, find_trouble, first_input
@@ -27,6 +28,8 @@ class UnscaledInputs(Detector):
     Training that diverged, died or does not move, where the model's first input is far larger than 1, and where the
     measured excess of the updates is gone when the inputs are divided by their own size: curvature and gradient of
     the first layer grow with the square of the inputs.
+
+    Also inputs that were small when training began and grew until it diverged: the stable rate falls with their square.
 
     ## Why it breaks training
 
@@ -122,7 +125,10 @@ class UnscaledInputs(Detector):
     needs = frozenset({"output", "loss", "curvature", "birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        call = first_input(trace)
+        call, grown = first_input(trace), input_growth(trace)
+        if grown is not None and divergence.weights_diverged(trace):
+            yield from self._grown(trace, *grown)
+            return
         if call is None or decode(call.given_rms) < LARGE:
             return
         for training in trainings(trace):
@@ -135,6 +141,42 @@ class UnscaledInputs(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from initial.scaled_inputs(finding, source)
+
+    def _grown(self, trace: Trace, first: ModelOutput, last: ModelOutput) -> Iterator[Finding]:
+        """Yield that the inputs did not stay what they were when training began, and that the run ended by it."""
+        for training in trainings(trace):
+            trouble = find_trouble(trace, training)
+            if trouble is None:
+                continue
+            before, after = decode(first.given_rms), decode(last.given_rms)
+            yield Finding(
+                detector=self.name,
+                severity="error",
+                message=(
+                    f"the inputs of {first.path} were about {before:.3g} at step {first.step} and {after:.3g} at step "
+                    f"{last.step}: {trouble.text}"
+                ),
+                step=last.step,
+                rank=trace.rank,
+                location=last.location,
+                evidence=(
+                    Evidence(
+                        f"root mean square of the inputs: {before:.3g}, then {after:.3g}; the rate that is stable "
+                        f"falls with its square, {(after / before) ** 2:.2g}×",
+                        value=after / before,
+                        step=last.step,
+                    ),
+                    *([loss_curve(training)] if len(training.losses) > 1 else []),
+                ),
+                fixes=(
+                    Fix(
+                        title="normalise the inputs where they come in, or find why their scale changes",
+                        safety="show-only",
+                    ),
+                ),
+                births=trouble.births,
+            )
+            return
 
     def _finding(
         self, trace: Trace, training: Training, call: ModelOutput, trouble: Trouble

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
+from torchwhy.detect.cures import activations as layers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import SQUASHERS, activations, constant_output, last_look, weight_names
 from torchwhy.detect.overshoot import loss_curve
@@ -145,7 +145,7 @@ class VanishingGradients(Detector):
                 yield self._finding(trace, training, names, ratio)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.other_function(finding, source, {"sigmoid": "relu", "tanh": "relu"})
+        yield from layers.rectified(finding, source)
 
     def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
         sizes = _gradients(training.samples[0], names)
@@ -171,7 +171,7 @@ class VanishingGradients(Detector):
                     series=tuple(sizes),
                 ),
                 *(
-                    Evidence(f"gradient of {n}", value=s)
+                    Evidence(f"gradient of {n}: {s:.2g}", value=s)
                     for n, s in ((names[0], sizes[0]), (names[-1], sizes[-1]))
                 ),
                 loss_curve(training),
@@ -205,4 +205,7 @@ def _ratio(sample: Weights, names: list[str]) -> float:
 def _place(trace: Trace, squashers: list[Activation]) -> SourceSpan | None:
     """Return the expression of the activations, or of the first of any kind."""
     seen = squashers or [a for a in trace.of(Activation) if a.step == 0]
-    return next((a.location for a in seen if a.location is not None), None)
+    layers = {a.module for a in seen[:1]}
+    later = [a for a in trace.of(Activation) if a.made_at is not None and a.module in layers]
+    seen = later or seen
+    return next((a.place for a in seen if a.place is not None), None)

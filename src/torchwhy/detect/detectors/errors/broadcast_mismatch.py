@@ -22,6 +22,8 @@ from torchwhy.detect.crashes import (
     size,
     walk_evidence,
 )
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
@@ -192,6 +194,9 @@ class BroadcastMismatch(Detector):
             if is_ragged_last(crash, *numbers[:3]):
                 continue
             yield _judge(trace, crash)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.batch_first_where_made(finding, source)
 
 
 def _judge(trace: Trace, crash: Crash) -> Finding:

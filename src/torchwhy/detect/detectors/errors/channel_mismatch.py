@@ -24,7 +24,9 @@ from torchwhy.detect.crashes import (
     walk_evidence,
     worked_before,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, Layer
 from torchwhy.record.trace import Trace
 
@@ -181,6 +183,9 @@ class ChannelMismatch(Detector):
             if layer is None or pair is None or is_in_loader(crash) or is_channels_last(crash):
                 continue
             yield _judge(trace, crash, layer, wanted=pair[0], given=pair[1])
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.resized(finding, source)
 
 
 def channels(crash: Crash) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says
-from torchwhy.detect.cures import statements
+from torchwhy.detect.cures import graphs, statements
 from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
@@ -177,6 +177,7 @@ class GraphFreed(Detector):
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from graphs.freed(finding, source)
         yield from statements.cut_between_steps(finding, source)
 
 

@@ -20,6 +20,8 @@ from torchwhy.detect.crashes import (
     says,
     walk_evidence,
 )
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
 from torchwhy.detect.indices import bad_indices
 from torchwhy.finding import Evidence, Finding, Fix, Sample
 from torchwhy.record.events import Crash, NamedTensor
@@ -167,6 +169,10 @@ class IndexOutOfRange(Detector):
         for crash in crashes(trace):
             if not is_in_loader(crash) and any(says(crash, pattern) for pattern in PATTERNS):
                 yield _judge(trace, crash)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.more_rows(finding, source)
+        yield from shapes.honest_length(finding, source)
 
 
 def _judge(trace: Trace, crash: Crash) -> Finding:

@@ -15,7 +15,7 @@ from torchwhy.detect.crashes import (
     says,
     sizes,
 )
-from torchwhy.detect.cures import statements
+from torchwhy.detect.cures import graphs, statements
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
@@ -192,6 +192,8 @@ class InplaceModification(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from statements.out_of_place(finding, source)
         yield from statements.update_by_hand(finding, source)
+        yield from graphs.not_in_place(finding, source)
+        yield from graphs.updated_last(finding, source)
 
 
 def _message(crash: Crash) -> str:

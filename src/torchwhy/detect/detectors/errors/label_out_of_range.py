@@ -18,6 +18,8 @@ from torchwhy.detect.crashes import (
     says,
     walk_evidence,
 )
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
 from torchwhy.detect.indices import bad_indices
 from torchwhy.finding import Finding, Fix, Sample
 from torchwhy.record.events import Crash
@@ -140,6 +142,10 @@ class LabelOutOfRange(Detector):
         for crash in crashes(trace):
             if not is_in_loader(crash) and any(says(crash, pattern) for pattern in PATTERNS):
                 yield _judge(trace, crash)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.ignored_label(finding, source)
+        yield from shapes.more_outputs(finding, source)
 
 
 def _judge(trace: Trace, crash: Crash) -> Finding:

@@ -26,7 +26,9 @@ from torchwhy.detect.crashes import (
     walk_evidence,
     worked_before,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, Layer
 from torchwhy.record.trace import Trace
 
@@ -238,6 +240,9 @@ class LinearSizeMismatch(Detector):
             if layer is None or pair is None or is_in_loader(crash) or not _is_over_features(layer):
                 continue
             yield _judge(trace, crash, layer, given=pair[0], wanted=pair[1])
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.resized(finding, source)
 
 
 def _is_over_features(layer: Layer) -> bool:

@@ -21,6 +21,8 @@ from torchwhy.detect.crashes import (
     size,
     walk_evidence,
 )
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
@@ -178,6 +180,9 @@ class MatmulSizeMismatch(Detector):
             if is_ragged_last(crash, *numbers):
                 continue
             yield _judge(trace, crash, numbers)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.resized(finding, source)
 
 
 def _is_in_feature_layer(crash: Crash) -> bool:

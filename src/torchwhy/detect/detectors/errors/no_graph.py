@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
-from torchwhy.detect.cures import modules, statements
+from torchwhy.detect.cures import graphs, statements
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
@@ -194,7 +194,7 @@ class NoGraph(Detector):
                 yield _told_by_torch(trace, crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.keep_graph(finding, source)
+        yield from graphs.kept(finding, source)
         yield from statements.with_graph(finding, source)
 
 

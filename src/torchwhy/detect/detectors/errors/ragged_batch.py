@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says, sizes
+from torchwhy.detect.cures import padding
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
@@ -180,6 +182,9 @@ class RaggedBatch(Detector):
                     evidence=_evidence(crash),
                     fixes=_fixes(crash),
                 )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from padding.padded(finding, source)
 
 
 def is_ragged(crash: Crash) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, size
-from torchwhy.detect.cures import data, statements
+from torchwhy.detect.cures import data, shapes, statements
 from torchwhy.detect.edits import Source
 from torchwhy.detect.last_batch import (
     LastBatch,
@@ -182,6 +182,7 @@ class RaggedLastBatch(Detector):
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.sized_by_batch(finding, source)
         yield from statements.any_batch_size(finding, source)
         yield from data.loader_option(source, "drop_last")
 

@@ -24,6 +24,8 @@ from torchwhy.detect.crashes import (
     trials,
     walk_evidence,
 )
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor, WalkStep
 from torchwhy.record.trace import Trace
@@ -214,6 +216,9 @@ class TargetShapeMismatch(Detector):
             if is_ragged_last(crash, *(int(number) for number in found.groups() if number)):
                 continue
             yield _judge(trace, crash)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.arguments_in_order(finding, source)
 
 
 def _judge(trace: Trace, crash: Crash) -> Finding:

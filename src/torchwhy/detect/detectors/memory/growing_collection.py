@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import memory
+from torchwhy.detect.edits import Source
 from torchwhy.detect.growth import (
     MEGABYTE,
     Growth,
@@ -15,6 +17,7 @@ from torchwhy.detect.growth import (
     memory_facts,
     per_thousand,
     place_name,
+    without_outer_holders,
 )
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import Held, Holdings
@@ -179,13 +182,16 @@ class GrowingCollection(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         told = set()
-        for growth in growths(trace, _bare_tensors):
+        for growth in without_outer_holders(list(growths(trace, _bare_tensors))):
             if is_leak(growth):
                 told.add((growth.held.name, growth.held.function))
                 yield about_growth(growth, trace, self.name)
         for look, held in still_held(trace):
             if (held.name, held.function) not in told:
                 yield about_collect(look, held, trace=trace, detector=self.name)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from memory.let_go(finding, source)
 
 
 def _bare_tensors(held: Held) -> int:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import memory
 from torchwhy.detect.detach import fix_for
+from torchwhy.detect.edits import Source
 from torchwhy.detect.growth import (
     Growth,
     collect_facts,
@@ -15,8 +17,9 @@ from torchwhy.detect.growth import (
     is_window,
     memory_facts,
     place_name,
+    without_outer_holders,
 )
-from torchwhy.finding import Evidence, Finding, Severity
+from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import Held
 from torchwhy.record.trace import Trace
 
@@ -210,11 +213,14 @@ class RetainedGraph(Detector):
     needs = frozenset({"holdings"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        found = [*growths(trace, _graphs_in), *growths(trace, _chain_of)]
+        found = without_outer_holders([*growths(trace, _graphs_in), *growths(trace, _chain_of)])
         suspects = [growth for growth in found if is_kept(growth)]
         sums = [growth for growth in suspects if grows_itself(growth.held)]
         for growth in sums or suspects:
             yield finding_about(growth, trace, self.name)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from memory.kept_without_graph(finding, source)
 
 
 def _graphs_in(held: Held) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name
-from torchwhy.detect.cures import operands
+from torchwhy.detect.cures import operands, shapes
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
@@ -223,6 +223,7 @@ class DivisionByZero(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from operands.for_division(finding, source)
+        yield from shapes.eps_where_made(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
-from torchwhy.detect.cures import data
+from torchwhy.detect.cures import data, samples
 from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
@@ -220,6 +220,7 @@ class EmptyReduction(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.empty_reduction(finding, source)
+        yield from samples.skip_bad_batch(finding, source)
 
 
 def _explain(birth: Birth) -> tuple[str, str, str] | None:

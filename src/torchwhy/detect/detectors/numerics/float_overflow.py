@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import describe, op_name, show
+from torchwhy.detect.cures import samples
 from torchwhy.detect.detectors.numerics import domain_error, exp_overflow
+from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
 from torchwhy.detect.operands import (
     LARGEST,
@@ -18,7 +20,7 @@ from torchwhy.detect.operands import (
     value_of,
     zero_divisor,
 )
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
@@ -190,6 +192,10 @@ class FloatOverflow(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from samples.bounded_state(finding, source)
+        yield from samples.smaller(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

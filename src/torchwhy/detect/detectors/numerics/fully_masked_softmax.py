@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors
-from torchwhy.detect.cures import data
+from torchwhy.detect.cures import data, samples
 from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
@@ -188,7 +188,9 @@ class FullyMaskedSoftmax(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.finite_mask(source)
+        yield from samples.open_row(finding, source)
         yield from data.other_mask(finding, source)
+        yield from samples.skip_bad_batch(finding, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         operand = next(iter(tensors(birth)), None)

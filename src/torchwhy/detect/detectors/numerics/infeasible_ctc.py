@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, operations, show, value_at_born
+from torchwhy.detect.cures import samples
+from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -147,6 +149,10 @@ class InfeasibleCtc(Detector):
         title = "drop pairs whose target needs more frames than the network gives, or pass `zero_infinity=True`"
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         return replace(found, fixes=(Fix(title, safety="show-only"),))
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from samples.zero_infinity(finding, source)
+        yield from samples.skip_bad_batch(finding, source)
 
 
 def _length(birth: Birth, argument: str) -> float | None:

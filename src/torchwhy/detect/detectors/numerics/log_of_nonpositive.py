@@ -237,7 +237,7 @@ def judge_logarithm(birth: Birth) -> Verdict | None:
         f"{expression_of(birth)} takes the logarithm of {what}{show(value)}: "
         f"{name} was {show(value)}{samples_of(birth)}",
         (operand_fact(birth, operand, value),),
-        advice_for(name),
+        advice_for_data(name) if birth.phase == "data" else advice_for(name),
     )
 
 
@@ -275,3 +275,8 @@ def advice_for(name: str) -> str:
         f"compute the logarithm from the logits (log_softmax, logsigmoid, logsumexp, a loss *_with_logits) "
         f"in place of {name}, or clamp {name} to a small positive number first"
     )
+
+
+def advice_for_data(name: str) -> str:
+    """Return the usual cures where it is a dataset that takes the logarithm."""
+    return f"clamp {name} to a small positive number first, take `log1p` if zeros are meant, or leave such samples out"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
-from torchwhy.detect.cures import data
+from torchwhy.detect.cures import data, samples
 from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
@@ -186,7 +186,9 @@ class NonfiniteData(Detector):
                 yield self._finding(trace, birth)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from samples.numpy_in_domain(finding, source)
         yield from data.cleaned_batch(finding, source)
+        yield from samples.skip_bad_batch(finding, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         value, what, went = word(birth.value), _what(birth), where_it_went(birth)

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
+from torchwhy.detect.cures import samples
+from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of, feeds_new_nan, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 
 
@@ -183,9 +186,28 @@ class NonfiniteLiteral(Detector):
                 f"{expression} holds {value} as a constant of the program, and it went into {went}"
             )
             fact = f"{value} is no result here: it stands in the source"
-            evidence = [Evidence(fact, value=birth.value, step=birth.step)]
             title = f"replace the {value} of {expression} by a finite value, or mask it out before it is computed with"
+            if birth.phase == "update" and _rate_is_odd(trace, birth):
+                message = f"the learning rate was no finite number in {expression}, and {value} went into {went}"
+                fact = f"up to step {birth.step - 1} it was {_rate_before(trace, birth)}"
+                title = "look at what sets the learning rate: a scheduler of your own, or a division by its length"
+            evidence = [Evidence(fact, value=birth.value, step=birth.step)]
             found = finding_from(
                 trace, birth, detector=self.name, message=message, evidence=evidence
             )
             yield replace(found, fixes=(Fix(title, safety="show-only"),))
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from samples.finite_literal(finding, source)
+
+
+def _rate_is_odd(trace: Trace, birth: Birth) -> bool:
+    """Tell whether the last learning rate told before an update was infinite or NaN."""
+    told = [step.learning_rates for step in trace.steps if step.step <= birth.step]
+    last = next((rates for rates in reversed(told) if rates), None)
+    return last is not None and None in last
+
+
+def _rate_before(trace: Trace, birth: Birth) -> str:
+    rates = [rate for step in trace.steps if step.step < birth.step for rate in step.rates]
+    return f"{rates[-1]:g}" if rates else "never a finite number"

@@ -148,7 +148,7 @@ class UnexplainedNonfinite(Detector):
     def _unseen(self, trace: Trace, alarm: Alarm, birth: Birth | None) -> Finding:
         names = f" ({', '.join(alarm.names[:3])})" if alarm.names else ""
         message = (
-            f"the {alarm.what}{names} was not finite at step {alarm.step}, and no torch operation that was "
+            f"the {_what_was_bad(alarm)}{names} was not finite at step {alarm.step}, and no torch operation that was "
             "watched made it so"
         )
         evidence = _what_was_tried(trace, alarm.step)
@@ -199,6 +199,10 @@ def _explains_nonfinite(detector: type[Detector], trace: Trace) -> bool:
             for finding in detector().scan(trace)
         )
     return False
+
+
+def _what_was_bad(alarm: Alarm) -> str:
+    return "loss read in evaluation" if alarm.what == "evaluation" else alarm.what
 
 
 def _spoils_training(birth: Birth) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
+from torchwhy.detect.cures import graphs
 from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import Weights
@@ -20,6 +20,7 @@ WORDS = {
     "array": "an array or list knows nothing of its graph, and a new tensor made of it begins an empty one",
     "no-grad": "nothing computed under `no_grad` has a graph",
     "underivable": "this operation has no derivative",
+    "flat": "the derivative of this operation is 0 wherever it has one",
 }
 CURES = {
     "detach": "remove the `.detach()`",
@@ -27,6 +28,7 @@ CURES = {
     "item": "use the tensor itself, not a new tensor made of its number",
     "array": "stay with torch operations between the parameters and the loss",
     "no-grad": "compute this part outside of `no_grad`",
+    "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or keep the value before it was rounded",
     "underivable": "use an operation with a derivative: probabilities in place of the chosen class",
 }
 MOST_NAMED = 4
@@ -39,7 +41,8 @@ class DetachedGraph(Detector):
 
     At an optimizer's first step some of its parameters have no gradient, though they were used and the loss depends
     on them: their values were followed through memory to the call where autograd lost them, a `.detach()`, `.data`,
-    `.item()`, `torch.tensor(…)`, a way through NumPy, a `no_grad` block, an `argmax` or a comparison.
+    `.item()`, `torch.tensor(…)`, a way through NumPy, a `no_grad` block, an `argmax` or a comparison. Rounding and
+    draws such as `torch.normal(mean, std)` have a derivative of 0 and count as cuts, where the gradient is exactly 0.
 
     ## Why it breaks training
 
@@ -193,21 +196,18 @@ class DetachedGraph(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):
-            names = [
-                name
-                for name in cut.parameters
-                if not _is_trained_otherwise(trace, cut.optimizer, name)
-            ]
+            names = [name for name in cut.parameters if not _is_trained_otherwise(trace, cut, name)]
             if not names:
                 continue
             shown = ", ".join(names[:MOST_NAMED]) + (
                 f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             )
             what = "no parameter of the optimizer gets" if cut.whole else f"{shown} never get"
+            other = " other than 0" if cut.how == "flat" else ""
             yield Finding(
                 detector=self.name,
                 severity=_severity(cut),
-                message=f"the graph is cut here, so {what} a gradient: {WORDS[cut.how]}",
+                message=f"the graph is cut here, so {what} a gradient{other}: {WORDS[cut.how]}",
                 step=cut.step,
                 rank=trace.rank,
                 location=cut.location,
@@ -225,7 +225,7 @@ class DetachedGraph(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.keep_graph(finding, source)
+        yield from graphs.kept(finding, source)
 
 
 def _severity(cut: GraphCut) -> Severity:
@@ -235,12 +235,13 @@ def _severity(cut: GraphCut) -> Severity:
     return "note" if meant else "warning"
 
 
-def _is_trained_otherwise(trace: Trace, optimizer: int, name: str) -> bool:
+def _is_trained_otherwise(trace: Trace, cut: GraphCut, name: str) -> bool:
     """Tell whether a parameter gets a gradient later, or changes without one: a moving average writes it."""
     seen = [
         (decode(sample.weight_rms[place]), decode(sample.gradient_rms[place]))
         for sample in trace.of(Weights)
-        if sample.optimizer == optimizer and name in sample.names
+        if sample.optimizer == cut.optimizer and name in sample.names
         for place in [sample.names.index(name)]
     ]
-    return any(gradient > 0 or weight != seen[0][0] for weight, gradient in seen)
+    decays = cut.how == "flat"  # a gradient of 0 is one, so weight decay and momentum go on
+    return any(gradient > 0 or (weight != seen[0][0] and not decays) for weight, gradient in seen)

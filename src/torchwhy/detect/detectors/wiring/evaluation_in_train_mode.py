@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
 from torchwhy.detect.edits import Source
+from torchwhy.detect.judging import short
 from torchwhy.detect.wiring import active_layers, is_interleaved, training_modes
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import ForwardModes
+from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
 
 SHOWN = 3
+SWITCH_POSITION = 2  # of `training` among the arguments of F.dropout
 
 
 class EvaluationInTrainMode(Detector):
@@ -87,6 +90,42 @@ class EvaluationInTrainMode(Detector):
         print(trainer.evaluate(batches[15:]))
     ```
 
+    Dropout is called as a function, which does not know the mode of its model.
+
+    ```python
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(6, 32)
+            self.out = nn.Linear(32, 3)
+
+        def forward(self, x):
+            x = F.dropout(torch.relu(self.hidden(x)), 0.5)  # <- evaluation-in-train-mode
+            return self.out(x)
+
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for epoch in range(3):
+        model.train()
+        for step in range(10):
+            x = torch.randn(32, 6)
+            loss = F.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            x = torch.randn(64, 6)
+            print((model(x).argmax(dim=1) == x[:, :3].argmax(dim=1)).float().mean().item())
+    ```
+
     ## Repaired
 
     ```python
@@ -158,8 +197,8 @@ class EvaluationInTrainMode(Detector):
     ## Limits
 
     The forward must also run after the last step; an interrupted program is not judged. Where two optimizers step in
-    turn, as in a GAN that draws samples in train mode, and where the mode was switched by hand, it is a note. Dropout
-    as a function (`F.dropout(x)` without `training=self.training`) is no layer and is not seen.
+    turn, as in a GAN that draws samples in train mode, and where the mode was switched by hand, it is a note, and so is
+    dropout as a function that is told `training=True`, or whose model gets the same input time and again.
     """
 
     name = "evaluation-in-train-mode"
@@ -171,8 +210,57 @@ class EvaluationInTrainMode(Detector):
             layers = active_layers(mode, "train")
             if trains and layers and _is_evaluation(mode):
                 yield self._finding(trace, mode, layers)
+        yield from self._functions(trace)
+
+    def _functions(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the places where a function drops values though its model is in eval mode."""
+        told = set()
+        for seen in trace.of(DropoutInEvaluation):
+            modes = [m for m in trace.of(ForwardModes) if m.path == seen.path and not m.training]
+            evaluations = [mode for mode in modes if not mode.backwards and not mode.discarded]
+            if seen.location in told or not evaluations or not training_modes(trace, seen.path):
+                continue
+            told.add(seen.location)
+            yield self._dropped(trace, seen, evaluations)
+
+    def _dropped(
+        self, trace: Trace, seen: DropoutInEvaluation, evaluations: list[ForwardModes]
+    ) -> Finding:
+        call = short(seen.location.expression or "") if seen.location is not None else "dropout"
+        repeats = sum(mode.repeats for mode in evaluations)
+        meant = repeats > 0 or "training=True" in call.replace(" ", "")
+        count = sum(mode.count for mode in evaluations)
+        attends = "scaled_dot_product_attention" in call
+        switch = "dropout_p=p if self.training else 0.0" if attends else "training=self.training"
+        return Finding(
+            detector=self.name,
+            severity="note" if meant else "warning",
+            message=(
+                f"`{call}` drops values in evaluation, too: a function does not know that `{seen.path}` is in eval mode"
+            ),
+            step=seen.step,
+            rank=trace.rank,
+            location=seen.location,
+            evidence=(
+                Evidence(
+                    f"at step {seen.step} it dropped values in a forward of `{seen.path}` with training=False",
+                    step=seen.step,
+                    location=evaluations[0].location,
+                ),
+                Evidence(
+                    f"{count} forward passes in eval mode gave results with random zeros in them",
+                    value=float(count),
+                    location=evaluations[0].location,
+                ),
+            ),
+            fixes=(Fix(f"tell it the mode: {switch}", safety="show-only"),),
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        node = source.at(finding.location)
+        if isinstance(node, ast.Call) and "dropout" in source.of(node.func):
+            yield from _told_the_mode(source, node)
+            return
         yield from loops.evaluate_in_eval_mode(finding, source)
 
     def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
@@ -204,6 +292,18 @@ class EvaluationInTrainMode(Detector):
                 ),
             ),
         )
+
+
+def _told_the_mode(source: Source, call: ast.Call) -> Iterator[Fix]:
+    """Yield `training=self.training` for a call of F.dropout in a method, which has a `self` to ask."""
+    method = source.scope_of(call)
+    first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
+    told = any(keyword.arg == "training" for keyword in call.keywords)
+    if not first or first[0].arg != "self" or told or len(call.args) > SWITCH_POSITION:
+        return
+    text = source.of(call)
+    changed = f"{text[:-1].rstrip().rstrip(',')}, training=self.training)"
+    yield from source.fix("tell dropout the mode of its module", source.replace(call, changed))
 
 
 def _is_evaluation(mode: ForwardModes) -> bool:

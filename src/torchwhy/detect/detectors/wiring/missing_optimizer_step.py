@@ -144,7 +144,7 @@ class MissingOptimizerStep(Detector):
             severity="error",
             message=(
                 f"backward ran at least {event.backwards} times, but {kind}{where(place)} "
-                "never made a step: no weight has changed"
+                "never made a step: none of its weights has changed"
             ),
             step=0,
             rank=trace.rank,

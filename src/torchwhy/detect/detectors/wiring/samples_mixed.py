@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import shapes
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.detect.samples import SamplesAnswer, samples_answer
 from torchwhy.finding import Evidence, Finding, Fix, Severity
@@ -250,6 +252,9 @@ class SamplesMixed(Detector):
                 ),
             ),
         )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from shapes.axes_swapped(finding, source)
 
 
 def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:

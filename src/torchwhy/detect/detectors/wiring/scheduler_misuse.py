@@ -256,6 +256,8 @@ class SchedulerMisuse(Detector):
 def _advice(course: RateCourse) -> str:
     if course.is_per_batch:
         return "step the scheduler once per epoch, or give it numbers that count batches"
+    if any(scheduler.kind == "ReduceLROnPlateau" for scheduler in course.schedulers):
+        return "give it a number that falls as the model gets better (or mode='max'), and more patience"
     return "give the schedule as many steps as the training has"
 
 

@@ -10,7 +10,7 @@ from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, axis_of, base_of, elements, expression_of
 from torchwhy.detect.samples import samples_answer
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import GraphOperation
+from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.trace import Trace
 
 SOFTMAXES = ("_softmax", "_log_softmax", "_safe_softmax")
@@ -277,9 +277,16 @@ def _of_samples(trace: Trace, softmax: GraphOperation) -> Told | None:
     if axis_of(softmax) != 0 or len(shape) < 2 or shape[0] != answer.rows:
         return None
     # Nodes of a graph, or instances of a bag, may be weighed against each other on purpose.
-    if not answer.certain_axis and (len(shape) < 3 or shape[1] == answer.rows):
+    sequences = len(shape) > 2 or _is_of_sequences(trace, shape)
+    if not answer.certain_axis and (not sequences or shape[1] == answer.rows):
         return None
     return (
         f"the softmax runs over dimension 0, the {answer.rows} samples of the batch: they compete with each other",
         (answer.proof,),
     )
+
+
+def _is_of_sequences(trace: Trace, shape: list[int]) -> bool:
+    """Tell whether the model was given (samples, steps, features) and the softmax weighs (samples, steps)."""
+    given = next((o.given for o in trace.of(ModelOutput) if o.step == 0 and o.given), None)
+    return given is not None and len(given.shape) > 2 and list(given.shape[:2]) == shape[:2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
+from torchwhy.detect.cures import building
 from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import followed, made, named, untrained, where
 from torchwhy.finding import Evidence, Finding, Fix
@@ -166,7 +166,7 @@ class StaleOptimizerParameters(Detector):
                 yield self._finding(trace, census, dead or idle, fresh)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.build_optimizer_last(finding, source)
+        yield from building.build_optimizer_last(finding, source)
 
     def _finding(
         self,

@@ -26,6 +26,8 @@ class TrainingInEvalMode(Detector):
     A model with Dropout or BatchNorm layers first trained in train mode; later its forward passes fed backward
     passes and optimizer steps in eval mode, and it never came back.
 
+    Also modes that are swapped: training in eval mode only, evaluation after `train()`.
+
     ## Why it breaks training
 
     Dropout regularises nothing, and BatchNorm normalises with running statistics that no longer follow the weights
@@ -176,13 +178,27 @@ class TrainingInEvalMode(Detector):
                 told.add(mode.path)
                 evaluated = any(_is_evaluation(other, mode) for other in modes_of(trace, mode.path))
                 yield self._finding(trace, mode, layers, "warning" if evaluated else "note")
+            elif not before and mode.steps >= ENOUGH_STEPS and _is_swapped(trace, mode):
+                told.add(mode.path)
+                yield self._finding(trace, mode, layers, "warning", swapped=True)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.train_before_steps(finding, source)
 
     def _finding(
-        self, trace: Trace, mode: ForwardModes, layers: list[str], severity: Severity
+        self,
+        trace: Trace,
+        mode: ForwardModes,
+        layers: list[str],
+        severity: Severity,
+        *,
+        swapped: bool = False,
     ) -> Finding:
+        why = "nobody switched it back after eval()"
+        state = "and were in train mode before"
+        if swapped:
+            why = "the modes are swapped"
+            state = "and are in train mode where the model is evaluated"
         shown = ", ".join(layers[:SHOWN]) + (
             f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
         )
@@ -194,10 +210,7 @@ class TrainingInEvalMode(Detector):
         return Finding(
             detector=self.name,
             severity=severity,
-            message=(
-                f"since step {mode.first_step} `{mode.path}` trains in eval "
-                "mode: nobody switched it back after eval()"
-            ),
+            message=(f"since step {mode.first_step} `{mode.path}` trains in eval mode: {why}"),
             step=mode.first_step,
             rank=trace.rank,
             location=location,
@@ -208,7 +221,7 @@ class TrainingInEvalMode(Detector):
                     step=mode.first_step,
                     location=mode.location,
                 ),
-                Evidence(f"{shown} are in eval mode there, and were in train mode before"),
+                Evidence(f"{shown} are in eval mode there, {state}"),
             ),
             fixes=(
                 Fix(
@@ -217,6 +230,16 @@ class TrainingInEvalMode(Detector):
                 ),
             ),
         )
+
+
+def _is_swapped(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether a model that trains in eval mode, and only so, is evaluated in train mode after train()."""
+    evaluated = [
+        other
+        for other in modes_of(trace, mode.path)
+        if other.training and not other.grad and not other.backwards and other.switched == "train"
+    ]
+    return mode.switched == "eval" and mode.backwards >= ENOUGH_STEPS and bool(evaluated)
 
 
 def _is_evaluation(other: ForwardModes, mode: ForwardModes) -> bool:

@@ -1,0 +1,64 @@
+"""Edits of when an optimizer is made: after all that replaces the layers it is to train."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.loops import block_of
+from torchwhy.detect.cures.syntax import names_in
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Finding, Fix
+
+
+def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the optimizer's statement moved to just before the training loop, after all that replaces layers."""
+    line = finding.location.line if finding.location is not None else 0
+    made = source.statement_at(line)
+    if made is None:
+        return
+    block = block_of(source, made)
+    later = block[block.index(made) + 1 :]
+    loops = [
+        statement
+        for statement in later
+        if any(True for _ in source.calls("backward", within=statement))
+    ]
+    if not loops:
+        yield from _built_after_changes(source, made, later)
+        return
+    if loops[0] is later[0]:
+        return
+    title = "build the optimizer after the model is complete"
+    text = source.of(made)
+    for name in (None, *_copies(source, made, later[: later.index(loops[0])])):
+        if name is not None:
+            text = re.sub(r"\b\w+\.parameters\(\)", f"{name}.parameters()", text)
+        yield from source.fix(title, source.remove(made), source.insert_before(loops[0], text))
+
+
+def _built_after_changes(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[Fix]:
+    """Yield the optimizer made after the last statement that changes what it is given, where no loop follows."""
+    given = names_in(made)
+    changing = [
+        statement
+        for statement in later
+        if names_in(statement) & given and not isinstance(statement, ast.Return)
+    ]
+    if changing:
+        yield from source.fix(
+            "build the optimizer after the model is complete",
+            source.remove(made),
+            source.insert_after(changing[-1], source.of(made)),
+        )
+
+
+def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names that are made after the optimizer, from what the optimizer was given."""
+    given = names_in(made)
+    for statement in later:
+        if isinstance(statement, ast.Assign) and names_in(statement.value) & given:
+            yield from (
+                source.of(target) for target in statement.targets if isinstance(target, ast.Name)
+            )

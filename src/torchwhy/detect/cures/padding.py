@@ -1,0 +1,105 @@
+"""Edits that pad the samples of a batch to one size, where they are stacked or by a `collate_fn`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.syntax import keyword, one_line, torch_name, word_of
+from torchwhy.detect.edits import Edit, Source
+from torchwhy.finding import Finding, Fix
+
+PART = re.compile(r"its part \[(?P<key>'\w+'|\d+)\]")
+SIZES = re.compile(r"is (?P<one>[\d×]+) in sample .* and (?P<other>[\d×]+) in sample")
+STACKS = ("stack", "cat", "concat", "tensor", "as_tensor")
+TITLE = "pad the samples of a batch to the longest"
+
+
+def padded(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the samples of a batch padded to the longest."""
+    torch = torch_name(source)
+    node = source.at(finding.location)
+    if torch is None:
+        return
+    last = _differs_in_the_last(finding.message)
+    if isinstance(node, ast.Call) and word_of(node) in STACKS and node.args:
+        text = _joined(_parts(source, node, torch), torch, last=last)
+        yield from source.fix(f"pad to the longest: {one_line(text)}", source.replace(node, text))
+        return
+    for call in source.calls("DataLoader"):
+        if keyword(call, "collate_fn") is None and call.args:
+            yield from _by_collate(finding, source, call, torch=torch, last=last)
+
+
+def _parts(source: Source, node: ast.Call, torch: str) -> str:
+    """Return the text of a list of the tensors that a call joins."""
+    given = node.args[0]
+    text = source.of(given)
+    if word_of(node) in ("tensor", "as_tensor"):
+        return f"[{torch}.tensor(part) for part in {text}]"
+    if word_of(node) != "stack" and isinstance(given, ast.ListComp):  # cat of `b[None]`
+        loop = given.generators[0]
+        return f"[{source.of(loop.target)} for {source.of(loop.target)} in {source.of(loop.iter)}]"
+    return text
+
+
+def _differs_in_the_last(message: str) -> bool:
+    """Tell whether the samples differ in their last dimension and not in the first."""
+    said = SIZES.search(message)
+    if said is None or "×" not in said["one"]:
+        return False
+    one, other = said["one"].split("×"), said["other"].split("×")
+    return one[0] == other[0] and one[-1] != other[-1]
+
+
+def _joined(parts: str, torch: str, *, last: bool) -> str:
+    pad = f"{torch}.nn.utils.rnn.pad_sequence"
+    if not last:
+        return f"{pad}({parts}, batch_first=True)"
+    return f"{pad}([part.movedim(-1, 0) for part in {parts}], batch_first=True).movedim(1, -1)"
+
+
+def _by_collate(
+    finding: Finding, source: Source, call: ast.Call, *, torch: str, last: bool
+) -> Iterator[Fix]:
+    statement = source.statement_of(call)
+    while statement is not None and isinstance(source.parents.get(statement), ast.stmt):
+        outer = source.parents[statement]
+        assert isinstance(outer, ast.stmt)
+        statement = outer
+    if statement is None:
+        return
+    part = PART.search(finding.message)
+    lines = _function(None if part is None else part["key"], torch, last=last)
+    end = max(source.stretch(one)[1] for one in (*call.args, *(one.value for one in call.keywords)))
+    yield from source.fix(
+        TITLE,
+        source.insert_before(statement, "\n".join(lines)),
+        Edit(end, end, ", collate_fn=pad_samples"),
+    )
+
+
+def _function(key: str | None, torch: str, *, last: bool) -> list[str]:
+    """Return the lines of a `collate_fn` that pads one part of the samples, None: the sample itself."""
+    as_tensors = f"[{torch}.as_tensor(one) for one in samples]"
+    lines = ["def pad_samples(samples):"]
+    if key is None:
+        lines += [f"    return {_joined(as_tensors, torch, last=last)}"]
+    elif key.isdigit():
+        lines += [
+            "    parts = [list(part) for part in zip(*samples)]",
+            f"    long = [{torch}.as_tensor(one) for one in parts.pop({key})]",
+            f"    batch = [{torch}.utils.data.default_collate(part) for part in parts]",
+            f"    batch.insert({key}, {_joined('long', torch, last=last)})",
+            "    return batch",
+        ]
+    else:
+        name = key.strip("'")
+        lines += [
+            "    samples = [dict(one) for one in samples]",
+            f'    long = [{torch}.as_tensor(one.pop("{name}")) for one in samples]',
+            f'    padded = {{"{name}": {_joined("long", torch, last=last)}}}',
+            f"    return {torch}.utils.data.default_collate(samples) | padded",
+        ]
+    return [*lines, "", ""]

@@ -1,0 +1,292 @@
+"""`view` or `reshape` to a shape that does not have as many elements as the tensor."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    layer_of,
+    layer_words,
+    operand_evidence,
+    says,
+    sizes,
+    walk_evidence,
+)
+from torchwhy.detect.cures import flattening
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.events import Crash
+from torchwhy.record.trace import Trace
+
+INVALID = r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)"
+UNFLATTEN = (
+    r"unflatten: Provided sizes \[([-\d, ]+)\] don't multiply up to the size of dim \d+ \((\d+)\)"
+)
+
+
+class ReshapeSizeMismatch(Detector):
+    """`view` or `reshape` asks for a shape that does not have as many elements as the tensor.
+
+    ## What it finds
+
+    A `view`, `reshape` or `unflatten` whose sizes do not multiply up to the number of elements that are there.
+    Told are both numbers, which of the sizes is the odd one out and what would fit, the layer that waits for the
+    size asked for, and how the shape came about on the way.
+
+    ## Why it breaks training
+
+    A reshape only counts the same elements in another way; it cannot make or drop any, so it raises. The number
+    was usually worked out by hand for another image size, kernel or batch size.
+
+    ## Broken
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 6, 5)
+            self.out = nn.Linear(6 * 14 * 14, 10)
+
+        def forward(self, x):
+            x = torch.max_pool2d(torch.relu(self.conv(x)), 2)
+            return self.out(x.view(x.size(0), 6 * 14 * 14))  # <- reshape-size-mismatch
+
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        scores = model(torch.randn(8, 1, 28, 28))
+        loss = nn.functional.cross_entropy(scores, torch.randint(0, 10, (8,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    The width is no multiple of the number of heads:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    query = torch.nn.Linear(20, 20)
+    optimizer = torch.optim.Adam(query.parameters())
+    heads = 3
+    for step in range(3):
+        x = torch.randn(4, 7, 20)
+        split = query(x).reshape(4, 7, heads, 20 // heads)  # <- reshape-size-mismatch
+        loss = split.square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Repaired
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 6, 5)
+            self.out = nn.Linear(6 * 12 * 12, 10)
+
+        def forward(self, x):
+            x = torch.max_pool2d(torch.relu(self.conv(x)), 2)
+            return self.out(x.view(x.size(0), 6 * 12 * 12))
+
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        scores = model(torch.randn(8, 1, 28, 28))
+        loss = nn.functional.cross_entropy(scores, torch.randint(0, 10, (8,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Lookalike
+
+    A program that tries one shape and takes another where that does not go:
+
+    ```python
+    import torch
+
+
+    def grid(x):
+        try:
+            return x.view(-1, 4, 4)
+        except RuntimeError:
+            return torch.nn.functional.pad(x, (0, 16 - x.shape[1])).view(-1, 4, 4)
+
+
+    torch.manual_seed(0)
+    model = torch.nn.Conv1d(4, 2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(4):
+        x = torch.randn(3, 16 if step % 2 else 13)
+        loss = model(grid(x)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Limits
+
+    A reshape that goes through and mixes up samples or axes raises nothing; see `samples-mixed`. A size that is
+    right for every batch but the last, smaller one is `ragged-last-batch`.
+    """
+
+    name = "reshape-size-mismatch"
+    needs = frozenset({"crash"})
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            found = says(crash, INVALID) or says(crash, UNFLATTEN)
+            if found is not None:
+                asked = [int(number) for number in found[1].split(",")]
+                yield _judge(trace, crash, asked=asked, there=int(found[2]))
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from flattening.flattened(finding, source)
+
+
+def _judge(trace: Trace, crash: Crash, *, asked: list[int], there: int) -> Finding:
+    name, shape = _reshaped(crash, there)
+    fitting = nearest_fit(asked, shape)
+    wanted = math.prod(size for size in asked if size != -1)
+    has = f"{name} ({sizes(shape)})" if len(shape) > 1 else name
+    if -1 in asked:
+        problem = f"splits into rows of {_product(asked)} elements, and the {there} of {has} are no multiple of it"
+    else:
+        problem = f"asks for {_product(asked)} elements, and {has} has {there}"
+    if -1 not in asked and len(asked) > 1:
+        problem = problem.replace(_product(asked), f"{_product(asked)} = {wanted}")
+    message = f"{_subject(crash)} {problem}"
+    if fitting is not None:
+        message += f"; {sizes(fitting)} would fit"
+    return finding_of(
+        trace,
+        crash,
+        detector=ReshapeSizeMismatch.name,
+        message=message,
+        evidence=[
+            *_odd_one_out(asked, shape, fitting),
+            *_taker(crash),
+            *walk_evidence(crash),
+            *operand_evidence(crash),
+        ],
+        location=_constructor(crash),
+        fixes=list(_fixes(crash, name, shape, fitting)),
+    )
+
+
+def _constructor(crash: Crash) -> SourceSpan | None:
+    """Return where the sizes are written, if a layer of torch's holds them; None: in the failing expression."""
+    layer = layer_of(crash)
+    return layer.made_at if layer is not None and layer.kind == "Unflatten" else None
+
+
+def _subject(crash: Crash) -> str:
+    layer = layer_of(crash)
+    if layer is not None and _constructor(crash) is not None:
+        return layer_words(layer)
+    return f"`{expression_of(crash)}`"
+
+
+def _product(asked: Sequence[int]) -> str:
+    return "×".join(str(size) for size in asked if size != -1)
+
+
+def _reshaped(crash: Crash, there: int) -> tuple[str, list[int]]:
+    """Return name and shape of the tensor: among the operands, what torch itself was given, the last station."""
+    for tensor in (*crash.operands, *crash.inputs):
+        if math.prod(tensor.shape) == there:
+            return tensor.name, tensor.shape
+    for station in reversed(crash.walk):
+        if math.prod(station.shape) == there:
+            return f"the output of {station.what}", station.shape
+    return "the tensor", [there]
+
+
+def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> list[int] | None:
+    """Return the sizes asked for with one of them changed so that they fit; None if no single change does.
+
+    The first size is kept if it is the tensor's own (the batch), and the last one gives way: it is the one that
+    people work out by hand. Otherwise the first one does, if the rest fits as it is.
+    """
+    there = math.prod(shape)
+    if -1 in asked:
+        is_rows = list(asked[:1]) == [-1] and len(asked) == 2 and len(shape) > 1
+        return [shape[0], there // shape[0]] if is_rows and shape[0] else None
+    places = range(len(asked))
+    for place in reversed(places) if list(asked[:1]) == list(shape[:1]) else places:
+        rest = math.prod(asked[:place]) * math.prod(asked[place + 1 :])
+        if rest and there % rest == 0:
+            return [*asked[:place], there // rest, *asked[place + 1 :]]
+    return None
+
+
+def _odd_one_out(
+    asked: Sequence[int], shape: Sequence[int], fitting: Sequence[int] | None
+) -> Iterator[Evidence]:
+    """Say which size is wrong, and which sizes of the tensor the right one is made of."""
+    for was, right in zip(asked, fitting or (), strict=False):
+        if was in (-1, right):
+            continue
+        first = next((i for i in range(len(shape) - 1) if math.prod(shape[i:]) == right), None)
+        if first is not None:
+            parts = "·".join(map(str, shape[first:]))
+            yield Evidence(f"{was} is the odd one out: {parts} = {right}", value=right)
+        elif right in shape:
+            yield Evidence(f"{was} is the odd one out: the tensor has {right} there", value=right)
+        return
+    kept = 0
+    while kept < min(len(asked), len(shape)) and asked[kept] == shape[kept]:
+        kept += 1
+    if kept and -1 not in asked and len(asked) > kept + 1:
+        given, wanted = math.prod(shape[kept:]), math.prod(asked[kept:])
+        yield Evidence(
+            f"{sizes(asked[:kept])} fits; of the rest, {sizes(asked[kept:])} = {wanted} has to make {given}",
+            value=wanted,
+        )
+
+
+def _taker(crash: Crash) -> Iterator[Evidence]:
+    path, size = crash.facts.get("taker"), crash.facts.get("taker_size")
+    if isinstance(path, str) and isinstance(size, float):
+        yield Evidence(f"{path} takes {size:g} features, so it has to change with the reshape")
+
+
+def _fixes(
+    crash: Crash, name: str, shape: Sequence[int], fitting: Sequence[int] | None
+) -> Iterator[Fix]:
+    taker = crash.facts.get("taker")
+    then = ""
+    if fitting is not None and isinstance(taker, str) and fitting[-1] != crash.facts["taker_size"]:
+        then = f", and let {taker} take {fitting[-1]} features"
+    simple = name if re.fullmatch(r"[A-Za-z_][\w.]*", name) else "x"
+    if fitting is None:
+        yield idea(
+            f"make the sizes multiply up to {math.prod(shape)}, or mend what gave {name} its shape"
+        )
+    elif len(fitting) == 2 < len(shape) and fitting[0] == shape[0]:
+        yield idea(f"write `{simple}.flatten(1)`, which needs no numbers{then}")
+    else:
+        yield idea(f"ask for {sizes(fitting)}{then}, or mend what gave {name} its shape")

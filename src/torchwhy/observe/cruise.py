@@ -1,0 +1,283 @@
+"""The loop at cruising speed: the same check of loss and gradients, in the fewest operations.
+
+After the first steps a training loop repeats itself, and nothing new can be learned from the order of its calls or
+from the memory of its gradients. What is left to do at each step is done here in a handful of calls; whatever is
+out of the ordinary (a bad number, another optimizer, a step due for a sample) goes the thorough way, in `sentinel`.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.observe.gradients import Reading
+from torchwhy.observe.torch_compat import (
+    DisableTorchFunction,
+    dispatch_depth,
+    item,
+    next_sequence,
+)
+from torchwhy.record.events import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torchwhy.observe.optimizers import Watched
+    from torchwhy.observe.probes.batches import BatchKeeper
+    from torchwhy.observe.session import Session
+
+FIRST_STEPS = 24  # of each optimizer that are looked at thoroughly
+BATCHES_WITHOUT_STEP = 4  # before somebody asks what the program holds
+RATE_CHANGE = 0.01  # of a learning rate that is worth a line
+MOST_SHAPES = (
+    200  # changed shapes told of at cruising speed: sentences have a new length at every step
+)
+NEEDED = ("loss probe", "step probe", "batch probe")  # without one of these, no cruising
+
+
+class Entry:
+    """One optimizer in the steady part of its loop: what it held when the cruise began."""
+
+    def __init__(self, optimizer: Any, watched: Watched) -> None:
+        self.reference = weakref.ref(optimizer)
+        self.watched = watched
+        self.index = watched.index
+        self.groups = optimizer.param_groups
+        self.members = [(group, group["params"], len(group["params"])) for group in self.groups]
+        self.reading = Reading([p for group in self.groups for p in group["params"]])
+        self.rates = [group.get("lr") for group in self.groups]
+        self.losses: list[float] = []  # of the steps that the handler was not told of yet
+        self.highest = math.inf  # a loss above this is told at once,
+        self.most = 0  # and so many losses at the latest
+
+    def holds_the_same(self, optimizer: Any) -> bool:
+        """Tell whether no parameter was added, and no group."""
+        if optimizer.param_groups is not self.groups or len(self.groups) != len(self.members):
+            return False
+        for group, parameters, count in self.members:
+            if group["params"] is not parameters or len(parameters) != count:
+                return False
+        return True
+
+    def changed_rates(self) -> list[float | None] | None:
+        """Return the learning rates when one has moved by more than is worth a line."""
+        for group, known in zip(self.groups, self.rates, strict=True):
+            rate = group.get("lr")
+            if rate is known or type(rate) is not float or type(known) is not float:
+                continue
+            if abs(rate - known) > RATE_CHANGE * abs(known):
+                self.rates = [group.get("lr") for group in self.groups]
+                return [float(rate) for rate in self.rates]
+        return None
+
+
+class Cruise:
+    """Stands between torch's hooks and the sentinel; `on` says who takes the next call."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.on = False
+        self.steps = 0
+        self.seconds = 0.0
+        self._until: float = 0
+        self._entries: dict[int, Entry] = {}
+        self._is_alone = True  # there is one optimizer
+        self._copies = True  # something is to be copied after each step
+        self._checked: Entry | None = None
+        self._loss: float | None = None
+        self._serial = 0  # of the batch that the last step used
+        self._lookout = -1  # the batch before which the handler wants to be asked
+        self._shapes_told = 0
+
+    def around_backward(self, thoroughly: Callable[..., object]) -> Callable[..., object]:
+        """Return what is called before a backward pass."""
+        sentinel, modes = self._session.sentinel, self._session.modes
+
+        def before_backward(outputs: Any, *, accumulates: bool) -> None:
+            loss = outputs[0] if self.on and accumulates and len(outputs) == 1 else None
+            if type(loss) is not torch.Tensor or loss.dim() or dispatch_depth():
+                thoroughly(outputs, accumulates=accumulates)
+                return
+            began = perf_counter()
+            sentinel.sequences = (sentinel.sequences[1], next_sequence())
+            sentinel.last_read = None
+            with DisableTorchFunction():
+                sentinel.losses.append(item(loss) if loss.is_cpu else loss.detach())
+            sentinel.backwards += 1
+            modes.backward_ran(outputs)
+            self.seconds += perf_counter() - began
+
+        return before_backward
+
+    def around_step(
+        self, thoroughly_before: Callable[..., Any], thoroughly_after: Callable[..., Any]
+    ) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Return what is called before and after an optimizer's step."""
+        sentinel, entries = self._session.sentinel, self._entries
+
+        def before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if self.on and len(args) == 1 and not kwargs and not dispatch_depth():
+                began = perf_counter()
+                entry = entries.get(id(optimizer))
+                if entry is not None and self._is_fine(entry, optimizer, began):
+                    self._checked = entry
+                    sentinel.in_update = True
+                    self.seconds += perf_counter() - began
+                    return
+            self._checked = None
+            if self.on:
+                self._leave()
+            thoroughly_before(optimizer, args, kwargs)
+
+        def after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+            entry, self._checked = self._checked, None
+            if entry is not None:
+                sentinel.in_update = False
+                self._close(entry)
+                return
+            thoroughly_after(optimizer, args, kwargs)
+            self.on = self._may_begin()
+
+        return before_step, after_step
+
+    def _is_fine(self, entry: Entry, optimizer: Any, now: float) -> bool:
+        """Check and record one step; False sends it the thorough way, whatever the reason."""
+        session = self._session
+        sentinel = session.sentinel
+        losses = sentinel.losses
+        try:
+            if entry.reference() is not optimizer or not entry.holds_the_same(optimizer):
+                return False
+            total = entry.reading.total()
+            values = [loss if type(loss) is float else float(item(loss)) for loss in losses]
+        except Exception:
+            entry.reading.is_possible = False
+            return False
+        for value in values:
+            total += value
+        if total - total != 0.0:
+            return False
+        milliseconds, sentinel.began = (now - sentinel.began) * 1000, now
+        rates = entry.changed_rates()
+        shapes = None
+        if session.batches.shapes is not sentinel.told_shapes and self._shapes_told < MOST_SHAPES:
+            self._shapes_told += 1
+            shapes = sentinel.changed_shapes()
+        if len(values) == 1 and rates is None and shapes is None:
+            session.step_log.add(sentinel.step, entry.index, values[0], milliseconds)
+        else:
+            session.write(
+                Step(
+                    step=sentinel.step,
+                    optimizer=entry.index,
+                    losses=list(values),
+                    milliseconds=round(milliseconds, 3),
+                    learning_rates=rates,
+                    batch=shapes,
+                )
+            )
+        losses.clear()
+        self._loss = sum(values) / len(values) if values else None
+        return True
+
+    def _close(self, entry: Entry) -> None:
+        """Go on to the next step, and slow down for it if there is a reason."""
+        began = perf_counter()
+        session = self._session
+        sentinel, batches = session.sentinel, session.batches
+        try:
+            loss = self._loss
+            if loss is not None:
+                entry.losses.append(loss)
+                if loss > entry.highest or len(entry.losses) >= entry.most:
+                    self._tell(entry)
+            if batches.serial:
+                self._follow_batches(entry, batches)
+            if self._copies:
+                session.handler.after_quiet_step()
+        except Exception as problem:
+            session.guests.switch_off("step probe", problem)
+            self.on = False
+        if sentinel.dropped.in_a_row:
+            sentinel.dropped.stepped()
+        sentinel.step += 1
+        entry.watched.steps += 1
+        self.steps += 1
+        if sentinel.step >= self._until and self.on:
+            self._leave()
+        self.seconds += perf_counter() - began
+
+    def _follow_batches(self, entry: Entry, batches: BatchKeeper) -> None:
+        """Let go of the batches of this step; a loop that draws more or fewer than one each is for the handler."""
+        serial = entry.watched.batches_at_last_step = batches.serial
+        batches.look_from = batches.drawn + BATCHES_WITHOUT_STEP
+        if self._is_alone:
+            batches.recent.clear()
+        if serial != self._serial + 1 or serial + 1 == self._lookout or not self._is_alone:
+            self._lookout = self._session.handler.drew_batches(self._serial, serial)
+            self._on_only_if_quiet()
+        self._serial = serial
+
+    def _tell(self, entry: Entry) -> None:
+        losses, entry.losses = entry.losses, []
+        handler = self._session.handler
+        handler.take_quiet_losses(entry.watched, losses)
+        entry.highest, entry.most = handler.quiet_limits(entry.watched)
+        self._on_only_if_quiet()
+
+    def _on_only_if_quiet(self) -> None:
+        if self.on and not self._session.handler.is_quiet():
+            self._leave()
+
+    def _leave(self) -> None:
+        """The next step goes the thorough way; whoever takes it gets to know what was seen so far."""
+        self.on = False
+        for entry in self._entries.values():
+            if entry.losses:
+                self._tell(entry)
+
+    def _may_begin(self) -> bool:
+        """Tell whether the loop is known well enough; called after each step that went the thorough way."""
+        session = self._session
+        sentinel, guests, handler = session.sentinel, session.guests, session.handler
+        living = sentinel.optimizers.all()
+        if (
+            guests.all_off
+            or guests.fault is not None
+            or not guests.switched_off.isdisjoint(NEEDED)
+            or sentinel.frozen
+            or sentinel.scaler is not None
+            or session.is_bounded
+            or not living
+            or any(w.steps < FIRST_STEPS or w.steps >= w.next_sample for w in living)
+            or not handler.is_quiet()
+        ):
+            return False
+        self._forget_the_dead()
+        for watched in living:
+            entry = self._entry_of(watched)
+            if not entry.reading.is_possible:
+                return False
+            entry.highest, entry.most = handler.quiet_limits(watched)
+        sentinel.stale.rest()
+        self._is_alone = len(living) == 1
+        self._copies = handler.copies_after_steps()
+        self._serial = session.batches.serial
+        to_sample = min(watched.next_sample - watched.steps for watched in living)
+        self._until = min(session.holdings.next_step, sentinel.step + to_sample)
+        return True
+
+    def _entry_of(self, watched: Watched) -> Entry:
+        optimizer = watched.optimizer
+        entry = self._entries.get(id(optimizer))
+        if entry is None or (entry.reading.is_possible and not entry.holds_the_same(optimizer)):
+            entry = self._entries[id(optimizer)] = Entry(optimizer, watched)
+        return entry
+
+    def _forget_the_dead(self) -> None:
+        for key in [key for key, entry in self._entries.items() if entry.reference() is None]:
+            del self._entries[key]

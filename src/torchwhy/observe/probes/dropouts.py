@@ -1,0 +1,90 @@
+"""Dropout that goes on in evaluation: a function knows nothing of the mode of the module that calls it.
+
+The first forward of a model in eval mode at each place is looked at through a dispatch mode of our own, which is gone
+when that one call is over; nothing is paid in training.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.frames import Site, layer_of, span_of
+from torchwhy.record.event import Event
+from torchwhy.record.learning import DropoutInEvaluation
+
+DRAWS = {"bernoulli_", "bernoulli", "native_dropout", "_fused_dropout"}
+WHOLE = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
+WORDS = ("dropout", "scaled_dot_product_attention")  # what a function is called that drops values
+LAYERS = os.path.join("nn", "modules", "dropout.py")  # noqa: PTH118 - part of a name, not a path
+MOST_TOLD = 8
+
+
+class Watch(TorchDispatchMode):
+    """Notes from where values are dropped."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.sites: dict[Site, None] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if len(self.sites) < MOST_TOLD and drops(func.__name__.partition(".")[0], args, kwargs):
+            site = dropping_site(sys._getframe(1))
+            if site is not None:
+                self.sites[site] = None
+        return func(*args, **kwargs)
+
+
+def drops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether an operation throws values away at random; in inference mode functions come whole."""
+    if name in WHOLE:
+        probability, switch = ([*args[1:3], *[kwargs.get("train", False)] * 2])[:2]
+        return bool(switch) and float(kwargs.get("p", probability)) > 0
+    if name == "scaled_dot_product_attention":
+        given = args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)
+        return float(given) > 0
+    return name in DRAWS
+
+
+def dropping_site(frame: FrameType | None) -> Site | None:
+    """Return the place in the program that calls dropout as a function; None for layers and for other draws."""
+    named = False
+    while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
+        if frame.f_code.co_filename.endswith(LAYERS):
+            return None  # a layer in train mode inside of a model in eval mode: switched so by the program
+        named = named or "dropout" in frame.f_code.co_name
+        frame = frame.f_back
+    if frame is None:
+        return None
+    site = Site(frame.f_code, frame.f_lasti)
+    text = span_of(site).expression or ""
+    return site if named or any(word in text for word in WORDS) else None
+
+
+def look_once(
+    model: torch.nn.Module, tell: Callable[[Event], object], *, path: str, step: int
+) -> None:
+    """Look at the forward that is about to begin; called while the module's call looks up its `forward`.
+
+    A hook on the model takes the mode off again, also when the forward raises.
+    """
+    if torch_compat.is_tracing() or torch.compiler.is_compiling():
+        return
+    watch = Watch()
+
+    def over(*_: Any) -> None:
+        handle.remove()
+        torch_compat.take_off(watch)
+        for site in watch.sites:
+            tell(DropoutInEvaluation(step=step, path=path, location=span_of(site)))
+
+    handle = model.register_forward_hook(over, always_call=True)
+    torch_compat.put_on(watch)

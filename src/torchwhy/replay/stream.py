@@ -1,0 +1,38 @@
+"""A batch of a dataset without indices, a stream: to have it once more, the stream is read again up to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Any
+
+from torch.utils.data import IterableDataset
+
+MOST_SECONDS = 5.0  # for the batches before it; a stream that takes longer is not read again
+
+# Makes a batch within a context: the microscope, or NumPy told to raise.
+Maker = Callable[[AbstractContextManager[Any]], Any]
+
+
+def is_stream(iterator: Any) -> bool:
+    """Tell whether a loader's iterator reads a stream."""
+    return isinstance(getattr(iterator, "_dataset", None), IterableDataset)
+
+
+def maker(iterator: Any) -> Maker:
+    """Return what makes the batch in hand once more, from a fresh pass over the stream in this process."""
+
+    def make(looking: AbstractContextManager[Any]) -> Any:
+        sampler = getattr(iterator, "_index_sampler", None)
+        size, collate = getattr(sampler, "batch_size", None), iterator._collate_fn
+        samples, ends = iter(iterator._dataset), time.monotonic() + MOST_SECONDS
+        for _ in range((iterator._num_yielded - 1) * (size or 1)):
+            next(samples)
+            if time.monotonic() > ends:
+                raise TimeoutError
+        with looking:
+            return collate(list(islice(samples, size)) if size else next(samples))
+
+    return make

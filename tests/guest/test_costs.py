@@ -1,0 +1,44 @@
+"""What a watched step costs, in counts that do not depend on the machine; times are measured in `benchmarks/`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.guest.pairs import Pairs
+
+MOST_CALLS = 40  # of Python functions of ours, in a loop with a loader and twenty parameters
+MOST_OPERATIONS = 8  # one pass over the small gradients, the loss, and what reading them takes
+MOST_READS = 2  # on a device each would be a wait: the loss, and the answer for all gradients
+MOST_WRITES = 0.1  # calls into the system: many steps share one
+MOST_BYTES = 400
+
+
+@pytest.fixture(scope="module")
+def counts(pairs: Pairs) -> dict[str, dict[str, float]]:
+    """Give the counts of one program, bare and watched."""
+    runs = {kind: pairs.run("counted", watched=kind == "watched") for kind in ("bare", "watched")}
+    return {kind: json.loads(run.stdout) for kind, run in runs.items()}
+
+
+def test_few_calls_of_ours_per_step(counts):
+    assert counts["bare"]["calls"] == 0
+    assert 0 < counts["watched"]["calls"] <= MOST_CALLS
+
+
+def test_gradients_are_read_in_few_operations(counts):
+    more = counts["watched"]["operations"] - counts["bare"]["operations"]
+
+    assert 0 < more <= MOST_OPERATIONS
+
+
+def test_at_most_two_numbers_are_read_back(counts):
+    more = counts["watched"]["reads"] - counts["bare"]["reads"]
+
+    assert 0 < more <= MOST_READS
+
+
+def test_few_writes_and_few_bytes(counts):
+    assert 0 < counts["watched"]["writes"] <= MOST_WRITES
+    assert counts["watched"]["bytes"] <= MOST_BYTES

@@ -1,0 +1,4 @@
+from proj.engine import run
+
+if __name__ == "__main__":
+    run()
