@@ -45,7 +45,8 @@ def test_kill_at_any_moment_leaves_a_readable_trace_and_a_report(seed: int, pair
     report = diagnose(folder)
     steps = [event.step for trace in read_traces(folder) for event in trace.steps]
     assert steps == list(range(len(steps)))
-    assert report.findings == ()
+    # How far it came is chance: a longer run may be told that its loss, small from the start, does not fall.
+    assert report.outcome == "healthy"
     assert any("SIGKILL" in note for note in report.notes)
 
 

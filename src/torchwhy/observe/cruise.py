@@ -47,32 +47,43 @@ class Entry:
         self.watched = watched
         self.index = watched.index
         self.groups = optimizer.param_groups
-        self.members = [(group, group["params"], len(group["params"])) for group in self.groups]
+        self.members = _members(self.groups)
         self.reading = Reading([p for group in self.groups for p in group["params"]])
-        self.rates = [group.get("lr") for group in self.groups]
+        self.rates = [group.get("lr") for group in self.groups]  # as they were told
+        self.rates_moved = False
         self.losses: list[float] = []  # of the steps that the handler was not told of yet
         self.highest = math.inf  # a loss above this is told at once,
         self.most = 0  # and so many losses at the latest
 
     def holds_the_same(self, optimizer: Any) -> bool:
-        """Tell whether no parameter was added, and no group."""
-        if optimizer.param_groups is not self.groups or len(self.groups) != len(self.members):
+        """Tell whether no parameter was added, and no group; notes whether a learning rate has moved."""
+        groups = optimizer.param_groups
+        if groups is not self.groups or len(groups) != len(self.members):
             return False
-        for group, parameters, count in self.members:
+        for group, parameters, count, known in self.members:
             if group["params"] is not parameters or len(parameters) != count:
                 return False
+            if group.get("lr") is not known:
+                self.rates_moved = True
         return True
 
     def changed_rates(self) -> list[float | None] | None:
         """Return the learning rates when one has moved by more than is worth a line."""
-        for group, known in zip(self.groups, self.rates, strict=True):
-            rate = group.get("lr")
-            if rate is known or type(rate) is not float or type(known) is not float:
+        self.rates_moved = False
+        known = self.rates
+        rates = [group.get("lr") for group in self.groups]
+        self.members = _members(self.groups)
+        for rate, before in zip(rates, known, strict=True):
+            if type(rate) is not float or type(before) is not float:
                 continue
-            if abs(rate - known) > RATE_CHANGE * abs(known):
-                self.rates = [group.get("lr") for group in self.groups]
-                return [float(rate) for rate in self.rates]
+            if abs(rate - before) > RATE_CHANGE * abs(before):
+                self.rates = rates
+                return [float(rate) for rate in rates]
         return None
+
+
+def _members(groups: list[dict[str, Any]]) -> list[tuple[dict[str, Any], list[Any], int, Any]]:
+    return [(group, group["params"], len(group["params"]), group.get("lr")) for group in groups]
 
 
 class Cruise:
@@ -80,6 +91,9 @@ class Cruise:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._sentinel = session.sentinel
+        self._batches = session.batches
+        self._add: Callable[..., None] = session.step_log.add
         self.on = False
         self.steps = 0
         self.seconds = 0.0
@@ -146,49 +160,64 @@ class Cruise:
 
     def _is_fine(self, entry: Entry, optimizer: Any, now: float) -> bool:
         """Check and record one step; False sends it the thorough way, whatever the reason."""
-        session = self._session
-        sentinel = session.sentinel
+        sentinel = self._sentinel
         losses = sentinel.losses
         try:
             if entry.reference() is not optimizer or not entry.holds_the_same(optimizer):
                 return False
             total = entry.reading.total()
-            values = [loss if type(loss) is float else float(item(loss)) for loss in losses]
+            if len(losses) == 1:
+                loss = losses[0]
+                self._loss = loss = loss if type(loss) is float else float(item(loss))
+                total += loss
+            else:
+                losses = sentinel.losses = [float(value) for value in losses]
+                self._loss = sum(losses) / len(losses) if losses else None
+                total += sum(losses)
         except Exception:
             entry.reading.is_possible = False
             return False
-        for value in values:
-            total += value
         if total - total != 0.0:
             return False
         milliseconds, sentinel.began = (now - sentinel.began) * 1000, now
-        rates = entry.changed_rates()
-        shapes = None
-        if session.batches.shapes is not sentinel.told_shapes and self._shapes_told < MOST_SHAPES:
-            self._shapes_told += 1
-            shapes = sentinel.changed_shapes()
-        if len(values) == 1 and rates is None and shapes is None:
-            session.step_log.add(sentinel.step, entry.index, values[0], milliseconds)
+        if len(losses) == 1 and not entry.rates_moved and not self._shapes_changed():
+            self._add(sentinel.step, entry.index, self._loss, milliseconds)
         else:
-            session.write(
-                Step(
-                    step=sentinel.step,
-                    optimizer=entry.index,
-                    losses=list(values),
-                    milliseconds=round(milliseconds, 3),
-                    learning_rates=rates,
-                    batch=shapes,
-                )
-            )
+            self._write(entry, losses, milliseconds)
         losses.clear()
-        self._loss = sum(values) / len(values) if values else None
         return True
+
+    def _shapes_changed(self) -> bool:
+        return self._batches.shapes is not self._sentinel.told_shapes
+
+    def _write(self, entry: Entry, losses: list[float], milliseconds: float) -> None:
+        """Record a step of which there is more to tell, or seems to be."""
+        sentinel = self._sentinel
+        rates = entry.changed_rates() if entry.rates_moved else None
+        shapes = None
+        if self._shapes_changed():
+            self._shapes_told += 1
+            shapes = sentinel.changed_shapes() if self._shapes_told <= MOST_SHAPES else None
+            sentinel.told_shapes = self._batches.shapes
+        if len(losses) == 1 and rates is None and shapes is None:
+            self._add(sentinel.step, entry.index, self._loss, milliseconds)
+            return
+        self._session.write(
+            Step(
+                step=sentinel.step,
+                optimizer=entry.index,
+                losses=list(losses),
+                milliseconds=round(milliseconds, 3),
+                learning_rates=rates,
+                batch=shapes,
+            )
+        )
 
     def _close(self, entry: Entry) -> None:
         """Go on to the next step, and slow down for it if there is a reason."""
         began = perf_counter()
         session = self._session
-        sentinel, batches = session.sentinel, session.batches
+        sentinel, batches = self._sentinel, self._batches
         try:
             loss = self._loss
             if loss is not None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any, TypeVar
 
-from torchwhy.observe.torch_compat import DisableTorchFunction, dispatch_depth, unseen
+from torchwhy.observe.torch_compat import dispatch_depth, function_depth, unseen
 from torchwhy.record.events import Event, ProbeFailed
 
 Result = TypeVar("Result")
@@ -61,12 +61,17 @@ class Guests:
         thoroughly = self.protect(name, function)
 
         def light(first: Any, second: Any) -> Result | None:
-            if self.all_off or self.switched_off or self.fault or dispatch_depth():
+            if (
+                self.all_off
+                or self.switched_off
+                or self.fault
+                or dispatch_depth()
+                or function_depth()
+            ):
                 return thoroughly(first, second)
             began = perf_counter()
             try:
-                with DisableTorchFunction():
-                    return function(first, second)
+                return function(first, second)
             except Exception as problem:
                 self.switch_off(name, problem)
                 return None

@@ -20,6 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Called at every step, so without a function of ours around them.
 dispatch_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
+function_depth: Callable[[], int] = torch._C._len_torch_function_stack
 DisableTorchFunction: Any = torch._C.DisableTorchFunction
 next_sequence: Callable[[], int] = torch._C._autograd._get_sequence_nr
 item: Callable[[Any], Any] = torch._C.TensorBase.item  # not the one that notes who reads

@@ -8,13 +8,12 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import CodeType
 from typing import Any
 
 import torch
 
 from torchwhy.observe import torch_compat
-from torchwhy.observe.frames import Site, layer_of, user_sites
+from torchwhy.observe.frames import Site, user_sites
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.access import NotedOnChange
@@ -94,7 +93,8 @@ class BatchKeeper:
             Any
         ] = []  # of the newest batch's tensors; the same object as long as they stay the same
         self._size = 0
-        self._asking: CodeType | None = None  # the program's code that asked for the last batch
+        self._sites: tuple[Site, ...] = ()  # where the program asks for batches
+        self._versions: list[int] = []  # of a batch's tensors when it is handed out
         self._random = RandomState()
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
         self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
@@ -169,27 +169,24 @@ class BatchKeeper:
         )  # a C iterator: if the sampler raises, its traceback does not show us
 
     def _keep(self, iterator: Any, frame: Any) -> None:
-        """Keep one batch; runs for every batch, so it asks as little as it can."""
+        """Keep one batch; runs for every batch, so it asks as little as it can.
+
+        What hardly ever differs between two batches of one loader is asked when a loader is taken in hand, or when
+        shapes change: where the program asks for batches, and how often their tensors were written to till then.
+        """
         data = frame.f_locals.get("data")
         following = self._following
         if following is None or following() is not iterator:
-            following = self._begin_with(iterator, data)
+            following = self._begin_with(iterator, frame, data)
         trains = torch.is_grad_enabled()
         self.drawn += 1
         self.serial += trains
-        leaves = data if type(data) is list and _are_tensors(data) else _tensors_in(data)
-        shapes = [leaf.shape for leaf in leaves]
+        shapes = [leaf.shape for leaf in data] if _are_tensors(data) else _shapes_in(data)
         if shapes != self.shapes:
-            self._new_shapes(shapes, leaves)
+            self._new_shapes(shapes, data)
         recent = self.recent
         if recent and not recent[-1].trains:
             recent.pop()  # evaluation repeats nothing: of its batches only the current one is of interest
-        caller = frame.f_back
-        asking = self._asking
-        if asking is not None and caller is not None and caller.f_code is asking:
-            sites: tuple[Site, ...] = (Site(asking, caller.f_lasti),)
-        else:
-            sites = self._sites(caller)
         recent.append(
             Batch(
                 self.serial,
@@ -197,10 +194,10 @@ class BatchKeeper:
                 data,
                 self._seen.popleft() if self._seen else None,
                 self._random.take(),
-                sites,
+                self._sites,
                 trains,
                 self._size,
-                _versions(leaves),
+                self._versions,
             )
         )
         if self._size * len(recent) > MOST_BYTES:
@@ -208,43 +205,48 @@ class BatchKeeper:
         if self.drawn >= self.look_from and self.when_drawn is not None:
             self.look_from = self.when_drawn(self.drawn) or math.inf
 
-    def _begin_with(self, iterator: Any, data: Any) -> weakref.ref[Any]:
+    def _begin_with(self, iterator: Any, frame: Any, data: Any) -> weakref.ref[Any]:
         """Take another loader in hand, or the same one in its next epoch."""
         self._following = weakref.ref(iterator)
         self._seen = self._indices.get(iterator)
-        self.usual, self.origin = described(data), Origin.of(iterator)
+        self.usual, self.origin = torch_compat.unseen(described)(data), Origin.of(iterator)
+        self._sites = user_sites(frame.f_back, limit=1)
+        self._versions = _versions(data)
         self._random.expect_change()
         return self._following
 
-    def _new_shapes(self, shapes: list[Any], leaves: list[torch.Tensor]) -> None:
+    @torch_compat.unseen
+    def _new_shapes(self, shapes: list[Any], data: Any) -> None:
+        leaves = [leaf for _, leaf in leaves_of(data)]
         self.shapes = shapes
+        self._versions = _versions(data)
         self._size = sum(
             leaf.numel() * leaf.element_size() for leaf in leaves if leaf.layout is torch.strided
         )
-
-    def _sites(self, frame: Any) -> tuple[Site, ...]:
-        """Return the place in the program that asked for a batch; mostly the very frame that is given."""
-        if frame is not None and layer_of(frame.f_code.co_filename) == "user":
-            self._asking = frame.f_code
-        return user_sites(frame, limit=1)
 
     def _keep_to_the_limit(self) -> None:
         while len(self.recent) > 1 and sum(kept.size for kept in self.recent) > MOST_BYTES:
             self.recent.popleft()
 
 
-def _are_tensors(items: list[Any]) -> bool:
-    for item in items:
+def _are_tensors(data: Any) -> bool:
+    """Tell whether a batch is what most loaders make of a dataset of tensors: a list of plain ones."""
+    if type(data) is not list or len(data) > MOST_LEAVES:
+        return False
+    for item in data:
         if type(item) is not torch.Tensor:
             return False
-    return len(items) <= MOST_LEAVES
+    return True
 
 
-def _versions(leaves: list[torch.Tensor]) -> list[int]:
-    try:
-        return [leaf._version for leaf in leaves]
-    except RuntimeError:  # one was made in inference mode
-        return [torch_compat.version_of(leaf) for leaf in leaves]
+@torch_compat.unseen
+def _shapes_in(data: Any) -> list[Any]:
+    return [leaf.shape for _, leaf in leaves_of(data)]
+
+
+@torch_compat.unseen
+def _versions(data: Any) -> list[int]:
+    return [torch_compat.version_of(leaf) for _, leaf in leaves_of(data)]
 
 
 def _as_indices(indices: Any) -> list[int] | None:
@@ -253,11 +255,6 @@ def _as_indices(indices: Any) -> list[int] | None:
     if isinstance(indices, (list, tuple)) and all(isinstance(i, int) for i in indices):
         return list(indices)
     return None
-
-
-def _tensors_in(data: Any) -> list[torch.Tensor]:
-    """Return the tensors of a batch in the order of `leaves_of`, without the names."""
-    return [leaf for _, leaf in leaves_of(data)]
 
 
 def leaves_of(data: Any, path: str = "batch") -> Iterator[tuple[str, torch.Tensor]]:

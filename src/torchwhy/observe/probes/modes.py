@@ -186,17 +186,20 @@ class ModeCounter:
                 key = (id(model), model.training, grad, id(frame.f_code), frame.f_lasti)
                 tally = self._tallies.get(key)
                 if tally is not None and tally.feeds:
-                    tally.count += 1
-                    step = self.position.step
-                    if step != tally.last_step:
-                        tally.last_step = step
-                        tally.steps += 1
-                    self._recent.append((tally, next_sequence()))
+                    self._count(tally)
                     return
             self._noted(path, model, caller)
         except Exception as problem:
             self._models.clear()
             self.failed(problem)
+
+    def _count(self, tally: _Tally) -> None:
+        tally.count += 1
+        step = self.position.step
+        if step != tally.last_step:
+            tally.last_step = step
+            tally.steps += 1
+        self._recent.append((tally, next_sequence()))
 
     def _noted(self, path: str, model: Any, caller: FrameType) -> None:
         frame: FrameType | None = caller
