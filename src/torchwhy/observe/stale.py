@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PARAMETERS_WATCHED = 3  # of each optimizer: whoever clears one clears all
 STEPS_WATCHED = 400  # a loop that clears its gradients so often does it always
+CLOSURES_WATCHED = 60  # calls of a closure: a loop that clears there does it at the second one
+ENOUGH_IN_CLOSURES = 6  # calls in a row that found old gradients
 
 Marks = dict[int, tuple[int, int]]  # position of a parameter → address and version of its gradient
 
@@ -33,6 +35,10 @@ class StaleWatch:
         self._suspect: dict[int, SourceSpan | None] = {}
         self._times: dict[int, int] = {}
         self._cleared: set[int] = set()
+        self._in_closures: dict[
+            int, tuple[int, int]
+        ] = {}  # backward passes, and those that found some
+        self._closure_sites: dict[int, SourceSpan | None] = {}
 
     def rest(self) -> None:
         """Forget what was used: steps that are not watched lie ahead, after which memory may have been given anew."""
@@ -57,6 +63,10 @@ class StaleWatch:
     @unseen
     def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
         """Suspect the optimizers whose used gradients are still there, untouched and not zero."""
+        stepping = self._session.sentinel.open_check
+        if stepping is not None and stepping.has_closure and stepping.watched is not None:
+            self._in_closure(stepping.watched, frame)
+            return
         for watched in self._session.sentinel.optimizers.all():
             if not watched.steps:
                 self._idle.before_backward(watched, roots, frame)
@@ -75,9 +85,44 @@ class StaleWatch:
             else:
                 self._cleared.add(watched.index)
 
+    def _in_closure(self, watched: Watched, frame: FrameType | None) -> None:
+        """Count the backward passes within a step that found gradients of an earlier one."""
+        seen, left = self._in_closures.get(watched.index, (0, 0))
+        if seen >= CLOSURES_WATCHED:
+            return
+        gradients = [p.grad for p in watched.parameters() if p.grad is not None]
+        found = any(bool((g != 0).any().item()) for g in gradients[:PARAMETERS_WATCHED])
+        if seen and not found:
+            self._cleared.add(watched.index)
+        self._in_closures[watched.index] = (seen + 1, left + found)
+        if not seen:
+            sites = user_sites(frame, limit=1)
+            self._closure_sites[watched.index] = span_of(sites[0]) if sites else None
+
+    def _convict_closure(self, watched: Watched, step: int, frame: FrameType | None) -> None:
+        """A closure that found gradients at each of its calls but the first, and some: nobody ever clears them."""
+        seen, left = self._in_closures.get(watched.index, (0, 0))
+        if left < ENOUGH_IN_CLOSURES or left != seen - 1 or watched.index in self._times:
+            return
+        self._times[watched.index] = left
+        sites = user_sites(frame, limit=1)
+        self._session.write(
+            StaleGradients(
+                step=step,
+                optimizer=watched.index,
+                used_at_step=max(0, step - 1),
+                times=left,
+                cleared_ever=False,
+                location=self._closure_sites[watched.index],
+                stepped_at=span_of(sites[0]) if sites else None,
+            )
+        )
+
     @unseen
     def before_step(self, watched: Watched, step: int, frame: FrameType | None) -> None:
         """Convict when the backward really added to what was left: the same memory in a newer version."""
+        if watched.index in self._in_closures:
+            self._convict_closure(watched, step, frame)
         if watched.index not in self._suspect:
             return
         place = self._suspect.pop(watched.index)

@@ -233,7 +233,7 @@ def _are_tensors(data: Any) -> bool:
     """Tell whether a batch is what most loaders make of a dataset of tensors: a list of plain ones."""
     if type(data) is not list or len(data) > MOST_LEAVES:
         return False
-    for item in data:
+    for item in data:  # noqa: SIM110 - a generator costs as much again, and this runs for every batch
         if type(item) is not torch.Tensor:
             return False
     return True

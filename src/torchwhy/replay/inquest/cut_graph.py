@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
@@ -180,12 +181,16 @@ class Search:
 
     def _of_itself(self, node: ast.AST, place: Place, *, line: int) -> Cut | None:
         if isinstance(node, ast.Compare):
+            if _has_no_graph(node.left, place):
+                return None
             return _cut(node, place, "a comparison has no derivative", "comparison")
         if not isinstance(node, ast.Call):
             return None
         function = node.func
         last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if isinstance(function, ast.Attribute) and last in METHODS:
+            if _has_no_graph(function.value, place):
+                return None
             return _cut(node, place, METHODS[last], last)
         if (
             last in MAKERS
@@ -217,6 +222,20 @@ class Search:
                     if found is not None:
                         return found
         return None
+
+
+def _has_no_graph(node: ast.AST, place: Place) -> bool:
+    """Tell whether there was nothing to cut: labels are often computed of data, which has no graph.
+
+    Only real numbers tell: `out = out.argmax(1)` leaves whole ones, which had a graph before.
+    """
+    if source.reference(node) is not None and isinstance(node, ast.Name):
+        made = source.last_assignment(place.scope, node.id, sys.maxsize)
+        if made is not None and made[1] is not None and node in ast.walk(made[1]):
+            return False  # the name has another value by now
+    value = place.value(node)
+    is_real = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return is_real and not value.requires_grad
 
 
 def _cut(node: ast.AST, place: Place, why: str, kind: str) -> Cut:

@@ -47,12 +47,14 @@ class WriteLog:
         """Return the operation that recorded the node with this number."""
         return self.by_sequence.get(sequence)
 
-    def writer_after(self, needed: Record) -> Record | None:
-        """Return the first operation that changed what another one had kept, after it had kept it."""
-        for write in self.writes:
-            if write.order > needed.order and write.memory & needed.memory:
-                return write
-        return None
+    def writer_after(self, needed: Record, *, of_weight: bool = False) -> Record | None:
+        """Return the first operation that changed what another one had kept, after it had kept it.
+
+        A weight is changed by an update; what a layer writes meanwhile is its own scratch memory.
+        """
+        later = [w for w in self.writes if w.order > needed.order and w.memory & needed.memory]
+        updates = [write for write in later if write.phase == "update"] if of_weight else []
+        return next(iter(updates or later), None)
 
 
 def _record(operation: Operation, tensors: list[torch.Tensor]) -> Record:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import Any
 
@@ -19,6 +20,9 @@ from torchwhy.replay.inquest.freed_graph import nodes_behind, roots_of
 from torchwhy.replay.inquest.keepers import modules_in
 from torchwhy.replay.inquest.writes import Record, WriteLog
 
+MOST_VIEWS = (
+    4  # between a weight and the operation that uses it: transposed, then seen in another shape
+)
 MODIFIED = "modified by an inplace operation"
 SHAPE = re.compile(r"\[torch\.\w+ \[(?P<shape>[\d, ]*)\]\]")
 VERSIONS = re.compile(r"is at version (?P<now>\d+); expected version (?P<expected>\d+)")
@@ -35,7 +39,11 @@ def look(spots: list[Spot], message: str, log: WriteLog) -> Clues:
     if node is not None:
         clues.facts["node"] = node.name().rpartition(":")[2]
     needed = log.needed_by(torch_compat.node_sequence(node)) if node is not None else None
-    written = log.writer_after(needed) if needed is not None else None
+    written = None
+    if needed is not None:
+        written = log.writer_after(
+            needed, of_weight=_lacks_a_weight(node, clues.facts.get("shape"))
+        )
     if needed is not None:
         _note(clues, "needed", needed)
     if written is not None:
@@ -73,6 +81,21 @@ def _has_stale_value(node: Any) -> bool:
         except RuntimeError as problem:
             if MODIFIED in str(problem):
                 return True
+    return False
+
+
+def _lacks_a_weight(node: Any, shape: Any) -> bool:
+    """Tell whether what a node lacks is a weight, or a view of one: of the lost value's size, and written to."""
+    size = math.prod(shape) if isinstance(shape, list) else None
+    for start, _ in node.next_functions:
+        below = start
+        for _ in range(MOST_VIEWS):
+            if below is None or len(below.next_functions) != 1:
+                break
+            below = below.next_functions[0][0]
+        weight = getattr(below, "variable", None)
+        if weight is not None and weight.numel() == size and weight._version:
+            return True
     return False
 
 
