@@ -1,9 +1,11 @@
-"""What watching costs: the same loops bare, under torchwhy and under detect_anomaly, in one interleaved run.
+"""What watching costs: the same loops bare, under torchwhy and under its rivals, in one interleaved run.
 
     python benchmarks/cost.py [--rounds 15] [--workloads tiny mlp]
 
 One process per contestant; they take turns in short stretches, so that a slow minute of the machine hits all of
-them alike. Thread-CPU time; the first stretch (microscope, warm-up) is told apart. Prints a Markdown table.
+them alike. Thread-CPU time; the first stretch (microscope, warm-up) is told apart. `bare again` is a second bare
+process: what it differs from the first is the noise. Transformers' DebugUnderflowOverflow takes part where it is
+installed. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -14,15 +16,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from torchwhy.observe import launch
 from torchwhy.record.run import write_run
 
 HERE = Path(__file__).resolve().parent
-VARIANTS = ("bare", "torchwhy", "detect_anomaly")
+VARIANTS = ("bare", "bare again", "torchwhy", "detect_anomaly") + (
+    ("DebugUnderflowOverflow",) if find_spec("transformers") else ()
+)
 STEPS = {"tiny": 200, "tiny-fused": 200, "mlp": 20, "cnn": 4, "gpt": 2, "lstm": 4}
-WARM_UP = {"tiny": 300, "tiny-fused": 300, "mlp": 60, "cnn": 25, "gpt": 25, "lstm": 25}
+WARM_UP = {"tiny": 300, "tiny-fused": 300, "mlp": 60, "cnn": 30, "gpt": 30, "lstm": 30}
 
 
 class Contestant:
@@ -92,11 +97,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--workloads", nargs="*", default=list(STEPS))
     arguments = parser.parse_args()
+    columns = " | ".join(VARIANTS[1:])
     print(
-        "| workload | bare step | torchwhy (quartiles) | detect_anomaly "
-        "| first step, in bare steps more | trace bytes/step |"
+        f"| workload | bare step | {columns} | first step, in bare steps more | trace bytes/step |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---" * (len(VARIANTS) + 3) + "|")
     for workload in arguments.workloads:
         print(measure(workload, arguments.rounds), flush=True)
 

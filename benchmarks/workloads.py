@@ -34,6 +34,7 @@ def _supervised(
         loss.backward()
         optimizer.step()
 
+    step.model = model  # for those who hook its modules
     return step
 
 
@@ -158,6 +159,10 @@ def serve(workload: str, variant: str) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     step = WORKLOADS[workload]()
+    if variant == "DebugUnderflowOverflow":
+        from transformers.debug_utils import DebugUnderflowOverflow
+
+        DebugUnderflowOverflow(step.model)
     mode = (
         torch.autograd.detect_anomaly(check_nan=True)
         if variant == "detect_anomaly"

@@ -34,8 +34,9 @@ def named_probes() -> list[str]:
 def all_started(request: pytest.FixtureRequest, pairs: Pairs) -> None:
     """Start what the selected tests will ask for, so that two run at any time."""
     for item in request.session.items:
-        if item.fspath == request.fspath and hasattr(item, "callspec"):
-            pairs.start(VICTIMS[0], watched=True, fault=item.callspec.params["probe"])
+        probe = getattr(item, "callspec", None) and item.callspec.params.get("probe")
+        if item.fspath == request.fspath and probe:
+            pairs.start(VICTIMS[0], watched=True, fault=probe)
 
 
 @pytest.mark.parametrize("probe", named_probes())
@@ -50,6 +51,26 @@ def test_broken_probe_is_noted_once_and_changes_nothing(probe: str, pairs: Pairs
             assert failed == [probe]
             return
     assert probe in ON_SUSPICION, f"no program here meets the probe {probe!r}: name one in VICTIMS"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "torchwhy.observe.gradients",
+        "torchwhy.record.step_log",
+        "torchwhy.observe.probes.modes",
+        "torchwhy.replay.handler",
+        "torchwhy.replay.signals",
+    ],
+)
+def test_fault_at_cruising_speed_changes_nothing(part: str, pairs: Pairs) -> None:
+    bare, watched = (
+        pairs.run("breaks_while_cruising", watched=watched, arguments=(part,))
+        for watched in (False, True)
+    )
+
+    assert bare.ended.exit_code == 0, bare.stderr
+    assert differences(bare, watched) == []
 
 
 def test_fault_inside_the_look_switches_the_microscope_off(pairs: Pairs) -> None:

@@ -36,7 +36,7 @@ RATE_CHANGE = 0.01  # of a learning rate that is worth a line
 MOST_SHAPES = (
     200  # changed shapes told of at cruising speed: sentences have a new length at every step
 )
-NEEDED = ("loss probe", "step probe", "batch probe")  # without one of these, no cruising
+NEEDED = ("cruise", "loss probe", "step probe", "batch probe")  # without one of these, no cruising
 
 
 class Entry:
@@ -113,16 +113,24 @@ class Cruise:
 
         def before_backward(outputs: Any, *, accumulates: bool) -> None:
             loss = outputs[0] if self.on and accumulates and len(outputs) == 1 else None
-            if type(loss) is not torch.Tensor or loss.dim() or dispatch_depth():
+            if type(loss) is not torch.Tensor or dispatch_depth():
                 thoroughly(outputs, accumulates=accumulates)
                 return
             began = perf_counter()
+            try:
+                with DisableTorchFunction():  # a mode of the program must not see us ask
+                    value = None if loss.dim() else item(loss) if loss.is_cpu else loss.detach()
+                modes.backward_ran(outputs)
+            except Exception:
+                value = None
+            if value is None:
+                self._leave()
+                thoroughly(outputs, accumulates=accumulates)
+                return
             sentinel.sequences = (sentinel.sequences[1], next_sequence())
             sentinel.last_read = None
-            with DisableTorchFunction():
-                sentinel.losses.append(item(loss) if loss.is_cpu else loss.detach())
+            sentinel.losses.append(value)
             sentinel.backwards += 1
-            modes.backward_ran(outputs)
             self.seconds += perf_counter() - began
 
         return before_backward
@@ -143,8 +151,7 @@ class Cruise:
                     self.seconds += perf_counter() - began
                     return
             self._checked = None
-            if self.on:
-                self._leave()
+            self._leave()
             thoroughly_before(optimizer, args, kwargs)
 
         def after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -154,38 +161,46 @@ class Cruise:
                 self._close(entry)
                 return
             thoroughly_after(optimizer, args, kwargs)
-            self.on = self._may_begin()
+            self._begin_if_possible()
 
         return before_step, after_step
 
     def _is_fine(self, entry: Entry, optimizer: Any, now: float) -> bool:
         """Check and record one step; False sends it the thorough way, whatever the reason."""
-        sentinel = self._sentinel
-        losses = sentinel.losses
         try:
             if entry.reference() is not optimizer or not entry.holds_the_same(optimizer):
                 return False
-            total = entry.reading.total()
-            if len(losses) == 1:
-                loss = losses[0]
-                self._loss = loss = loss if type(loss) is float else float(item(loss))
-                total += loss
-            else:
-                losses = sentinel.losses = [float(value) for value in losses]
-                self._loss = sum(losses) / len(losses) if losses else None
-                total += sum(losses)
+            total = entry.reading.total() + self._take_losses()
+            if total - total != 0.0:
+                return False
+            self._record(entry, now)
         except Exception:
+            # A sparse gradient, a loss that is no number: those who look thoroughly know what to do.
             entry.reading.is_possible = False
             return False
-        if total - total != 0.0:
-            return False
+        return True
+
+    def _take_losses(self) -> float:
+        """Make plain numbers of the losses since the last step; return their sum, and keep their mean."""
+        sentinel = self._sentinel
+        losses = sentinel.losses
+        if len(losses) == 1 and type(losses[0]) is float:
+            self._loss = losses[0]
+            return losses[0]
+        sentinel.losses = [v if type(v) is float else float(item(v)) for v in losses]
+        total = sum(sentinel.losses)
+        self._loss = total / len(losses) if losses else None
+        return total
+
+    def _record(self, entry: Entry, now: float) -> None:
+        sentinel = self._sentinel
+        losses = sentinel.losses
         milliseconds, sentinel.began = (now - sentinel.began) * 1000, now
         if len(losses) == 1 and not entry.rates_moved and not self._shapes_changed():
             self._add(sentinel.step, entry.index, self._loss, milliseconds)
         else:
             self._write(entry, losses, milliseconds)
         losses.clear()
-        return True
 
     def _shapes_changed(self) -> bool:
         return self._batches.shapes is not self._sentinel.told_shapes
@@ -229,14 +244,14 @@ class Cruise:
             if self._copies:
                 session.handler.after_quiet_step()
         except Exception as problem:
-            session.guests.switch_off("step probe", problem)
+            session.guests.switch_off("cruise", problem)
             self.on = False
         if sentinel.dropped.in_a_row:
             sentinel.dropped.stepped()
         sentinel.step += 1
         entry.watched.steps += 1
         self.steps += 1
-        if sentinel.step >= self._until and self.on:
+        if sentinel.step >= self._until:
             self._leave()
         self.seconds += perf_counter() - began
 
@@ -259,15 +274,26 @@ class Cruise:
         self._on_only_if_quiet()
 
     def _on_only_if_quiet(self) -> None:
-        if self.on and not self._session.handler.is_quiet():
+        if not self._session.handler.is_quiet():
             self._leave()
 
     def _leave(self) -> None:
         """The next step goes the thorough way; whoever takes it gets to know what was seen so far."""
+        if not self.on:
+            return
         self.on = False
-        for entry in self._entries.values():
-            if entry.losses:
-                self._tell(entry)
+        try:
+            for entry in self._entries.values():
+                if entry.losses:
+                    self._tell(entry)
+        except Exception as problem:
+            self._session.guests.switch_off("cruise", problem)
+
+    def _begin_if_possible(self) -> None:
+        try:
+            self.on = self._may_begin()
+        except Exception as problem:
+            self._session.guests.switch_off("cruise", problem)
 
     def _may_begin(self) -> bool:
         """Tell whether the loop is known well enough; called after each step that went the thorough way."""

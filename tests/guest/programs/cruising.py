@@ -1,7 +1,11 @@
 """Loops long enough for the cruise: with a loader, batch norm, dropout and a scheduler; with accumulation; in a pair."""
 
+from contextlib import nullcontext
+
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data import DataLoader, TensorDataset
 
 import witness
@@ -73,4 +77,39 @@ for _ in range(40):
     versions.append([p.grad._version for p in wide.parameters()])
 witness.swear("versions", versions)
 witness.swear("wide", wide)
+
+
+class Functions(TorchFunctionMode):
+    """Counts what is asked of torch: nothing of what torchwhy asks may be among it."""
+
+    names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(getattr(func, "__name__", str(func)))
+        return func(*args, **(kwargs or {}))
+
+
+class Operations(TorchDispatchMode):
+    """The same for what comes out of torch below."""
+
+    names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+thin = nn.Linear(4, 1)
+sgd = torch.optim.SGD(thin.parameters(), lr=1e-2)
+pairs = DataLoader(TensorDataset(torch.randn(400, 4)), batch_size=4)
+for number, (x,) in enumerate(pairs):
+    with Functions() if number % 3 == 1 else Operations() if number % 3 == 2 else nullcontext():
+        sgd.zero_grad()
+        loss = thin(x).square().mean()
+        loss.backward()
+        sgd.step()
+        loss.item()
+witness.swear("functions", Functions.names)
+witness.swear("operations", Operations.names)
+witness.swear("thin", thin)
 witness.testify()

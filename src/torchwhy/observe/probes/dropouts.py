@@ -34,6 +34,10 @@ class Watch(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.sites: dict[Site, None] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # torch would import all of its compiler on the first operation: 1.6 s
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if len(self.sites) < MOST_TOLD and drops(func.__name__.partition(".")[0], args, kwargs):
