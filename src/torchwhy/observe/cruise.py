@@ -185,8 +185,8 @@ class Cruise:
         sentinel = self._sentinel
         losses = sentinel.losses
         if len(losses) == 1 and type(losses[0]) is float:
-            self._loss = losses[0]
-            return losses[0]
+            self._loss = alone = float(losses[0])
+            return alone
         sentinel.losses = [v if type(v) is float else float(item(v)) for v in losses]
         total = sum(sentinel.losses)
         self._loss = total / len(losses) if losses else None
