@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weights
 from torchwhy.record.numbers import decode, is_finite
 from torchwhy.record.trace import Trace
 
+RAISED = 5.0  # times the rate before: no schedule raises it so much from one step to the next
+SOON = 5  # steps after which a raised rate has shown
 MOST_SHOWN = 6  # losses told in a message
 
 
@@ -38,6 +41,13 @@ class History:
         """Return the learning rate of one step: the last that was set before or at it."""
         return next(
             (rate for since, rate in reversed(self.rates) if since <= step), self.first_rate
+        )
+
+    def rate_was_raised_before(self, step: int) -> bool:
+        """Tell whether the rate was raised at once, and a moment before `step`: what follows is its doing."""
+        return any(
+            later >= RAISED * earlier and step - SOON <= since < step
+            for (_, earlier), (since, later) in pairwise(self.rates)
         )
 
     @property

@@ -358,7 +358,7 @@ def weights_grew_before_loss(history: History) -> bool:
     there = next((size for step, size in history.sizes if step == risen[0]), None)
     if there is not None:
         return there >= MOVED * history.sizes[0][1]
-    return abs(risen[1]) < JUMP * abs(before[1])
+    return history.rate_was_raised_before(risen[0]) or abs(risen[1]) < JUMP * abs(before[1])
 
 
 def evidence_of(history: History) -> list[Evidence]:
