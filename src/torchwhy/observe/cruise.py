@@ -188,7 +188,7 @@ class Cruise:
             self._loss = alone = float(losses[0])
             return alone
         sentinel.losses = [v if type(v) is float else float(item(v)) for v in losses]
-        total = sum(sentinel.losses)
+        total = math.fsum(sentinel.losses)
         self._loss = total / len(losses) if losses else None
         return total
 
