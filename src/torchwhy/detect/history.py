@@ -43,12 +43,18 @@ class History:
             (rate for since, rate in reversed(self.rates) if since <= step), self.first_rate
         )
 
+    @property
+    def raises(self) -> list[tuple[int, float, float]]:
+        """Return where the rate was raised at once, and not by a schedule: the step, the rate before and after."""
+        return [
+            (step, before, after)
+            for (_, before), (step, after) in pairwise(self.rates)
+            if after >= RAISED * before
+        ]
+
     def rate_was_raised_before(self, step: int) -> bool:
         """Tell whether the rate was raised at once, and a moment before `step`: what follows is its doing."""
-        return any(
-            later >= RAISED * earlier and step - SOON <= since < step
-            for (_, earlier), (since, later) in pairwise(self.rates)
-        )
+        return any(step - SOON <= since < step for since, _, _ in self.raises)
 
     @property
     def weight_ratio(self) -> float:

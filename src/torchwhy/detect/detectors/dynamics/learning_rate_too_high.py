@@ -373,6 +373,8 @@ def evidence_of(history: History) -> list[Evidence]:
     if math.isfinite(history.growth_per_step):
         growth = history.growth_per_step
         facts.append(Evidence(f"the weights grew {times(growth)} a step", value=growth))
+    for step, before, after in history.raises[-1:]:
+        facts.append(Evidence(f"the rate was raised from {before:g} to {after:g}", step=step))
     return facts
 
 
