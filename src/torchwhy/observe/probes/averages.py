@@ -63,7 +63,24 @@ def averages_at(source: Source, line: int, look: Look) -> Iterator[Average]:
         if kind is None:
             continue
         for division, divisors in _divisions(source, function, variable):
-            yield Average(variable, kind, added, loop, division, divisors)
+            if not _is_meant_per_batch(source, division):
+                yield Average(variable, kind, added, loop, division, divisors)
+
+
+def _is_meant_per_batch(source: Source, division: ast.expr | ast.stmt) -> bool:
+    """Tell whether the program itself says that a number is one of a batch: by the name it gets, or in print."""
+    around = (division, *source.around(division))
+    statement = next((node for node in around if isinstance(node, ast.stmt)), None)
+    if statement is None:
+        return False
+    targets = [*getattr(statement, "targets", ()), getattr(statement, "target", None)]
+    words = [ast.unparse(target) for target in targets if target is not None]
+    words += [
+        node.value
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return any("batch" in word.lower() for word in words)
 
 
 def _statement_at(source: Source, line: int) -> ast.stmt | None:
