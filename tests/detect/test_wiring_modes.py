@@ -40,7 +40,7 @@ def test_forward_in_train_mode_that_feeds_nothing_is_reported():
 
     assert finding.severity == "warning"
     assert finding.location == LINE
-    assert "1 Dropout(p=0.5)" in finding.message
+    assert "Dropout(p=0.5) in `model.1`" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,10 @@ def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
 
 
 def active_layers(mode: ForwardModes, state: str) -> list[str]:
-    """Return the layers with a mode of their own that were in `state`, train or eval."""
-    return [
-        layer.rpartition(" ")[0].strip()
-        for layer in mode.mode_layers
-        if layer.endswith(f" {state}")
-    ]
+    """Return the layers with a mode of their own that were in `state`: `Dropout(p=0.3)` in `body.3`."""
+    layers = [layer.rpartition(" ")[0] for layer in mode.mode_layers if layer.endswith(f" {state}")]
+    parts = [layer.partition(" ") for layer in layers]
+    return [f"{kind} in `{mode.path}.{name}`" if name else kind for name, _, kind in parts]
 
 
 def where(place: SourceSpan | None) -> str:
