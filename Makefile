@@ -25,7 +25,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/inside.py
 	$(BIN)/python benchmarks/scale.py
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml setup.py constraints.txt $(wildcard src/torchwhy/observe/native/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' torch==2.13.0 numpy
 	touch $@

@@ -37,7 +37,6 @@ class Switch:
         iterators = torch.utils.data.dataloader._BaseDataLoaderIter
         places = [
             (torch.Tensor, "item"),
-            (torch.optim.Optimizer, "zero_grad"),
             (iterators, "_num_yielded"),
             (torch.autograd.Variable, "_execution_engine"),
         ]
@@ -52,7 +51,7 @@ class Switch:
     def off(self) -> None:
         """Leave torch as it comes."""
         for holder, name, ours in self._ours:
-            original = vars(ours).get("original", vars(ours).get("_engine"))
+            original = getattr(ours, "original", None)
             if original is None or (holder is torch.Tensor):
                 delattr(holder, name)
             else:

@@ -15,3 +15,11 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
     runner = Pairs(tmp_path_factory.mktemp("guest"))
     yield runner
     runner.close()
+
+
+@pytest.fixture(scope="package")
+def python_pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+    """Give the same without the accelerator, as where there is no compiler."""
+    runner = Pairs(tmp_path_factory.mktemp("python"), native=False)
+    yield runner
+    runner.close()

@@ -51,9 +51,9 @@ class Left:
 class Pairs:
     """Runs programs of `programs/`, each kind of run once per test session."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, native: bool = True) -> None:
         self._folder = folder
-        self._zygote = Zygote()
+        self._zygote = Zygote() if native else Zygote(TORCHWHY_NATIVE="0")
         self._pool = ThreadPoolExecutor(AT_A_TIME)
         self._runs: dict[tuple[str, bool, str, tuple[str, ...]], Future[Left]] = {}
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.guest.pairs import Pairs
+from torchwhy.observe.native import records
 
 MOST_CALLS = 40  # of Python functions of ours, in a loop with a loader and twenty parameters
 MOST_OPERATIONS = 8  # one pass over the small gradients, the loss, and what reading them takes
@@ -14,12 +15,26 @@ MOST_READS = 2  # on a device each would be a wait: the loss, and the answer for
 MOST_WRITES = 0.1  # calls into the system: many steps share one
 MOST_BYTES = 400
 
+Counts = dict[str, dict[str, float]]
 
-@pytest.fixture(scope="module")
-def counts(pairs: Pairs) -> dict[str, dict[str, float]]:
-    """Give the counts of one program, bare and watched."""
+
+def counts_of(pairs: Pairs) -> Counts:
     runs = {kind: pairs.run("counted", watched=kind == "watched") for kind in ("bare", "watched")}
     return {kind: json.loads(run.stdout) for kind, run in runs.items()}
+
+
+@pytest.fixture(scope="module")
+def counts(python_pairs: Pairs) -> Counts:
+    """Give the counts of one program, bare and watched, without the accelerator."""
+    return counts_of(python_pairs)
+
+
+@pytest.fixture(scope="module")
+def accelerated(pairs: Pairs) -> Counts:
+    """Give the same with it."""
+    if records.fast is None:
+        pytest.skip("the accelerator was not built")
+    return counts_of(pairs)
 
 
 def test_few_calls_of_ours_per_step(counts):
@@ -42,3 +57,11 @@ def test_at_most_two_numbers_are_read_back(counts):
 def test_few_writes_and_few_bytes(counts):
     assert 0 < counts["watched"]["writes"] <= MOST_WRITES
     assert counts["watched"]["bytes"] <= MOST_BYTES
+
+
+def test_accelerator_leaves_nothing_of_an_ordinary_step_to_python(accelerated):
+    assert accelerated["watched"]["calls"] == 0
+    for count in ("operations", "reads"):
+        assert accelerated["watched"][count] == accelerated["bare"][count]
+    assert 0 < accelerated["watched"]["writes"] <= MOST_WRITES  # and still every step is recorded
+    assert 0 < accelerated["watched"]["bytes"] <= MOST_BYTES

@@ -63,7 +63,11 @@ def test_broken_probe_is_noted_once_and_changes_nothing(probe: str, pairs: Pairs
         "torchwhy.replay.signals",
     ],
 )
-def test_fault_at_cruising_speed_changes_nothing(part: str, pairs: Pairs) -> None:
+@pytest.mark.parametrize("kind", ["pairs", "python_pairs"])
+def test_fault_at_cruising_speed_changes_nothing(
+    part: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    pairs: Pairs = request.getfixturevalue(kind)
     bare, watched = (
         pairs.run("breaks_while_cruising", watched=watched, arguments=(part,))
         for watched in (False, True)

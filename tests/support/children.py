@@ -33,7 +33,7 @@ class Ended:
 class Zygote:
     """One process with torch imported; every `run` is a forked child of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
         self._waiting: dict[int, Future[dict[str, Any]]] = {}
         self._lock = threading.Lock()
         self._numbers = count()
@@ -41,7 +41,7 @@ class Zygote:
             [sys.executable, "-c", START, str(Path(__file__).with_name("zygote.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=clean_environment(),
+            env={**clean_environment(), **environment},
             text=True,
         )
         self._requests = cast("IO[str]", self._process.stdin)

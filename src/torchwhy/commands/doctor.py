@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(_options: argparse.Namespace) -> int:
     """Print one line per thing that was looked at; exit with 1 if something does not work."""
-    checks = [check_python(), check_torch(), check_boot(), *last_run()]
+    checks = [check_python(), check_torch(), check_boot(), check_accelerator(), *last_run()]
     for works, line in checks:
         print(f"{'ok     ' if works else 'problem'}  {line}")
     return 0 if all(works for works, _ in checks) else 1
@@ -76,6 +76,20 @@ def check_torch() -> tuple[bool, str]:
     if numbers < OLDEST_TORCH:
         return False, f"torch {version}; torchwhy needs 2.4 or newer"
     return True, f"torch {version}"
+
+
+def check_accelerator() -> tuple[bool, str]:
+    """Return whether ordinary steps are watched in C; without it all works, and tiny steps cost more."""
+    from torchwhy.observe.native import records
+
+    if records.fast is not None:
+        return True, "the accelerator was built: a step is watched in about 20 µs"
+    reason = (
+        f"{records.VARIABLE}=0"
+        if records.is_refused()
+        else "there was no C compiler when installing"
+    )
+    return True, f"no accelerator ({reason}): a step is watched in about 60 µs, by Python alone"
 
 
 def check_boot() -> tuple[bool, str]:

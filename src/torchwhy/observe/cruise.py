@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchwhy.observe.gradients import Reading
+from torchwhy.observe.native.records import CruiseRecord, EntryRecord
 from torchwhy.observe.torch_compat import (
     DisableTorchFunction,
     dispatch_depth,
@@ -39,7 +40,7 @@ MOST_SHAPES = (
 NEEDED = ("cruise", "loss probe", "step probe", "batch probe")  # without one of these, no cruising
 
 
-class Entry:
+class Entry(EntryRecord):
     """One optimizer in the steady part of its loop: what it held when the cruise began."""
 
     def __init__(self, optimizer: Any, watched: Watched) -> None:
@@ -86,7 +87,7 @@ def _members(groups: list[dict[str, Any]]) -> list[tuple[dict[str, Any], list[An
     return [(group, group["params"], len(group["params"]), group.get("lr")) for group in groups]
 
 
-class Cruise:
+class Cruise(CruiseRecord):
     """Stands between torch's hooks and the sentinel; `on` says who takes the next call."""
 
     def __init__(self, session: Session) -> None:
@@ -100,7 +101,8 @@ class Cruise:
         self._until: float = 0
         self._entries: dict[int, Entry] = {}
         self._is_alone = True  # there is one optimizer
-        self._copies = True  # something is to be copied after each step
+        self._copies = True  # something is to be copied after each step,
+        self._only_random: Any = None  # and this is all: the random state
         self._checked: Entry | None = None
         self._loss: float | None = None
         self._serial = 0  # of the batch that the last step used
@@ -127,7 +129,7 @@ class Cruise:
                 self._leave()
                 thoroughly(outputs, accumulates=accumulates)
                 return
-            sentinel.sequences = (sentinel.sequences[1], next_sequence())
+            sentinel.sequence_before, sentinel.sequence = sentinel.sequence, next_sequence()
             sentinel.last_read = None
             sentinel.losses.append(value)
             sentinel.backwards += 1
@@ -320,7 +322,7 @@ class Cruise:
             entry.highest, entry.most = handler.quiet_limits(watched)
         sentinel.stale.rest()
         self._is_alone = len(living) == 1
-        self._copies = handler.copies_after_steps()
+        self._copies, self._only_random = handler.copies_after_steps()
         self._serial = session.batches.serial
         to_sample = min(watched.next_sample - watched.steps for watched in living)
         self._until = min(session.holdings.next_step, sentinel.step + to_sample)

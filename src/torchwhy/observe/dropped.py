@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 
 from torchwhy.observe import gradients
+from torchwhy.observe.native.records import DroppedRecord
 
 
-class DroppedLosses:
+class DroppedLosses(DroppedRecord):
     """Counts bad losses in a row that never saw `backward`, and the longest row after which training went on."""
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.native.records import ReadingRecord
 from torchwhy.observe.torch_compat import (
     DisableTorchFunction,
     check_together,
@@ -62,7 +63,7 @@ def quickly_finite(tensors: Sequence[torch.Tensor | None]) -> bool:
     return True
 
 
-class Reading:
+class Reading(ReadingRecord):
     """How the gradients of some plain parameters are read at every step: the small ones in one call.
 
     That call is the one by which a GradScaler looks for infinities while it multiplies; with a factor of one it
@@ -88,15 +89,23 @@ class Reading:
             if small:
                 check_together(small, self._found, self._one)
             if self._others:
-                plain = [g for p in self._others if (g := p.grad) is not None]
                 if not self._adds_up:
+                    plain = [g for p in self._others if (g := p.grad) is not None]
                     return _read_once([*plain, self._found] if small else plain)
-                for gradient in plain:
-                    total += item(gradient.sum())
+                total = self.rest()
             if small and item(self._found):
                 self._found.zero_()
                 return math.nan
             return total
+
+    def rest(self) -> float:
+        """Return the sum of the large gradients, on the CPU."""
+        total = 0.0
+        for parameter in self._others:
+            gradient = parameter.grad
+            if gradient is not None:
+                total += item(gradient.sum())
+        return total
 
 
 _can_check_together = check_together is not None

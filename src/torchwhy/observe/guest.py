@@ -9,13 +9,14 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any, TypeVar
 
+from torchwhy.observe.native.records import GuestsRecord
 from torchwhy.observe.torch_compat import dispatch_depth, function_depth, unseen
 from torchwhy.record.events import Event, ProbeFailed
 
 Result = TypeVar("Result")
 
 
-class Guests:
+class Guests(GuestsRecord):
     """Knows which probes still run. `fault` lets a test break a probe on purpose by its name.
 
     While a probe runs, modes and tensor subclasses of the program do not see what it does.

@@ -13,6 +13,7 @@ import torch
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import layer_of, span_of, user_sites
 from torchwhy.observe.names import borrowed_locals
+from torchwhy.observe.native.records import WatchedRecord
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade
 from torchwhy.record.numbers import Real, encode
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 
-class Watched:
+class Watched(WatchedRecord):
     """One optimizer under watch."""
 
     def __init__(self, index: int, optimizer: Any, session: Session) -> None:

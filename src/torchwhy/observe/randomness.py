@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from torchwhy.observe.native.records import RandomRecord
+
 STILL = 16  # times in a row that nothing was drawn, before it is only asked now and then
-SELDOM = 16  # one in so many
+SELDOM = 64  # one in so many: to a step that draws nothing it does not matter how old a state is
 
 
-class RandomState:
+class RandomState(RandomRecord):
     """Hands out the state of torch's generator on the CPU; the same tensor as long as nothing is drawn.
 
     In a program that draws at odd moments a state may so be a few draws old. A step repeated from it then differs
@@ -25,14 +27,15 @@ class RandomState:
         self._asked += 1
         if self._still >= STILL and self._asked % SELDOM and self._state is not None:
             return self._state
-        now = torch.default_generator.get_state()
-        if self._state is not None and torch.equal(now, self._state):
+        now, before = torch.default_generator.get_state(), self._state
+        if before is not None and torch.equal(now, before):
             self._still += 1
-            return self._state
-        self._still = 0
+            return before
+        if before is not None:
+            self._still = 0
         self._state = now
         return now
 
     def expect_change(self) -> None:
-        """Something that draws is known to have run: a loader's iterator was made."""
-        self._still = 0
+        """Something that draws is known to have run, and is no step: a loader's iterator was made."""
+        self._state = None

@@ -18,9 +18,11 @@ from torchwhy.observe import gradients, torch_compat
 from torchwhy.observe.dropped import DroppedLosses
 from torchwhy.observe.frames import calling_span
 from torchwhy.observe.hand import HandWatch
+from torchwhy.observe.native.records import SentinelRecord
 from torchwhy.observe.optimizers import Watched, WatchedOptimizers
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, root_mean_squares
+from torchwhy.observe.randomness import RandomState
 from torchwhy.observe.stale import StaleWatch
 from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
 from torchwhy.record.numbers import Real, encode, is_finite
@@ -57,7 +59,7 @@ class Handler(Protocol):
     def before_step(self, check: Check) -> None: ...
     def after_step(self, check: Check | None) -> None: ...
     def is_quiet(self) -> bool: ...
-    def copies_after_steps(self) -> bool: ...
+    def copies_after_steps(self) -> tuple[bool, RandomState | None]: ...
     def after_quiet_step(self) -> None: ...
     def drew_batches(self, before: int, now: int) -> int: ...
     def quiet_limits(self, watched: Watched) -> tuple[float, int]: ...
@@ -69,7 +71,7 @@ class Handler(Protocol):
     def program_died(self, error: BaseException) -> Callable[[], object] | None: ...
 
 
-class Sentinel:
+class Sentinel(SentinelRecord):
     """Holds the losses since the last step and judges each step before it writes."""
 
     def __init__(self, session: Session) -> None:
@@ -79,10 +81,10 @@ class Sentinel:
         self.by_hand = HandWatch(session)
         self.step = 0
         self.backwards = 0
-        self.sequences = (
-            0,
-            0,
-        )  # numbers of the next autograd node when the last two backward passes began
+        self.sequence_before = (
+            0  # number of the next autograd node when the last backward pass but one
+        )
+        self.sequence = 0  # and the last one began
         self.last_read: torch.Tensor | None = None
         self.dropped = DroppedLosses()
         self.bad_evaluations = False  # the program has read a bad number outside of training
@@ -101,7 +103,7 @@ class Sentinel:
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
-        self.sequences = (self.sequences[1], torch_compat.sequence_number())
+        self.sequence_before, self.sequence = self.sequence, torch_compat.sequence_number()
         self.last_read = None
         roots = [
             t

@@ -28,8 +28,8 @@ from torchwhy.observe.exceptions import clean, note_uncaught
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.names import Names
+from torchwhy.observe.native.stands import stands_of
 from torchwhy.observe.probes import array_warnings, backward, reads, scaler
-from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.calls import CallOrder
 from torchwhy.observe.probes.evaluations import Evaluations
@@ -38,6 +38,7 @@ from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.sentinel import Handler, Sentinel
+from torchwhy.observe.stands import NotedOnAccess, Stands
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
@@ -121,9 +122,14 @@ class Session:
         self._take_or_restore_seeds()
         protect, watch = self.guests.protect, self.sentinel
         thoroughly = protect("loss probe", watch.before_backward)
-        backward.install(self.hooks, self.cruise.around_backward(thoroughly))
-        self._install_optimizer_hooks()
-        self.batches.install(self.hooks, self.guests)
+        before, after = self.cruise.around_step(
+            protect("step probe", watch.before_step), protect("step probe", watch.after_step)
+        )
+        stands = stands_of(self, before, after)
+        self.modes.stand_in = stands.forward
+        backward.install(self.hooks, self.cruise.around_backward(thoroughly), stands)
+        self._install_optimizer_hooks(stands)
+        self.batches.install(self.hooks, self.guests, stands)
         self.holdings.install(self.hooks, protect)
         self.calls.install(self.hooks, protect)
         self.state_dicts.install(self.hooks, protect)
@@ -134,6 +140,7 @@ class Session:
             evaluated,
             protect("evaluation probe", self.evaluations.read_later),
             sentinel=watch,
+            stands=stands,
         )
         scaler.install(
             self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled)
@@ -222,18 +229,15 @@ class Session:
             rerun_of_step=self.rerun_step,
         )
 
-    def _install_optimizer_hooks(self) -> None:
+    def _install_optimizer_hooks(self, stands: Stands) -> None:
         optimizer = torch.optim.Optimizer
         protect, watch = self.guests.protect, self.sentinel
         made = protect("optimizer probe", watch.optimizers.made)
         noted = NotedOnAccess(optimizer._patch_step_function, lambda o: made(o, sys._getframe(2)))
         self.hooks.replace(optimizer, "_patch_step_function", noted)
-        before, after = self.cruise.around_step(
-            protect("step probe", watch.before_step), protect("step probe", watch.after_step)
-        )
         for register, hook in (
-            (register_optimizer_step_pre_hook, before),
-            (register_optimizer_step_post_hook, after),
+            (register_optimizer_step_pre_hook, stands.before_step),
+            (register_optimizer_step_post_hook, stands.after_step),
         ):
             handle = register(hook)
             self.hooks.add(handle.remove)

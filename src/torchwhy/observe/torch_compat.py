@@ -27,6 +27,11 @@ item: Callable[[Any], Any] = torch._C.TensorBase.item  # not the one that notes 
 check_together: Any = getattr(torch, "_amp_foreach_non_finite_check_and_unscale_", None)
 
 
+def exchange_table() -> Any:
+    """Return the table of C functions by which torch offers its tensors to others; None: no accelerator."""
+    return getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+
+
 def engine_holder() -> Any:
     """Return the class that holds the autograd engine as `_execution_engine`; without it losses go unseen."""
     return Variable

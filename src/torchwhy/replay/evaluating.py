@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe import guest, torch_compat
+from torchwhy.observe import guest, stands, torch_compat
 from torchwhy.observe.frames import Site, span_of, user_sites
-from torchwhy.observe.probes import access, reads
+from torchwhy.observe.probes import reads
 from torchwhy.observe.probes.evaluations import WORDS, Evaluations
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.events import Alarm
@@ -34,7 +34,7 @@ LOSS_WORDS = (*WORDS, "crit", "elbo")
 # Whoever calls these in the function that reads the loss expects such values, and deals with them.
 EXPECTING = ("isnan", "isfinite", "isinf", "nan_to_num", "nanmean", "nansum", "nanmedian")
 # The way from a tensor's `item` to here, and the folder in which every other caller is one of ours.
-PLUMBING = {__file__, *(module.__file__ for module in (access, guest, reads, torch_compat))}
+PLUMBING = {__file__, *(module.__file__ for module in (guest, reads, stands, torch_compat))}
 OWN_ROOT = str(Path(guest.__file__).resolve().parents[1]) + os.sep
 # What is still the same loss when it comes out of these.
 SAME = ("item", "mean", "sum", "detach", "cpu", "float", "double", "data", "squeeze", "numpy")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.randomness import RandomState
 from torchwhy.observe.sentinel import Check
 from torchwhy.replay import refused
 from torchwhy.replay.autopsy.spots import Spot, spots_of, told_error
@@ -128,9 +129,10 @@ class Replay:
             and self.swallowed.is_resting
         )
 
-    def copies_after_steps(self) -> bool:
-        """Tell whether something of the model is kept for a replay after each step."""
-        return self.stage.snapshot.is_needed
+    def copies_after_steps(self) -> tuple[bool, RandomState | None]:
+        """Tell whether something is kept for a replay after each step; the random state, where it is only that."""
+        snapshot = self.stage.snapshot
+        return snapshot.is_needed, snapshot.only_random
 
     def after_quiet_step(self) -> None:
         """Keep what a replay of the next step needs."""

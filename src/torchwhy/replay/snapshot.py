@@ -32,6 +32,11 @@ class Snapshot:
         """Tell whether there is anything to copy after each step."""
         return self._buffers is None or bool(self._buffers) or not self._session.batches.serial
 
+    @property
+    def only_random(self) -> RandomState | None:
+        """Return the keeper of the random state if there is nothing else to copy."""
+        return self._random if self._buffers == [] else None
+
     def take(self) -> None:
         """Copy the buffers; the random state too, unless a loader's batches keep their own."""
         if not self._session.batches.serial:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,8 +15,9 @@ from torchwhy.observe import torch_compat
 from torchwhy.observe.frames import Site, user_sites
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.probes.access import NotedOnChange
+from torchwhy.observe.native.records import BatchesRecord, BatchRecord
 from torchwhy.observe.randomness import RandomState
+from torchwhy.observe.stands import Stands, index_note
 
 MOST_BATCHES = (
     16  # batches kept for one step; with more micro-batches than this the step is rerun instead
@@ -26,19 +26,31 @@ MOST_BYTES = 2**29  # of all batches kept together; the newest one is always kep
 MOST_LEAVES = 16  # tensors of one batch that are described
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(BatchRecord):
     """One batch as the loader handed it out, with what is needed to hand it out again."""
 
-    serial: int
-    iterator: weakref.ref[Any]
-    data: Any
-    drawn_indices: Any
-    random_state: torch.Tensor
-    sites: tuple[Site, ...]
-    trains: bool = True
-    size: int = 0
-    versions: list[int] = field(default_factory=list)
+    def __init__(
+        self,
+        serial: int,
+        iterator: weakref.ref[Any],
+        *,
+        data: Any,
+        drawn_indices: Any,
+        random_state: torch.Tensor,
+        sites: tuple[Site, ...],
+        trains: bool,
+        size: int,
+        versions: list[int],
+    ) -> None:
+        self.serial = serial
+        self.iterator = iterator
+        self.data = data
+        self.drawn_indices = drawn_indices
+        self.random_state = random_state
+        self.sites = sites
+        self.trains = trains
+        self.size = size
+        self.versions = versions
 
     @property
     def indices(self) -> list[int] | None:
@@ -78,7 +90,7 @@ class Origin:
         )
 
 
-class BatchKeeper:
+class BatchKeeper(BatchesRecord):
     """Watches DataLoader iterators by two attributes they set: no frame of ours, no copy of the data."""
 
     def __init__(self) -> None:
@@ -96,30 +108,31 @@ class BatchKeeper:
         self._sites: tuple[Site, ...] = ()  # where the program asks for batches
         self._versions: list[int] = []  # of a batch's tensors when it is handed out
         self._random = RandomState()
+        self._index_note = index_note
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
         self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
         self._seen: deque[Any] | None = None  # the indices it has drawn and not handed out
 
-    def install(self, hooks: Hooks, guests: Guests) -> None:
+    def install(self, hooks: Hooks, guests: Guests, stands: Stands) -> None:
         """Watch every iterator made from now on."""
+        self._index_note = stands.index_note
         iterators = torch_compat.loader_iterator_class()
         keep = guests.lightly("batch probe", self._keep)
         follow = guests.protect("sampler probe", self._follow)
 
-        def counted(iterator: Any, value: Any) -> Any:
-            frame = sys._getframe(2)
+        def counted(iterator: Any, value: Any, frame: Any) -> Any:
             if (
                 value and frame.f_code.co_name == "__next__"
             ):  # else a loader's state is being restored
                 keep(iterator, frame)
             return value
 
-        def sampled(iterator: Any, value: Any) -> Any:
+        def sampled(iterator: Any, value: Any, _: Any) -> Any:
             followed = follow(iterator, value)
             return value if followed is None else followed
 
-        hooks.replace(iterators, "_num_yielded", NotedOnChange("_num_yielded", counted))
-        hooks.replace(iterators, "_sampler_iter", NotedOnChange("_sampler_iter", sampled))
+        hooks.replace(iterators, "_num_yielded", stands.assigned("_num_yielded", counted))
+        hooks.replace(iterators, "_sampler_iter", stands.assigned("_sampler_iter", sampled))
 
     @property
     def length(self) -> int | None:
@@ -158,15 +171,8 @@ class BatchKeeper:
         seen: deque[Any] = deque(maxlen=1024)
         self._indices[iterator] = seen
         self._following = None
-        note = seen.append
-
-        def noted(index: Any) -> Any:
-            note(index)
-            return index
-
-        return map(
-            noted, sampler
-        )  # a C iterator: if the sampler raises, its traceback does not show us
+        # A C iterator: if the sampler raises, its traceback does not show us.
+        return map(self._index_note(seen.append), sampler)
 
     def _keep(self, iterator: Any, frame: Any) -> None:
         """Keep one batch; runs for every batch, so it asks as little as it can.
@@ -191,13 +197,13 @@ class BatchKeeper:
             Batch(
                 self.serial,
                 following,
-                data,
-                self._seen.popleft() if self._seen else None,
-                self._random.take(),
-                self._sites,
-                trains,
-                self._size,
-                self._versions,
+                data=data,
+                drawn_indices=self._seen.popleft() if self._seen else None,
+                random_state=self._random.take(),
+                sites=self._sites,
+                trains=trains,
+                size=self._size,
+                versions=self._versions,
             )
         )
         if self._size * len(recent) > MOST_BYTES:

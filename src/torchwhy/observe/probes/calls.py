@@ -16,13 +16,14 @@ from torch.optim import lr_scheduler
 
 from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.probes.access import NotedOnAccess
 from torchwhy.observe.probes.modes import Switch, is_whole_statement
 from torchwhy.observe.probes.reads import GROUP as READS
+from torchwhy.observe.stands import NotedOnAccess
 from torchwhy.record.events import Event
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen
 
+GROUP = "call order"  # of hooks that are of no use once the order was told
 STEPS_TOLD = 6  # optimizer steps whose order of calls is written down; a loop repeats itself
 MOST_CALLS = 64  # calls told of per step; a loop that calls more is told of in part
 SETTINGS = (
@@ -54,6 +55,7 @@ class CallOrder:
         self._optimizer_of = optimizer_of
         self._calls: list[CallSeen] = []
         self._told = 0
+        self._hooks: Hooks | None = None
         self._switches: dict[int, tuple[weakref.ref[Any], Switch]] = {}
         self._schedulers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._scheduler_calls: dict[int, int] = {}
@@ -61,6 +63,7 @@ class CallOrder:
 
     def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
         """Watch the methods whose order matters."""
+        self._hooks = hooks
         optimizer, module = torch.optim.Optimizer, torch.nn.Module
         for holder, method in (
             (optimizer, "zero_grad"),
@@ -124,6 +127,8 @@ class CallOrder:
         if self._told < STEPS_TOLD:
             self._told += 1
             self._write(StepCalls(step=step, calls=self._calls))
+            if self._told == STEPS_TOLD and self._hooks is not None:
+                self._hooks.remove_group(GROUP)
         self._calls = []
 
     def at_exit(self, step: int) -> None:
@@ -171,16 +176,14 @@ class CallOrder:
     ) -> None:
         note = protect("call order probe", self.note)
         told = name or method
-        is_only_ordered = told == "zero_grad"
 
         def noted(instance: Any) -> None:
-            if is_only_ordered and self._told >= STEPS_TOLD:
-                return
             frame = sys._getframe(2)
             if layer_of(frame.f_code.co_filename) != "torch":
                 note(told, frame, instance)
 
-        hooks.replace(holder, method, NotedOnAccess(getattr(holder, method), noted))
+        stand_in = NotedOnAccess(getattr(holder, method), noted)
+        hooks.replace(holder, method, stand_in, group=GROUP if told == "zero_grad" else "")
 
 
 def _settings(scheduler: Any) -> dict[str, float]:

@@ -18,8 +18,9 @@ from torch import nn
 from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.names import borrowed_locals
+from torchwhy.observe.native.records import ModesRecord, TallyRecord
 from torchwhy.observe.probes import dropouts
-from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.stands import Forward
 from torchwhy.observe.torch_compat import (
     module_call_code,
     next_sequence,
@@ -57,7 +58,9 @@ class Switch(NamedTuple):
 
 
 @dataclass
-class _Tally:
+class _Place:
+    """Where and how a model is called."""
+
     path: str
     training: bool
     grad: bool
@@ -67,39 +70,32 @@ class _Tally:
     switch: Switch | None
     freshly: bool
     code: CodeType  # kept, so that its identity is not given to another
-    last_step: int = -1
-    steps: int = 0
-    count: int = 0
-    backwards: int = 0
-    feeds: bool = False
-    looks: int = 0
-    repeats: int = 0
-    input: weakref.ref[torch.Tensor] | None = None
 
 
-class Forward(NotedOnAccess):
-    """Stands in for a class's `forward`: looking it up on a watched model notes the model, on others nothing."""
+class _Tally(TallyRecord):
+    """What was counted at one place."""
 
-    def __init__(
-        self, original: Any, models: dict[int, str], note: Callable[[Any], object]
-    ) -> None:
-        super().__init__(original, note)
-        self._models = models
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if id(instance) in self._models:
-            self.note(instance)
-        return self.original.__get__(instance, owner)
+    def __init__(self, place: _Place) -> None:
+        self.place = place
+        self.last_step = -1
+        self.steps = 0
+        self.count = 0
+        self.backwards = 0
+        self.feeds = False
+        self.looks = 0
+        self.repeats = 0
+        self.input: weakref.ref[torch.Tensor] | None = None
 
 
 @dataclass
-class ModeCounter:
+class ModeCounter(ModesRecord):
     """Counts forwards of watched models: a few look-ups per forward of a model, none per layer."""
 
     write: Callable[[Event], None]
     position: Position
     switch_of: Callable[[nn.Module], Switch | None]
     failed: Callable[[Exception], object]
+    stand_in: Callable[..., Any] = Forward
     _tallies: dict[tuple[int, bool, bool, int, int], _Tally] = field(default_factory=dict)
     _torch_codes: dict[int, CodeType] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
@@ -117,7 +113,7 @@ class ModeCounter:
         hooks.replace(
             holder,
             "forward",
-            Forward(vars(holder)["forward"], self._models, self.noted),
+            self.stand_in(vars(holder)["forward"], self.noted, self._models),
             group=GROUP,
         )
 
@@ -150,38 +146,38 @@ class ModeCounter:
     def tell(self) -> None:
         """Write every tally."""
         for tally in self._tallies.values():
-            place = span_of(tally.site) if tally.site else None
-            switch = tally.switch
+            place = tally.place
+            switch = place.switch
             self.write(
                 ForwardModes(
                     step=self.position.step,
-                    path=tally.path,
-                    training=tally.training,
-                    grad=tally.grad,
+                    path=place.path,
+                    training=place.training,
+                    grad=place.grad,
                     count=tally.count,
                     backwards=tally.backwards,
-                    first_step=tally.first_step,
+                    first_step=place.first_step,
                     last_step=tally.last_step,
-                    mode_layers=tally.layers,
-                    location=place,
+                    mode_layers=place.layers,
+                    location=span_of(place.site) if place.site else None,
                     steps=tally.steps,
-                    discarded=is_whole_statement(tally.site),
+                    discarded=is_whole_statement(place.site),
                     repeats=tally.repeats,
                     switched=switch.name if switch else None,
                     switched_at=span_of(switch.site) if switch and switch.site else None,
-                    freshly=tally.freshly,
+                    freshly=place.freshly,
                 )
             )
         self._tallies.clear()
 
-    def noted(self, model: Any) -> None:
-        """Count one forward; called from `Forward.__get__`, which torch's call of a module looks up."""
+    def noted(self, model: Any, caller: FrameType) -> None:
+        """Count one forward, which torch's call of a module at `caller` is about to make."""
         try:
             path = self._models[id(model)]
-            caller = sys._getframe(2)
-            if caller.f_code is _MODULE_CALL:
+            wrapper = caller.f_back if caller.f_code is _MODULE_CALL else None
+            frame = wrapper.f_back if wrapper is not None else None
+            if frame is not None:
                 # The usual case, in few look-ups: the user's frame called the module, and did so before.
-                frame = sys._getframe(4)
                 grad = torch.is_grad_enabled()
                 key = (id(model), model.training, grad, id(frame.f_code), frame.f_lasti)
                 tally = self._tallies.get(key)
@@ -235,7 +231,7 @@ class ModeCounter:
     def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
         sites = user_sites(frame, limit=1)
         switch = self.switch_of(model)
-        return _Tally(
+        place = _Place(
             path=path,
             training=bool(model.training),
             grad=grad,
@@ -246,6 +242,7 @@ class ModeCounter:
             code=frame.f_code,
             freshly=switch is not None and switch.backwards == self.position.backwards,
         )
+        return _Tally(place)
 
 
 def mode_layers(model: nn.Module) -> list[str]:

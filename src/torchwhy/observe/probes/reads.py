@@ -11,23 +11,9 @@ import torch
 
 from torchwhy.observe import torch_compat
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.stands import Stands
 
 GROUP = "reads"
-
-
-class Read(NotedOnAccess):
-    """A way to read a number; Adam alone reads one per parameter and step, which is its own affair."""
-
-    def __init__(self, original: Any, note: Callable[[Any], object], sentinel: Any) -> None:
-        super().__init__(original, note)
-        self._bind = original.__get__
-        self._sentinel = sentinel
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is not None and not self._sentinel.in_update:
-            self.note(instance)
-        return self._bind(instance, owner)
 
 
 def install(
@@ -37,6 +23,7 @@ def install(
     later: Callable[[Any], object],
     *,
     sentinel: Any,
+    stands: Stands,
 ) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
 
@@ -59,7 +46,7 @@ def install(
 
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
-        hooks.replace(torch.Tensor, name, Read(original, noted, sentinel), group=GROUP)
+        hooks.replace(torch.Tensor, name, stands.read(original, noted, sentinel), group=GROUP)
     for name in ("isnan", "isfinite", "isinf"):
         original = getattr(torch, name)
         stand_in = _noting(original, noted, name)

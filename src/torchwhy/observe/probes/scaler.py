@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.stands import NotedOnAccess
 
 
 def install(

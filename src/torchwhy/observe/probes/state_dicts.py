@@ -17,7 +17,7 @@ from torch import nn
 from torchwhy.observe.frames import Site, layer_of, span_of
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.names import borrowed_locals
-from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.stands import NotedOnAccess
 from torchwhy.observe.torch_compat import storage_key
 from torchwhy.record.events import Event
 from torchwhy.record.wiring import AliasLoaded

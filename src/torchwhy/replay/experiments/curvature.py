@@ -19,7 +19,7 @@ import torch
 
 from torchwhy.observe import torch_compat
 from torchwhy.observe.probes import reads
-from torchwhy.observe.probes.access import NotedOnAccess
+from torchwhy.observe.stands import NotedOnAccess
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import decode, encode
 from torchwhy.replay.experiments.bounds import bound_of, preconditioner

@@ -29,11 +29,13 @@ NEGATIVE = "stride in the given numpy array is negative"
 def inquire(stage: Stage, message: str, spots: list[Spot], again: Again | None = None) -> Clues:
     """Return what can be found out about an exception beyond its traceback."""
     if FREED in message:
-        return freed_graph.look(spots, stage.session.sentinel.sequences[0])
+        return freed_graph.look(spots, stage.session.sentinel.sequence_before)
     if NO_GRAPH in message:
         return cut_graph.look(spots)
     if IN_PLACE in message:
-        return written_in_place.look(spots, message, stage.microscope.writes)
+        return written_in_place.look(
+            spots, message, stage.microscope.writes, stage.session.sentinel.sequence_before
+        )
     clues = fetching.look(spots, again)
     if NEGATIVE in message:
         clues = reversed_array.look(spots, clues)

@@ -1,0 +1,149 @@
+/* What the files of the accelerator share.
+
+   Every function here that answers "handled or not" keeps one rule: first it asks whether everything is ordinary,
+   then it writes. Whatever is out of the ordinary, errors included, is left to the Python code it stands in front of,
+   which sees the same objects in the same state. */
+
+#ifndef TORCHWHY_FAST_H
+#define TORCHWHY_FAST_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+#if PY_VERSION_HEX < 0x030B0000
+#error "frames cannot be asked for their locals before Python 3.11"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "written for an interpreter with its lock"
+#endif
+
+/* ---- records.c: base classes of the Python classes that a step touches. Their fields are Python attributes of the
+   names in records.c, and plain memory here. ---- */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *object[8];
+    long long whole[4];
+    double real[2];
+    char flag[4];
+} Record;
+
+extern PyTypeObject SentinelType, DroppedType, CruiseType, EntryType, WatchedType, ReadingType, BatchesType, BatchType,
+    RandomType, GuestsType, ModesType, TallyType;
+
+#define RECORD(thing) ((Record *)(thing))
+#define IS(thing, type) ((thing) != NULL && PyObject_TypeCheck((PyObject *)(thing), &type))
+#define OBJECT(thing, field) (RECORD(thing)->object[field])
+#define WHOLE(thing, field) (RECORD(thing)->whole[field])
+#define REAL(thing, field) (RECORD(thing)->real[field])
+#define FLAG(thing, field) (RECORD(thing)->flag[field])
+
+enum { SENTINEL_LOSSES, SENTINEL_LAST_READ, SENTINEL_TOLD_SHAPES, SENTINEL_DROPPED };
+enum { SENTINEL_STEP, SENTINEL_BACKWARDS, SENTINEL_SEQUENCE_BEFORE, SENTINEL_SEQUENCE };
+enum { SENTINEL_BEGAN };
+enum { SENTINEL_IN_UPDATE, SENTINEL_BAD_EVALUATIONS };
+enum { DROPPED_IN_A_ROW };
+enum { CRUISE_ENTRIES, CRUISE_CHECKED, CRUISE_LOSS, CRUISE_ONLY_RANDOM };
+enum { CRUISE_STEPS, CRUISE_SERIAL, CRUISE_LOOKOUT };
+enum { CRUISE_SECONDS, CRUISE_UNTIL };
+enum { CRUISE_ON, CRUISE_IS_ALONE, CRUISE_COPIES };
+enum { ENTRY_REFERENCE, ENTRY_WATCHED, ENTRY_GROUPS, ENTRY_MEMBERS, ENTRY_READING, ENTRY_RATES, ENTRY_LOSSES };
+enum { ENTRY_INDEX, ENTRY_MOST };
+enum { ENTRY_HIGHEST };
+enum { WATCHED_STEPS, WATCHED_BATCHES_AT_LAST_STEP };
+enum { READING_SMALL, READING_OTHERS };
+enum { READING_IS_POSSIBLE };
+enum { BATCHES_RECENT, BATCHES_SHAPES, BATCHES_SITES, BATCHES_VERSIONS, BATCHES_RANDOM, BATCHES_FOLLOWING, BATCHES_SEEN };
+enum { BATCHES_DRAWN, BATCHES_SERIAL, BATCHES_SIZE };
+enum { BATCHES_LOOK_FROM };
+enum { BATCH_ITERATOR, BATCH_DATA, BATCH_DRAWN_INDICES, BATCH_RANDOM_STATE, BATCH_SITES, BATCH_VERSIONS };
+enum { BATCH_SERIAL, BATCH_SIZE };
+enum { BATCH_TRAINS };
+enum { RANDOM_STATE };
+enum { RANDOM_STILL, RANDOM_ASKED };
+enum { GUESTS_SECONDS, GUESTS_LIGHT_SECONDS };
+enum { MODES_RECENT, MODES_TALLIES };
+enum { TALLY_COUNT, TALLY_STEPS, TALLY_LAST_STEP, TALLY_BACKWARDS };
+enum { TALLY_FEEDS };
+
+/* ---- module.c: what torch gave at the start, and the names of attributes. ---- */
+
+typedef struct {
+    PyObject *tensor;          /* torch.Tensor */
+    PyObject *clock;           /* time.perf_counter */
+    PyObject *dispatch_depth;  /* how many dispatch modes are active */
+    PyObject *function_depth;  /* how many function modes are active */
+    PyObject *next_sequence;   /* number of the next autograd node */
+    PyObject *is_grad_enabled;
+    PyObject *module_call;     /* code object of a module's call */
+    PyObject *batch;           /* the class of kept batches */
+} Torch;
+extern Torch torch;
+
+#define NAMES(X)                                                                                           \
+    X(_memory) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(grad) X(kwargs) X(lr) X(param_groups) X(params) X(pop) \
+    X(popleft) X(rest) X(run_backward) X(t_outputs) X(training)
+#define DECLARE(name) extern PyObject *name_##name;
+NAMES(DECLARE)
+#undef DECLARE
+#define NAME(name) name_##name
+
+double now(void);
+int asked(PyObject *function, long long *number); /* 1 if it gave a whole number */
+int has_modes(PyObject *depth);                   /* of one kind; 1 also when that cannot be told */
+int grad_enabled(void);
+int method(PyObject *object, PyObject *name, PyObject *argument); /* 1 if it was called; its result is let go */
+
+/* ---- tensors.c ---- */
+
+enum { MOST_DIMENSIONS = 8 };
+typedef struct {
+    int dimensions;
+    int64_t size[MOST_DIMENSIONS];
+} Shape;
+
+int tensors_begin(PyObject *capsule);
+int one_number(PyObject *tensor, double *value); /* 1 if it is a plain tensor with one real number on the CPU */
+int is_plain_and_finite(PyObject *tensor);       /* 1 yes, 0 no, or cannot be told */
+int has_shape(PyObject *tensor, const Shape *shape);
+
+/* ---- watching.c ---- */
+
+extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteType;
+
+/* ---- pace.c and following.c: 1 when the event was ordinary and is dealt with. ---- */
+
+enum { MOST_FORWARDS = 8, MOST_LEAVES = 16 };
+
+typedef struct {
+    PyObject *tally, *code; /* owned */
+    void *model;
+    int place, training;
+} KnownForward;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *cruise, *sentinel, *batches, *modes, *log, *guests; /* who would do it in Python */
+    PyObject *before, *after;                                     /* Cruise's hooks around an optimizer's step */
+    PyObject *copy;                                               /* keeps what a replay needs after a step */
+    PyObject *gradients;                                          /* of the step that is being made */
+    double rate_change;
+    long long most_bytes, batches_without_step, lines_at_once, slots, still, seldom;
+    KnownForward forwards[MOST_FORWARDS];
+    int next_forward;
+    PyObject *shapes_of; /* the list that `shapes` repeats, owned */
+    Shape shapes[MOST_LEAVES];
+} Pace;
+
+extern PyTypeObject PaceType;
+int pace_before_backward(PyObject *pace, PyObject *outputs);
+int pace_keep(PyObject *pace, PyObject *iterator, PyFrameObject *frame);
+int pace_count_forward(PyObject *pace, PyObject *model, PyFrameObject *caller);
+int pace_ignores_read(PyObject *pace, PyObject *tensor);
+int random_rests(Pace *pace, PyObject *random);
+
+/* Our own time is taken at one step in so many, and counts for all of them: a clock costs as much as what it times. */
+enum { TIMED = 8 };
+
+#endif

@@ -1,0 +1,122 @@
+/* The module itself: takes what it needs of torch once, and makes the names. */
+
+#include "fast.h"
+#include <time.h>
+
+Torch torch;
+
+#define DEFINE(name) PyObject *name_##name;
+NAMES(DEFINE)
+#undef DEFINE
+
+double now(void) {
+#ifdef __linux__
+    struct timespec time; /* what time.perf_counter gives there */
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+#else
+    PyObject *value = PyObject_CallNoArgs(torch.clock);
+    double seconds = value == NULL ? 0.0 : PyFloat_AsDouble(value);
+    if (value == NULL) PyErr_Clear();
+    Py_XDECREF(value);
+    return seconds;
+#endif
+}
+
+int asked(PyObject *function, long long *number) {
+    PyObject *value = PyObject_CallNoArgs(function);
+    int found = value != NULL && PyLong_Check(value);
+    if (found) *number = PyLong_AsLongLong(value);
+    if (!found || PyErr_Occurred()) {
+        PyErr_Clear();
+        found = 0;
+    }
+    Py_XDECREF(value);
+    return found;
+}
+
+int has_modes(PyObject *depth) {
+    long long number;
+    return !asked(depth, &number) || number != 0;
+}
+
+int grad_enabled(void) {
+    PyObject *value = PyObject_CallNoArgs(torch.is_grad_enabled);
+    int answer = value == Py_True;
+    if (value == NULL) PyErr_Clear();
+    Py_XDECREF(value);
+    return answer;
+}
+
+int method(PyObject *object, PyObject *name, PyObject *argument) {
+    PyObject *result = argument == NULL ? PyObject_CallMethodNoArgs(object, name) : PyObject_CallMethodOneArg(object, name, argument);
+    if (result == NULL) PyErr_Clear();
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+static PyObject *begin(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"exchange", "tensor", "clock", "dispatch_depth", "function_depth", "next_sequence",
+                            "is_grad_enabled", "module_call", "batch", NULL};
+    PyObject *capsule, *given[8];
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
+                                     &given[3], &given[4], &given[5], &given[6], &given[7]))
+        return NULL;
+    PyObject **held[] = {&torch.tensor, &torch.clock, &torch.dispatch_depth, &torch.function_depth,
+                         &torch.next_sequence, &torch.is_grad_enabled, &torch.module_call, &torch.batch};
+    for (int i = 0; i < 8; i++) {
+        Py_INCREF(given[i]);
+        Py_XSETREF(*held[i], given[i]);
+    }
+    int known = PyCapsule_CheckExact(capsule) && tensors_begin(capsule);
+    PyErr_Clear();
+    return PyBool_FromLong(known);
+}
+
+/* For tests: the two ways to look into a tensor. */
+static PyObject *number_in(PyObject *module, PyObject *tensor) {
+    double value;
+    (void)module;
+    if (!one_number(tensor, &value)) Py_RETURN_NONE;
+    return PyFloat_FromDouble(value);
+}
+
+static PyObject *surely_finite(PyObject *module, PyObject *tensor) {
+    (void)module;
+    return PyBool_FromLong(is_plain_and_finite(tensor));
+}
+
+static PyMethodDef methods[] = {
+    {"begin", (PyCFunction)(void (*)(void))begin, METH_VARARGS | METH_KEYWORDS,
+     "Take what is needed of torch; False if this torch does not offer its tensors."},
+    {"number_in", number_in, METH_O, "Return the one number of a plain tensor on the CPU, else None."},
+    {"surely_finite", surely_finite, METH_O, "Tell whether a tensor is plain, on the CPU, and finite throughout."},
+    {NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_fast", "What runs at every step, in C; see README.md beside it.", -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__fast(void) {
+#define INTERN(name)                                 \
+    name_##name = PyUnicode_InternFromString(#name); \
+    if (name_##name == NULL) return NULL;
+    NAMES(INTERN)
+#undef INTERN
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) return NULL;
+    PyTypeObject *types[] = {
+        &PaceType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
+        &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,
+        &ModesType, &TallyType,
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (PyModule_AddType(module, types[i]) < 0) {
+            Py_DECREF(module);
+            return NULL;
+        }
+    }
+    return module;
+}
