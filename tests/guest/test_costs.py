@@ -18,8 +18,11 @@ MOST_BYTES = 400
 Counts = dict[str, dict[str, float]]
 
 
-def counts_of(pairs: Pairs) -> Counts:
-    runs = {kind: pairs.run("counted", watched=kind == "watched") for kind in ("bare", "watched")}
+def counts_of(pairs: Pairs, *arguments: str) -> Counts:
+    runs = {
+        kind: pairs.run("counted", watched=kind == "watched", arguments=arguments)
+        for kind in ("bare", "watched")
+    }
     return {kind: json.loads(run.stdout) for kind, run in runs.items()}
 
 
@@ -65,3 +68,13 @@ def test_accelerator_leaves_nothing_of_an_ordinary_step_to_python(accelerated):
         assert accelerated["watched"][count] == accelerated["bare"][count]
     assert 0 < accelerated["watched"]["writes"] <= MOST_WRITES  # and still every step is recorded
     assert 0 < accelerated["watched"]["bytes"] <= MOST_BYTES
+
+
+def test_scaler_is_not_asked_again_whether_gradients_are_finite(python_pairs):
+    counts = counts_of(python_pairs, "scaled")
+
+    assert 0 < counts["watched"]["calls"] <= MOST_CALLS + 15  # `scale` and `unscale_` are seen, too
+    more = counts["watched"]["operations"] - counts["bare"]["operations"]
+    assert 0 < more <= MOST_OPERATIONS
+    # On the CPU the loss and the scale, on a device both at once; the gradients were seen by the scaler.
+    assert counts["watched"]["reads"] - counts["bare"]["reads"] <= MOST_READS

@@ -31,6 +31,7 @@ FINITE = {
     "expanded": torch.randn(3, 1).expand(3, 50),
     "a graph": torch.randn(3, requires_grad=True) * 2,
     "from the middle": torch.randn(100)[40:60],
+    "a parameter": torch.nn.Parameter(torch.randn(4)),
 }
 UNSURE = {
     "half": torch.randn(4).half(),
@@ -41,7 +42,6 @@ UNSURE = {
     "gaps": torch.randn(10, 10)[:, :3],
     "meta": torch.randn(4, device="meta"),
     "subclass": torch.randn(4).as_subclass(Labelled),
-    "parameter": torch.nn.Parameter(torch.randn(4)),
 }
 
 

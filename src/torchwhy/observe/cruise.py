@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe.gradients import Reading
+from torchwhy.observe.gradients import Reading, read_together
 from torchwhy.observe.native.records import CruiseRecord, EntryRecord
 from torchwhy.observe.torch_compat import (
     DisableTorchFunction,
     dispatch_depth,
     item,
     next_sequence,
+    scale_tensor,
 )
 from torchwhy.record.events import Step
+from torchwhy.record.numbers import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 FIRST_STEPS = 24  # of each optimizer that are looked at thoroughly
+BACKWARDS_WITHOUT_STEP = 4  # under a scaler, besides twice as many as usual
 BATCHES_WITHOUT_STEP = 4  # before somebody asks what the program holds
 RATE_CHANGE = 0.01  # of a learning rate that is worth a line
 MOST_SHAPES = (
@@ -100,6 +103,8 @@ class Cruise(CruiseRecord):
         self.seconds = 0.0
         self._until: float = 0
         self._entries: dict[int, Entry] = {}
+        self.is_plain = True  # no GradScaler is in use
+        self._waiting = BACKWARDS_WITHOUT_STEP  # losses that may wait for a scaler's step
         self._is_alone = True  # there is one optimizer
         self._copies = True  # something is to be copied after each step,
         self._only_random: Any = None  # and this is all: the random state
@@ -115,7 +120,9 @@ class Cruise(CruiseRecord):
 
         def before_backward(outputs: Any, *, accumulates: bool) -> None:
             loss = outputs[0] if self.on and accumulates and len(outputs) == 1 else None
-            if type(loss) is not torch.Tensor or dispatch_depth():
+            if sentinel.scaler is not None and len(sentinel.losses) > self._waiting:
+                self.leave()  # its steps are skipped, and nobody would ask why
+            if type(loss) is not torch.Tensor or dispatch_depth() or not self.on:
                 thoroughly(outputs, accumulates=accumulates)
                 return
             began = perf_counter()
@@ -125,8 +132,9 @@ class Cruise(CruiseRecord):
                 modes.backward_ran(outputs)
             except Exception:
                 value = None
-            if value is None:
-                self._leave()
+            is_bad = sentinel.scaler is not None and type(value) is float and value - value != 0.0
+            if value is None or is_bad:
+                self.leave()
                 thoroughly(outputs, accumulates=accumulates)
                 return
             sentinel.sequence_before, sentinel.sequence = sentinel.sequence, next_sequence()
@@ -153,13 +161,13 @@ class Cruise(CruiseRecord):
                     self.seconds += perf_counter() - began
                     return
             self._checked = None
-            self._leave()
+            self.leave()
             thoroughly_before(optimizer, args, kwargs)
 
         def after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
             entry, self._checked = self._checked, None
             if entry is not None:
-                sentinel.in_update = False
+                sentinel.in_update = sentinel.scaler_answers = False
                 self._close(entry)
                 return
             thoroughly_after(optimizer, args, kwargs)
@@ -172,8 +180,7 @@ class Cruise(CruiseRecord):
         try:
             if entry.reference() is not optimizer or not entry.holds_the_same(optimizer):
                 return False
-            total = entry.reading.total() + self._take_losses()
-            if total - total != 0.0:
+            if not self._take_numbers(entry, optimizer):
                 return False
             self._record(entry, now)
         except Exception:
@@ -182,17 +189,43 @@ class Cruise(CruiseRecord):
             return False
         return True
 
-    def _take_losses(self) -> float:
-        """Make plain numbers of the losses since the last step; return their sum, and keep their mean."""
+    def settle(self) -> None:
+        """At the end of the program: losses that wait for a step which never came are judged as a scaler's are."""
         sentinel = self._sentinel
-        losses = sentinel.losses
-        if len(losses) == 1 and type(losses[0]) is float:
-            self._loss = alone = float(losses[0])
-            return alone
-        sentinel.losses = [v if type(v) is float else float(item(v)) for v in losses]
-        total = math.fsum(sentinel.losses)
-        self._loss = total / len(losses) if losses else None
-        return total
+        if not self.on or sentinel.scaler is None or not sentinel.losses:
+            return
+        self.leave()
+        values = read_together(sentinel.losses)
+        good = [place for place, value in enumerate(values) if math.isfinite(value)]
+        bad = values[good[-1] + 1 if good else 0 :]
+        if bad:
+            sentinel.bad_scaled_losses += len(bad)
+            sentinel.last_scaled_losses = [encode(value) for value in bad[-1:]]
+
+    def _take_numbers(self, entry: Entry, optimizer: Any) -> bool:
+        """Make plain numbers of the losses since the last step; tell whether they and all gradients are finite.
+
+        On a device that means to wait for it, so all numbers are read at once.
+        """
+        sentinel = self._sentinel
+        losses, scaler = sentinel.losses, sentinel.scaler
+        if scaler is None and all(type(loss) is float for loss in losses):
+            total = entry.reading.total() + math.fsum(losses)
+        else:
+            known = scaler is not None and sentinel.scaler_answers_for(optimizer)
+            answers = [] if known else entry.reading.answers()
+            scales = [] if scaler is None else [scale_tensor(scaler)]
+            values = read_together([*losses, *scales, *answers])
+            count = len(losses)
+            scale = sentinel.scale_is(values[count]) if scales else 1.0
+            # A loss that was bad before this one made the scaler skip its step, and did no harm.
+            last = values[:count][-1:]
+            earlier = [v for v in values[:count][:-1] if scaler is None or math.isfinite(v)]
+            losses = sentinel.losses = [v / scale for v in earlier + last]
+            total = math.fsum(losses) + math.fsum(values[count:])
+        self._waiting = BACKWARDS_WITHOUT_STEP + 2 * len(losses)
+        self._loss = math.fsum(losses) / len(losses) if losses else None
+        return total - total == 0.0
 
     def _record(self, entry: Entry, now: float) -> None:
         sentinel = self._sentinel
@@ -254,7 +287,7 @@ class Cruise(CruiseRecord):
         entry.watched.steps += 1
         self.steps += 1
         if sentinel.step >= self._until:
-            self._leave()
+            self.leave()
         self.seconds += perf_counter() - began
 
     def _follow_batches(self, entry: Entry, batches: BatchKeeper) -> None:
@@ -277,9 +310,9 @@ class Cruise(CruiseRecord):
 
     def _on_only_if_quiet(self) -> None:
         if not self._session.handler.is_quiet():
-            self._leave()
+            self.leave()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         """The next step goes the thorough way; whoever takes it gets to know what was seen so far."""
         if not self.on:
             return
@@ -307,7 +340,7 @@ class Cruise(CruiseRecord):
             or guests.fault is not None
             or not guests.switched_off.isdisjoint(NEEDED)
             or sentinel.frozen
-            or sentinel.scaler is not None
+            or (sentinel.scaler is not None and scale_tensor(sentinel.scaler) is None)
             or session.is_bounded
             or not living
             or any(w.steps < FIRST_STEPS or w.steps >= w.next_sample for w in living)
@@ -321,6 +354,7 @@ class Cruise(CruiseRecord):
                 return False
             entry.highest, entry.most = handler.quiet_limits(watched)
         sentinel.stale.rest()
+        self.is_plain = sentinel.scaler is None
         self._is_alone = len(living) == 1
         self._copies, self._only_random = handler.copies_after_steps()
         self._serial = session.batches.serial

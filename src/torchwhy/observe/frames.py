@@ -48,17 +48,26 @@ def remember_torch(torch_file: str) -> None:
     layer_of.cache_clear()
 
 
+def foreign_roots() -> tuple[str, ...]:
+    """Return the folders under which no file is the user's."""
+    return (*_library_roots, _own_root, _torch_root or _own_root)
+
+
 @lru_cache(maxsize=4096)
 def layer_of(filename: str) -> Layer:
     """Tell whose file this is: torch's (or ours), a library's, or the user's."""
     if filename.startswith("<") and not filename.startswith(("<stdin", "<ipython", "<string")):
         return "torch"
-    real = os.path.realpath(filename)
-    if real.startswith(_own_root) or (_torch_root and filename.startswith(_torch_root)):
+    if _torch_root and filename.startswith(_torch_root):
         return "torch"
-    if real.startswith(_library_roots):
+    # As it is called before as it is really: that takes a system call for each folder on the way, and some installers
+    # fill a library's folder with links to files that lie elsewhere.
+    if filename.startswith(_library_roots) and not filename.startswith(_own_root):
         return "library"
-    return "user"
+    real = os.path.realpath(filename)
+    if real.startswith(_own_root):
+        return "torch"
+    return "library" if real.startswith(_library_roots) else "user"
 
 
 def user_sites(frame: FrameType | None, *, limit: int = STACK_LIMIT) -> tuple[Site, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.native.records import ReadingRecord
+from torchwhy.observe.native.records import ReadingRecord, fast
 from torchwhy.observe.torch_compat import (
     DisableTorchFunction,
     check_together,
@@ -84,19 +84,31 @@ class Reading(ReadingRecord):
     def total(self) -> float:
         """Return a number that is finite only if every gradient is. A sparse one makes it raise."""
         with DisableTorchFunction():
-            total = 0.0
-            small = [g for p in self._small if (g := p.grad) is not None]
-            if small:
-                check_together(small, self._found, self._one)
-            if self._others:
-                if not self._adds_up:
-                    plain = [g for p in self._others if (g := p.grad) is not None]
-                    return _read_once([*plain, self._found] if small else plain)
-                total = self.rest()
+            if not self._adds_up:
+                return math.fsum(read_together(self.answers()))
+            small = self._check_small()
+            total = self.rest()
             if small and item(self._found):
                 self._found.zero_()
                 return math.nan
             return total
+
+    def answers(self) -> list[torch.Tensor]:
+        """Return tensors of one number each, still on their device, that are finite only if every gradient is."""
+        with DisableTorchFunction():
+            plain = [g for p in self._others if (g := p.grad) is not None]
+            answers = [gradient.sum(dtype=torch.float32) for gradient in plain]
+            if self._check_small():
+                # What was found is 1 or 0, and counts from here on for nobody else.
+                answers.append(torch.where(self._found > 0, math.nan, self._found))
+                self._found.zero_()
+            return answers
+
+    def _check_small(self) -> bool:
+        small = [g for p in self._small if (g := p.grad) is not None]
+        if small:
+            check_together(small, self._found, self._one)
+        return bool(small)
 
     def rest(self) -> float:
         """Return the sum of the large gradients, on the CPU."""
@@ -111,12 +123,23 @@ class Reading(ReadingRecord):
 _can_check_together = check_together is not None
 
 
-def _read_once(tensors: Sequence[torch.Tensor]) -> float:
-    """Return the sum of all tensors, added on their device and read back once."""
+def read_together(numbers: Sequence[torch.Tensor | float]) -> list[float]:
+    """Return plain numbers for tensors of one number each, gathered on their device and read back once."""
+    tensors = [number for number in numbers if isinstance(number, torch.Tensor)]
     if not tensors:
-        return 0.0
-    sums = [tensor.sum(dtype=torch.float32) for tensor in tensors]
-    return float(item(torch.stack([value.to(sums[0].device) for value in sums]).sum()))
+        return [float(number) for number in numbers if not isinstance(number, torch.Tensor)]
+    device = tensors[0].device
+    precise = any(tensor.dtype is torch.float64 for tensor in tensors)
+    kind = torch.float64 if precise else torch.float32
+    with DisableTorchFunction():
+        if len(tensors) == 1:
+            values = iter([float(item(tensors[0]))])
+        else:
+            flat = [tensor.detach().reshape(()).to(device, kind) for tensor in tensors]
+            values = iter(torch.stack(flat).tolist())
+    return [
+        next(values) if isinstance(number, torch.Tensor) else float(number) for number in numbers
+    ]
 
 
 def _is_plain(parameter: torch.Tensor) -> bool:
@@ -138,9 +161,16 @@ def all_finite(sums: Sequence[torch.Tensor]) -> bool:
     return bool(torch.isfinite(torch.stack([value.float() for value in sums])).all().item())
 
 
-@unseen
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Tell exactly whether every element is finite, reading twice only when the sum leaves a doubt."""
+    """Tell exactly whether every element is finite."""
+    if fast is not None and fast.surely_finite(tensor):
+        return True
+    return _is_finite(tensor)
+
+
+@unseen
+def _is_finite(tensor: torch.Tensor) -> bool:
+    """Tell the same by torch, reading twice only when the sum leaves a doubt."""
     plain = dense(tensor.detach())
     if plain is None or plain.numel() == 0:
         return True

@@ -90,6 +90,7 @@ class Sentinel(SentinelRecord):
         self.bad_evaluations = False  # the program has read a bad number outside of training
         self.scaler: Any = None
         self.gradients_scaled = False
+        self.scaler_answers = False  # the gradients of the step in hand were found finite by it
         self.in_update = False
         self.frozen = False
         self.losses: list[Any] = []  # since the last step: tensors, or numbers already read
@@ -139,7 +140,7 @@ class Sentinel(SentinelRecord):
 
     def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002 - torch's signature
         """Close the step; a closure's own losses and the weights it wrote are judged here."""
-        self.in_update = False
+        self.in_update = self.scaler_answers = False
         check, self.open_check = self.open_check, None
         if check is None:
             return
@@ -247,9 +248,14 @@ class Sentinel(SentinelRecord):
         return [encode(value / scale) for value in values if value is not None]
 
     def _current_scale(self) -> float:
-        if self.scaler is None:
-            return 1.0
-        scale = float(self.scaler.get_scale())
+        return 1.0 if self.scaler is None else self.scale_is(float(self.scaler.get_scale()))
+
+    def scaler_answers_for(self, optimizer: Any) -> bool:
+        """Tell whether the scaler has seen to it that this step's gradients are finite, or will not be used."""
+        return self.scaler_answers or getattr(optimizer, "found_inf", None) is not None
+
+    def scale_is(self, scale: float) -> float:
+        """Take note of the scale of the losses, and return what to divide them by."""
         if scale != self._scale:
             self._scale = scale
             self.session.write(
@@ -264,7 +270,7 @@ class Sentinel(SentinelRecord):
 
     def _gradients_fine(self, optimizer: Any, tensors: list[torch.Tensor | None]) -> bool:
         # A fused optimizer under GradScaler is told found_inf and skips by itself: that is not ours to judge.
-        if getattr(optimizer, "found_inf", None) is not None:
+        if self.scaler_answers_for(optimizer):
             return True
         first = next((tensor for tensor in tensors if tensor is not None), None)
         if first is None:

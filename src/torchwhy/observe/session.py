@@ -159,6 +159,7 @@ class Session:
         if self._ended:
             return
         self._ended = True
+        self.guests.protect("cruise", self.cruise.settle)()
         self.guests.protect("exit probe", self.handler.at_exit)()
         self.guests.protect("mode probe", self.modes.tell)()
         self.guests.protect("evaluation probe", self.evaluations.tell)()
@@ -272,12 +273,16 @@ class Session:
         return hook
 
     def _scaled(self, grad_scaler: Any) -> None:
-        self.sentinel.scaler = grad_scaler if grad_scaler.is_enabled() else None
-        self.sentinel.gradients_scaled = bool(grad_scaler.is_enabled())
-        self.sentinel.note_scale()
+        is_enabled = bool(grad_scaler.is_enabled())
+        self.sentinel.scaler = grad_scaler if is_enabled else None
+        self.sentinel.gradients_scaled = is_enabled
+        if is_enabled and (not self.cruise.on or self.cruise.is_plain):
+            self.cruise.leave()
+            self.sentinel.note_scale()
 
-    def _unscaled(self, _: Any) -> None:
+    def _unscaled(self, _: Any, inside_step: bool) -> None:  # noqa: FBT001 - a fact
         self.sentinel.gradients_scaled = False
+        self.sentinel.scaler_answers = inside_step
 
     def _array_warned(self, message: str, place: SourceSpan) -> None:
         self.write(ArrayWarning(step=self.sentinel.step, message=message, location=place))

@@ -14,6 +14,7 @@ from torch.autograd.variable import Variable
 from torch.nn.modules import module as _module
 from torch.utils import _python_dispatch
 from torch.utils.data import dataloader as _dataloader
+from torch.utils.data._utils import fetch as _fetch
 from torch.utils.data._utils import worker as _worker
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -55,6 +56,22 @@ def fetch_again(iterator: Any, indices: list[int] | None) -> Any:
         iterator._drop_last,
     )
     return fetcher.fetch(indices)
+
+
+def scale_tensor(scaler: Any) -> Any:
+    """Return the tensor that holds a GradScaler's scale, None before its first use; without it no cruise under one."""
+    return getattr(scaler, "_scale", None)
+
+
+def scaler_step_code() -> Any:
+    """Return the code of GradScaler.step: gradients that are divided there are found finite or the step is skipped."""
+    return torch.amp.GradScaler.step.__code__
+
+
+def fetching_code() -> tuple[Any, ...]:
+    """Return the code objects in which a loader fetches samples; what torch computes inside is its own business."""
+    kinds = (_fetch._MapDatasetFetcher, _fetch._IterableDatasetFetcher)
+    return tuple(kind.fetch.__code__ for kind in kinds)
 
 
 def loader_worker_module() -> Any:

@@ -173,6 +173,11 @@ class BirthBook:
         """Return one birth as it is known so far."""
         return self._births.get(birth)
 
+    @property
+    def is_open(self) -> bool:
+        """Tell whether any birth is in it."""
+        return bool(self._births)
+
     def any_reached(self) -> bool:
         """Tell whether some birth spoiled something."""
         return bool(self._reached)

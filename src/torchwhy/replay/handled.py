@@ -14,6 +14,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, Protocol
 
 from torchwhy.observe.frames import layer_of
+from torchwhy.observe.native.records import fast
 
 Arrived = Callable[[BaseException, TracebackType], object]
 MOST_SECONDS = 5.0  # under a trace function, which makes pure Python code about four times slower
@@ -24,15 +25,18 @@ class Watcher(Protocol):
     """Something that can be put on and taken off any number of times."""
 
     stays_on: bool
-    is_on: bool
 
+    @property
+    def is_on(self) -> bool: ...
     def begin(self) -> None: ...
     def end(self) -> None: ...
 
 
 def watcher_for(arrived: Arrived) -> Watcher:
     """Return the cheapest watcher that this Python has."""
-    return Monitor(arrived) if sys.version_info >= (3, 12) else Tracer(arrived)
+    if sys.version_info >= (3, 12):
+        return Monitor(arrived)
+    return Tracer(arrived) if fast is None else NativeTracer(arrived)
 
 
 class Tracer:
@@ -87,6 +91,37 @@ class Tracer:
             if isinstance(error, BaseException) and trace is not None:
                 self._arrived(error, trace)
         return self._event if self.is_on else None
+
+
+class NativeTracer:
+    """The same in C, which Python does not have to call as Python for every call there is."""
+
+    stays_on = False
+
+    def __init__(self, arrived: Arrived) -> None:
+        self._arrived = arrived
+        self._tracer = fast.Tracer(self._raised)
+
+    @property
+    def is_on(self) -> bool:
+        """Tell whether it watches."""
+        return sys.gettrace() is self._tracer
+
+    def begin(self) -> None:
+        """Watch this thread."""
+        if sys.gettrace() is None:
+            self._tracer.begin(MOST_SECONDS)
+
+    def end(self) -> None:
+        """Leave no trace function behind."""
+        self._tracer.end()
+
+    def _raised(self, frame: FrameType, arg: Any) -> None:
+        _, error, trace = arg
+        if layer_of(frame.f_code.co_filename) != "user":
+            return
+        if isinstance(error, BaseException) and trace is not None:
+            self._arrived(error, trace)
 
 
 class Monitor:

@@ -18,6 +18,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import gradients, torch_compat
+from torchwhy.replay import glance
 from torchwhy.replay.arguments import (
     can_look,
     makes_nan_of_infinite_scalar,
@@ -58,6 +59,7 @@ class Microscope(TorchDispatchMode):
         self.writes = WriteLog()
         self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
         self.is_on = False
+        self.glances = False  # at operations between the program's own, see glance.py
         self.step = 0
         # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
         self.next_step = 0
@@ -168,7 +170,8 @@ class Microscope(TorchDispatchMode):
         result = func(*args, **kwargs)
         began = time.perf_counter()
         try:
-            self._look(info, (func, args, kwargs), result, before=before)
+            if not (self.glances and glance.is_enough(self, info, (func, args, kwargs), result)):
+                self._look(info, (func, args, kwargs), result, before=before)
             self.seconds += time.perf_counter() - began
             if self.seconds > self.limit_seconds:
                 self.over_limit()

@@ -53,6 +53,7 @@ class Stage:
         """Put the microscope on: everything before the first step, and the first step, is seen."""
         microscope = self.microscope
         microscope.limit_seconds = PROLOGUE_SECONDS
+        microscope.glances = not self.session.is_bounded
         microscope.over_limit = lambda: self.step_back(
             f"{PROLOGUE_SECONDS:g} s of looking were used up"
         )
@@ -70,6 +71,7 @@ class Stage:
         if self.compiles:
             torch_compat.force_eager(on=True)
         self.microscope.limit_seconds = float("inf")
+        self.microscope.glances = False
         if step is not None:
             self.begin_step(step)
         self.microscope.enter()

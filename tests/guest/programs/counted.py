@@ -18,6 +18,7 @@ loader = DataLoader(TensorDataset(inputs, inputs.sum(1, keepdim=True)), batch_si
 layers = [nn.Linear(10, 32)] + [layer for _ in range(8) for layer in (nn.ReLU(), nn.Linear(32, 32))]
 model = nn.Sequential(*layers, nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+scaler = torch.amp.GradScaler("cpu", init_scale=8.0) if "scaled" in sys.argv else None
 batches = iter(loader)
 
 
@@ -26,8 +27,13 @@ def train(steps):
         x, y = next(batches)
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
 
 
 calls = [0]

@@ -47,7 +47,7 @@ enum { DROPPED_IN_A_ROW };
 enum { CRUISE_ENTRIES, CRUISE_CHECKED, CRUISE_LOSS, CRUISE_ONLY_RANDOM };
 enum { CRUISE_STEPS, CRUISE_SERIAL, CRUISE_LOOKOUT };
 enum { CRUISE_SECONDS, CRUISE_UNTIL };
-enum { CRUISE_ON, CRUISE_IS_ALONE, CRUISE_COPIES };
+enum { CRUISE_ON, CRUISE_IS_ALONE, CRUISE_COPIES, CRUISE_IS_PLAIN };
 enum { ENTRY_REFERENCE, ENTRY_WATCHED, ENTRY_GROUPS, ENTRY_MEMBERS, ENTRY_READING, ENTRY_RATES, ENTRY_LOSSES };
 enum { ENTRY_INDEX, ENTRY_MOST };
 enum { ENTRY_HIGHEST };
@@ -71,6 +71,7 @@ enum { TALLY_FEEDS };
 
 typedef struct {
     PyObject *tensor;          /* torch.Tensor */
+    PyObject *parameter;       /* torch.nn.Parameter */
     PyObject *clock;           /* time.perf_counter */
     PyObject *dispatch_depth;  /* how many dispatch modes are active */
     PyObject *function_depth;  /* how many function modes are active */
@@ -111,6 +112,10 @@ int has_shape(PyObject *tensor, const Shape *shape);
 /* ---- watching.c ---- */
 
 extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteType;
+
+/* ---- tracing.c ---- */
+
+extern PyTypeObject TracerType;
 
 /* ---- pace.c and following.c: 1 when the event was ordinary and is dealt with. ---- */
 

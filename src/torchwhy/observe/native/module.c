@@ -56,16 +56,16 @@ int method(PyObject *object, PyObject *name, PyObject *argument) {
 }
 
 static PyObject *begin(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"exchange", "tensor", "clock", "dispatch_depth", "function_depth", "next_sequence",
+    static char *names[] = {"exchange", "tensor", "parameter", "clock", "dispatch_depth", "function_depth", "next_sequence",
                             "is_grad_enabled", "module_call", "batch", NULL};
-    PyObject *capsule, *given[8];
+    PyObject *capsule, *given[9];
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
-                                     &given[3], &given[4], &given[5], &given[6], &given[7]))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
+                                     &given[3], &given[4], &given[5], &given[6], &given[7], &given[8]))
         return NULL;
-    PyObject **held[] = {&torch.tensor, &torch.clock, &torch.dispatch_depth, &torch.function_depth,
+    PyObject **held[] = {&torch.tensor, &torch.parameter, &torch.clock, &torch.dispatch_depth, &torch.function_depth,
                          &torch.next_sequence, &torch.is_grad_enabled, &torch.module_call, &torch.batch};
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         Py_INCREF(given[i]);
         Py_XSETREF(*held[i], given[i]);
     }
@@ -110,7 +110,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyTypeObject *types[] = {
         &PaceType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
         &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,
-        &ModesType, &TallyType,
+        &ModesType, &TallyType, &TracerType,
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (PyModule_AddType(module, types[i]) < 0) {

@@ -11,7 +11,7 @@ int pace_before_backward(PyObject *object, PyObject *outputs) {
     Pace *self = (Pace *)object;
     double value;
     long long sequence;
-    if (!FLAG(self->cruise, CRUISE_ON)) return 0;
+    if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
     if (!PyTuple_CheckExact(outputs) || PyTuple_GET_SIZE(outputs) != 1) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
     double began = timed ? now() : 0.0;
@@ -144,7 +144,8 @@ static PyObject *entry_of(Pace *self, PyObject *optimizer) {
 
 /* Cruise._is_fine, for a step with one loss: 1 when it was checked and recorded. */
 static int check_step(Pace *self, PyObject *optimizer, PyObject *args, PyObject *keywords) {
-    if (!FLAG(self->cruise, CRUISE_ON) || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 1) return 0;
+    if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
+    if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 1) return 0;
     if (keywords != Py_None && PyObject_Size(keywords) != 0) return 0;
     PyObject *losses = OBJECT(self->sentinel, SENTINEL_LOSSES);
     if (losses == NULL || !PyList_CheckExact(losses) || PyList_GET_SIZE(losses) != 1) return 0;

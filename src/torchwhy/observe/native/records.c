@@ -60,7 +60,8 @@ DEFINE_RECORD(CruiseType, "CruiseRecord",
               FIELD_WHOLE("steps", CRUISE_STEPS), FIELD_WHOLE("_serial", CRUISE_SERIAL),
               FIELD_WHOLE("_lookout", CRUISE_LOOKOUT), FIELD_REAL("seconds", CRUISE_SECONDS),
               FIELD_REAL("_until", CRUISE_UNTIL), FIELD_FLAG("on", CRUISE_ON),
-              FIELD_FLAG("_is_alone", CRUISE_IS_ALONE), FIELD_FLAG("_copies", CRUISE_COPIES));
+              FIELD_FLAG("_is_alone", CRUISE_IS_ALONE), FIELD_FLAG("_copies", CRUISE_COPIES),
+              FIELD_FLAG("is_plain", CRUISE_IS_PLAIN));
 
 DEFINE_RECORD(EntryType, "EntryRecord",
               FIELD_OBJECT("reference", ENTRY_REFERENCE), FIELD_OBJECT("watched", ENTRY_WATCHED),

@@ -25,6 +25,7 @@ def is_ready() -> bool:
     return records.fast is not None and records.fast.begin(
         exchange=torch_compat.exchange_table(),
         tensor=torch.Tensor,
+        parameter=torch.nn.Parameter,
         clock=perf_counter,
         dispatch_depth=torch_compat.dispatch_depth,
         function_depth=torch_compat.function_depth,

@@ -23,6 +23,12 @@ typedef struct {
 } Table;
 
 enum { ON_CPU = 1, IS_FLOAT = 2 };
+enum { MOST_READ = 1 << 20 }; /* elements; torch has many threads for more */
+
+static int is_tensor(PyObject *object) {
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    return type == torch.tensor || type == torch.parameter;
+}
 
 static const Table *table;
 
@@ -39,7 +45,7 @@ int tensors_begin(PyObject *capsule) {
    `span` is how many places of memory its elements lie in. Their order does not matter to us, gaps would: a tensor with
    more places than elements is left to others. */
 static int plain_view(PyObject *tensor, View *view, int64_t *span) {
-    if (table == NULL || (PyObject *)Py_TYPE(tensor) != torch.tensor) return 0;
+    if (table == NULL || !is_tensor(tensor)) return 0;
     if (table->view(tensor, view) != 0) {
         PyErr_Clear();
         return 0;
@@ -88,14 +94,14 @@ static int finite64(const uint64_t *bits, int64_t count) {
 int is_plain_and_finite(PyObject *tensor) {
     View view;
     int64_t count;
-    if (!plain_view(tensor, &view, &count)) return 0;
+    if (!plain_view(tensor, &view, &count) || count > MOST_READ) return 0;
     const char *data = (const char *)view.data + view.byte_offset;
     return view.type.bits == 32 ? finite32((const uint32_t *)data, count) : finite64((const uint64_t *)data, count);
 }
 
 int has_shape(PyObject *tensor, const Shape *shape) {
     View view;
-    if (table == NULL || (PyObject *)Py_TYPE(tensor) != torch.tensor) return 0;
+    if (table == NULL || !is_tensor(tensor)) return 0;
     if (table->view(tensor, &view) != 0) {
         PyErr_Clear();
         return 0;

@@ -28,8 +28,8 @@ def install(
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
 
     def noted(tensor: Any) -> None:
-        if sentinel.in_update:
-            return
+        if sentinel.in_update or sentinel.scaler_answers:
+            return  # the optimizer's own reads, or the scaler's between its look at gradients and the step
         if type(tensor) is torch.Tensor and not torch._C._len_torch_function_stack():
             if tensor.requires_grad and tensor.numel() == 1:
                 note(tensor, sentinel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,21 @@ import torch
 
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.stands import NotedOnAccess
+from torchwhy.observe.torch_compat import scaler_step_code
 
 
 def install(
-    hooks: Hooks, scaled: Callable[[Any], object], unscaled: Callable[[Any], object]
+    hooks: Hooks, scaled: Callable[[Any], object], unscaled: Callable[[Any, bool], object]
 ) -> None:
-    """Call `scaled` when a scaler multiplies a loss and `unscaled` when it divides the gradients again."""
+    """Call `scaled` when a scaler multiplies a loss, and `unscaled` when it divides the gradients again.
+
+    The latter is told whether that happens inside of its step, so that nobody can change them in between.
+    """
     scaler = torch.amp.GradScaler
+    step = scaler_step_code()
+
+    def divided(instance: Any) -> None:
+        unscaled(instance, sys._getframe(2).f_code is step)
+
     hooks.replace(scaler, "scale", NotedOnAccess(scaler.scale, scaled))
-    hooks.replace(scaler, "unscale_", NotedOnAccess(scaler.unscale_, unscaled))
+    hooks.replace(scaler, "unscale_", NotedOnAccess(scaler.unscale_, divided))
