@@ -4,8 +4,8 @@
 
 One process per contestant; they take turns in short stretches, so that a slow minute of the machine hits all of
 them alike. Thread-CPU time; the first stretch (microscope, warm-up) is told apart. `bare again` is a second bare
-process: what it differs from the first is the noise. Transformers' DebugUnderflowOverflow takes part where it is
-installed. Prints a Markdown table.
+process: what it differs from the first is the noise. `no C` is torchwhy without its accelerator. Transformers'
+DebugUnderflowOverflow takes part where it is installed. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torchwhy.observe import launch
 from torchwhy.record.run import write_run
 
 HERE = Path(__file__).resolve().parent
-VARIANTS = ("bare", "bare again", "torchwhy", "detect_anomaly") + (
+VARIANTS = ("bare", "bare again", "torchwhy", "torchwhy, no C", "detect_anomaly") + (
     ("DebugUnderflowOverflow",) if find_spec("transformers") else ()
 )
 STEPS = {"tiny": 200, "tiny-fused": 200, "mlp": 20, "cnn": 4, "gpt": 2, "lstm": 4}
@@ -35,10 +35,13 @@ class Contestant:
 
     def __init__(self, workload: str, variant: str, folder: Path) -> None:
         environment = dict(os.environ, OMP_NUM_THREADS="1")
-        if variant == "torchwhy":
+        if variant.startswith("torchwhy"):
+            folder /= variant
+            folder.mkdir()
             run = launch.describe_run(["benchmark"], on_failure="stop")
             write_run(folder, run)
             environment = {**launch.child_environment(folder, run), "OMP_NUM_THREADS": "1"}
+            environment["TORCHWHY_NATIVE"] = "1" if variant == "torchwhy" else "0"
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "workloads.py"), workload, variant],
             stdin=subprocess.PIPE,
@@ -75,7 +78,7 @@ def measure(workload: str, rounds: int) -> str:
             order = VARIANTS if turn % 2 else VARIANTS[::-1]
             for variant in order:
                 times[variant].append(contestants[variant].train(STEPS[workload]))
-        trace = sum(path.stat().st_size for path in Path(folder).glob("rank*.jsonl"))
+        trace = sum(path.stat().st_size for path in Path(folder, "torchwhy").glob("rank*.jsonl"))
         for contestant in contestants.values():
             contestant.end()
     bare = statistics.median(times["bare"])

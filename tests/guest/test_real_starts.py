@@ -46,6 +46,53 @@ def test_healthy_program_prints_what_it_prints_bare_and_one_line_of_ours(tmp_pat
     assert witness_of(tmp_path / "watched") == witness_of(tmp_path / "bare")
 
 
+WRITES_FILES = """
+import random
+import torch
+from data import batch
+
+random.seed(3)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+for step in range(200):
+    x = batch(random)
+    loss = (model(x) / torch.tensor(1.0 * random.randrange(40))).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with open("log.txt", "a") as log:
+        print(step, file=log)
+"""
+DATA = """
+import torch
+
+def batch(random):
+    return torch.tensor([[random.random() for _ in range(4)] for _ in range(8)])
+"""
+
+
+def test_second_run_writes_no_file_of_the_user_again(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text(DATA)
+    (tmp_path / "train.py").write_text(WRITES_FILES)
+    ended = subprocess.run(
+        (*TORCHWHY, "train.py"),
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "running the program again" in ended.stderr
+    assert "divides by zero" in ended.stderr
+    assert "where     train.py:11" in ended.stderr
+    steps = [int(line) for line in (tmp_path / "log.txt").read_text().splitlines()]
+    assert steps == list(range(len(steps)))
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == [
+        ".torchwhy", "data.py", "log.txt", "train.py",
+    ]  # fmt: skip
+
+
 def test_supervisor_reports_after_a_kill(tmp_path: Path) -> None:
     ended = start(tmp_path / "run", *TORCHWHY, str(PROGRAMS / "dying" / "out_of_memory.py"))
 

@@ -19,7 +19,7 @@ from torchwhy.observe.torch_compat import current_node, fetching_code
 from torchwhy.replay.arguments import can_look, written_by
 from torchwhy.replay.births import Call
 from torchwhy.replay.operations import Operation, OperationInfo
-from torchwhy.replay.surroundings import look_around
+from torchwhy.replay.surroundings import Surroundings, look_around
 
 if TYPE_CHECKING:
     from torchwhy.replay.microscope import Microscope
@@ -41,10 +41,18 @@ def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: A
     microscope.seen += 1
     if written and updates:
         operation = Operation(microscope.seen, info, microscope.next_step)
-        around = look_around(sys._getframe(2))
+        around = _surroundings(microscope, sys._getframe(2))
         operation.sites, operation.outer, operation.phase = around.sites, around.outer, "update"
         microscope.writes.ran(operation, written, written)
     return True
+
+
+def _surroundings(microscope: Microscope, frame: FrameType) -> Surroundings:
+    """Return the way to an update, the same for all of its operations."""
+    check, known = microscope.open_check(), microscope.surroundings_of_update
+    if known is None or known[0] is not check:
+        known = microscope.surroundings_of_update = (check, look_around(frame))
+    return known[1]
 
 
 def is_torchs_own_fetching(frame: FrameType | None) -> bool:

@@ -32,7 +32,7 @@ from torchwhy.replay.inquest.writes import WriteLog
 from torchwhy.replay.ledger import Ledger
 from torchwhy.replay.modules import ModuleStack
 from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensors_in
-from torchwhy.replay.surroundings import look_around
+from torchwhy.replay.surroundings import Surroundings, look_around
 from torchwhy.replay.underflow import is_worth_keeping
 
 MOST_HELD = (
@@ -64,6 +64,8 @@ class Microscope(TorchDispatchMode):
         # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
         self.next_step = 0
         self.updating: Callable[[], bool] = lambda: False
+        self.open_check: Callable[[], object] = lambda: None  # of the update in hand
+        self.surroundings_of_update: tuple[object, Surroundings] | None = None
         self.seconds = 0.0
         self.seen = 0
         self.limit_seconds = math.inf

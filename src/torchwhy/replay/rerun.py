@@ -17,6 +17,7 @@ from torchwhy.record.events import Alarm, Birth, Replayed
 from torchwhy.record.run import read_run
 from torchwhy.record.trace import Trace, read_events
 
+INTERRUPTED = "the second run was interrupted."
 TAIL_BYTES = 4096  # a few step events, to see how far a run has come
 
 Progress = Callable[[float, int | None], None]
@@ -61,9 +62,15 @@ def rerun(
     *,
     limit_seconds: float,
     progress: Progress = lambda _seconds, _step: None,
+    place: tuple[tuple[str, ...], Path] | None = None,
 ) -> str | None:
-    """Run again up to `step`, recording into `<run directory>/rerun`; return why it failed, None if it did not."""
+    """Run again up to `step`, recording into `<run directory>/rerun`; return why it failed, None if it did not.
+
+    `place` is the command and the directory it runs in, where these are not the ones of the first time.
+    """
     run = read_run(run_directory)
+    if place is not None:
+        run = replace(run, command=place[0], directory=os.fspath(place[1]))
     again = run_directory / "rerun"
     again.mkdir(exist_ok=True)
     unstarted = replace(
@@ -77,7 +84,7 @@ def rerun(
             progress=lambda seconds: progress(seconds, last_step(again)),
         )
     except KeyboardInterrupt:
-        return "the second run was interrupted."
+        return INTERRUPTED
     if any(_saw(path, step) for path in again.glob("rank*.jsonl")):
         return None
     if ended.timed_out:

@@ -51,13 +51,14 @@ class Stage:
 
     def begin(self) -> None:
         """Put the microscope on: everything before the first step, and the first step, is seen."""
-        microscope = self.microscope
+        microscope, sentinel = self.microscope, self.session.sentinel
         microscope.limit_seconds = PROLOGUE_SECONDS
         microscope.glances = not self.session.is_bounded
         microscope.over_limit = lambda: self.step_back(
             f"{PROLOGUE_SECONDS:g} s of looking were used up"
         )
-        microscope.updating = lambda: self.session.sentinel.in_update
+        microscope.updating = lambda: sentinel.in_update
+        microscope.open_check = lambda: sentinel.open_check
         microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
         self.modules.on_outermost = microscope.forward_begins

@@ -90,6 +90,16 @@ def _link(path: Path, goal: Path) -> int:
     return 1
 
 
+def moved_command(command: Sequence[str], directory: Path, copied: Path) -> tuple[str, ...]:
+    """Return a command whose absolute paths into the directory lead into the copy."""
+    return tuple(
+        os.fspath(copied / Path(word).relative_to(directory))
+        if Path(word).is_absolute() and Path(word).is_relative_to(directory)
+        else word
+        for word in command
+    )
+
+
 def moved(texts: Mapping[Path, str], directory: Path, copied: Path) -> dict[Path, str]:
     """Return edited texts by their places in the copy, and by their own for what is imported from there."""
     everywhere = dict(texts)
