@@ -10,6 +10,11 @@ Certainty = Literal["observed", "replayed", "verified"]
 Safety = Literal["safe", "changes-results", "show-only"]
 Verdict = Literal["cured", "symptom-only", "no-difference", "not-run"]
 
+# The claim by which a finding says that training itself is fine.
+ONLY_IN_EVALUATION = (
+    "it reached the loss that is read in evaluation; the losses of training are finite"
+)
+
 
 @dataclass(frozen=True)
 class SourceSpan:

@@ -14,7 +14,13 @@ from torchwhy.detect.detectors.wiring.shared_state_dict_alias import SharedState
 from torchwhy.detect.detectors.wiring.zero_grad_after_backward import ZeroGradAfterBackward
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ExceptionSeen, ScaleChanged, Step, Weights
-from torchwhy.record.learning import CallSeen, HandUpdate, StaleGradients, StepCalls
+from torchwhy.record.learning import (
+    CallSeen,
+    HandUpdate,
+    ParameterCensus,
+    StaleGradients,
+    StepCalls,
+)
 from torchwhy.record.wiring import AliasLoaded, CallsCounted, IdleOptimizer, SchedulerSeen
 
 STEP_CALL = SourceSpan("train.py", 41, function="train_epoch", expression="optimizer.step()")
@@ -272,3 +278,54 @@ def test_weights_kept_by_reference_are_reported_where_they_were_taken():
 
     assert finding.location == taken
     assert "14 steps" in finding.message
+
+
+CLEAR = SourceSpan("train.py", 30, expression="optimizer.zero_grad")
+BACKWARD = SourceSpan("train.py", 32, expression="loss.backward()")
+SEEN = {
+    "z": CallSeen(name="zero_grad", location=CLEAR, optimizer=0),
+    "b": CallSeen(name="backward", location=BACKWARD),
+    "o": CallSeen(name="backward", location=LINE),
+    "s": CallSeen(name="step", location=STEP_CALL),
+}
+
+
+def accumulating(orders, *, reads=False):
+    events = [optimizer()]
+    for number, order in enumerate(orders):
+        events += [step(number), StepCalls(step=number, calls=[SEEN[sign] for sign in order])]
+    census = ParameterCensus(step=0, optimizer=0, parameters=[], reads_gradients=reads)
+    return trace(*events, census)
+
+
+def test_gradients_cleared_before_each_of_several_backward_passes_are_reported():
+    (finding,) = ZeroGradAfterBackward().scan(accumulating(["zbzbzbs"] * 4))
+
+    assert finding.location == CLEAR
+    assert "3 backward passes" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("orders", "reads"),
+    [
+        (["zbbbs"] * 4, False),  # accumulated
+        (["zbs"] * 4, False),
+        (["zbzbzbs", "zbs", "zbs", "zbzbs"], False),  # skipped at times, by a scaler for instance
+        (["zbzos"] * 4, False),  # another pass, for another purpose
+        (["zbzbzbs"] * 4, True),  # the program itself uses the gradients
+    ],
+)
+def test_gradients_cleared_for_a_reason_are_not_reported(orders, reads):
+    assert list(ZeroGradAfterBackward().scan(accumulating(orders, reads=reads))) == []
+
+
+@pytest.mark.parametrize(("initial", "found"), [([0.1], 1), ([5e-4], 0), ([], 0)])
+def test_warm_up_that_is_never_stepped_is_reported_at_the_scheduler(initial, found):
+    census = ParameterCensus(
+        step=0, optimizer=0, parameters=[], initial_rates=initial, schedules=[LINE]
+    )
+    events = [optimizer(), census, *(step(number, 1e-4) for number in range(40))]
+
+    findings = list(SchedulerMisuse().scan(trace(*events)))
+
+    assert [finding.location for finding in findings] == [LINE] * found

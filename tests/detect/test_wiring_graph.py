@@ -415,3 +415,11 @@ def test_a_summed_loss_is_noted_for_plain_gradient_descent(kind, reported):
     found = list(SumOverBatch().scan(graph.trace(loss, made, output)))
 
     assert [finding.severity for finding in found] == (["note"] if reported else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([80, 16], [16, 5, 16]), ([16, 5, 16], [80, 16]), ([16, 5, 4, 16], [80, 4, 16])],
+)
+def test_rows_that_are_only_split_or_joined_are_not_swapped(before, after):
+    assert not swaps_rows(before, after, 16)

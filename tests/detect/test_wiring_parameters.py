@@ -46,6 +46,7 @@ def look(*names, updates=16, **more):
 
 HEAD = parameter("head.weight", in_optimizer=False)
 BODY = parameter("body.weight")
+HEAD_HELD = parameter("head.weight")
 
 
 def test_random_layer_that_nobody_trains_is_reported_where_the_optimizer_is_made():
@@ -205,3 +206,51 @@ def test_adapters_in_a_frozen_model_are_meant():
     events = [optimizer(), called("net.body.adapter"), called("net.head"), census(*parameters)]
 
     assert list(FrozenEverything().scan(trace(*events))) == []
+
+
+FROZEN = parameter("body.weight", in_optimizer=False, requires_grad=False, gradient="none")
+
+
+def test_layer_unfrozen_later_and_never_given_to_the_optimizer_is_reported():
+    events = [
+        optimizer(),
+        census(HEAD_HELD, FROZEN),
+        look("body.weight", gradient=True, thawed_for=12),
+    ]
+
+    (finding,) = ParametersNotInOptimizer().scan(trace(*events))
+
+    assert finding.severity == "error"
+    assert "unfrozen later" in finding.message
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"gradient": True, "thawed_for": 1},  # a single look at a gradient
+        {"gradient": True, "thawed_for": 12, "changed": True},
+        {"gradient": True, "thawed_for": 12, "in_optimizer": True},
+        {},
+    ],
+)
+def test_layer_that_stays_frozen_or_is_trained_after_all_is_not_reported(later):
+    events = [optimizer(), census(HEAD_HELD, FROZEN), look("body.weight", **later)]
+
+    assert list(ParametersNotInOptimizer().scan(trace(*events))) == []
+
+
+def test_parameters_in_a_plain_list_are_told_as_such_and_zero_gradients_beside_them():
+    first = parameter(
+        "net.left[0]", in_optimizer=False, registered=False, inside="net", owner="Parameter",
+        gradient="zero",
+    )  # fmt: skip
+    second = parameter(
+        "net.right[0]", in_optimizer=False, registered=False, inside="net", owner="Parameter"
+    )
+    names = ("net.left[0]", "net.right[0]")
+    events = [optimizer(), census(BODY, first, second), look(*names, gradient=True)]
+
+    (finding,) = UnregisteredSubmodules().scan(trace(*events))
+
+    assert finding.message.startswith("parameters in a plain list")
+    assert "nn.ParameterList" in finding.fixes[0].title

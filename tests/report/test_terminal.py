@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import PROGRAM, RATE, ROOT, report
-from torchwhy.finding import Fix, SourceSpan, Trial
+from torchwhy.finding import ONLY_IN_EVALUATION, Evidence, Fix, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.terminal import Place, show
@@ -216,3 +216,13 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
     assert "with █▃▁ 2.3 → 0.4" in text
     assert "also tried  clip the gradients (changes results; tried: hides the symptom only)" in text
     assert "but the loss stays at 2.3" in text
+
+
+def test_a_failure_that_only_evaluation_shows_is_not_called_a_broken_training() -> None:
+    seen = replace(ROOT, evidence=(Evidence(ONLY_IN_EVALUATION),))
+    told = build([seen], command=["train.py"], steps=4, directory=Path())
+    stream = io.StringIO()
+
+    show(told, Place(Path(), Path()), stream)
+
+    assert stream.getvalue().startswith("torchwhy: evaluation broke at step 300")

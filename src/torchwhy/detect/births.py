@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchwhy.finding import Certainty, Evidence, Finding, Sample
+from torchwhy.finding import ONLY_IN_EVALUATION, Certainty, Evidence, Finding, Sample
 from torchwhy.record.events import Birth, Operand, SampleTried, TensorFacts
 from torchwhy.record.numbers import Real, decode, encode
 from torchwhy.record.trace import Trace
@@ -171,7 +171,7 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
     if birth.reaches and alarm is not None and alarm.what == "evaluation":
         facts.append(
             Evidence(
-                "it reached the loss that is read in evaluation; the losses of training are finite",
+                ONLY_IN_EVALUATION,
                 step=alarm.step,
                 location=alarm.location,
             )

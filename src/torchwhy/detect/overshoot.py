@@ -26,6 +26,9 @@ from torchwhy.record.trace import Trace
 UNSTABLE = 1.1  # rate over stable rate; healthy full-batch training hovers at 1.0 ("edge of stability"), so not there
 AT_THE_BOUND = 0.99  # a loss that jumps from one side of the minimum to the other has exactly 1.0
 ROSE = 1.5  # a loss that ends this much above its start has been made worse, in a run whose rate is proven unstable
+LEARNT = (
+    0.5  # of the first loss: what lies below has been learnt, whatever the output looks like by now
+)
 WHOLE = 1.0  # an update as large as the weights themselves leaves nothing of what they were
 MOST_POINTS = 400  # losses kept for a curve
 
@@ -85,6 +88,11 @@ def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
         every = f"all {units} units give" if units > 1 else "its only unit gives"
         dead = f"{every} 0 on every sample at step {look}"
         return look, f"killed {names}: {dead}, and {course}", UNSTABLE
+    if look is not None and training.rests and _went_flat(trace, look):
+        first, last = training.losses[0][1], median(training.tail)
+        if last > LEARNT * first:
+            flat = f"made the output the same for all samples (seen at step {look})"
+            return look, f"{flat}, and the loss went from {first:.3g} to {last:.3g}", UNSTABLE
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
@@ -94,8 +102,17 @@ def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
         step = training.losses[-1][0]
         if last > ROSE * first:
             return step, f"drove the loss from {first:.3g} to {last:.3g}", AT_THE_BOUND
+        if not training.can_be_told:
+            return None
         return step, f"made the loss swing around {last:.3g} without falling", 2 * UNSTABLE
     return None
+
+
+def _went_flat(trace: Trace, look: int) -> bool:
+    """Tell whether the output depended on the input at the first step, and later no longer does."""
+    output = training_outputs(trace, 0)
+    alive = bool(output) and decode(output[-1].spread) > IDENTICAL
+    return alive and constant_output(trace, look) is not None
 
 
 def killed_layers(trace: Trace, look: int) -> list[Activation]:

@@ -28,6 +28,7 @@ class RateCourse:
     rates: list[tuple[int, float]]
     schedulers: list[SchedulerSeen]
     calls: int
+    calls_of_first: int
 
     @property
     def count(self) -> int:
@@ -67,6 +68,12 @@ class RateCourse:
         return since if self.steps_after(since) >= DEAD_SHARE * self.count else None
 
     @property
+    def first_cut(self) -> int | None:
+        """Return the first step whose rate is lower than that of the step before."""
+        pairs = zip(self.rates, self.rates[1:], strict=False)
+        return next((step for (_, before), (step, rate) in pairs if rate < before), None)
+
+    @property
     def turns(self) -> float:
         """Return how many half waves a cosine went through that is stepped per batch; it is made for one."""
         scheduler = self.schedulers[0] if self.schedulers else None
@@ -75,7 +82,7 @@ class RateCourse:
             if scheduler and scheduler.kind == "CosineAnnealingLR"
             else 0.0
         )
-        turns = self.calls / length if length and self.is_per_batch else 0.0
+        turns = self.calls_of_first / length if length and self.is_per_batch else 0.0
         return turns if turns >= TURNS else 0.0
 
     def steps_after(self, since: int) -> int:
@@ -110,8 +117,8 @@ def rate_courses(trace: Trace) -> Iterator[RateCourse]:
         rates = list(_rates(steps_of(trace, made.index)))
         own = [seen for seen in trace.of(SchedulerSeen) if seen.optimizer == made.index]
         if rates:
-            calls = sum(counted.get(seen.index, 0) for seen in own)
-            yield RateCourse(made.index, rates, own, calls)
+            calls = [counted.get(seen.index, 0) for seen in own]
+            yield RateCourse(made.index, rates, own, sum(calls), calls[0] if calls else 0)
 
 
 def _rates(steps: list[Step]) -> Iterator[tuple[int, float]]:

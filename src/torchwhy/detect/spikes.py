@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.history import total_size
-from torchwhy.detect.training import Training, is_lower
+from torchwhy.detect.training import Training, is_lower, ranks_lower
 
 FATAL = 1e4  # loss over the largest of the steps before it: no batch of the same kind does that
 FEWEST_BEFORE = 5  # steps that must have gone well before
@@ -17,6 +17,8 @@ STAYS = (
 )
 WINDOW = 10  # steps whose median is the level before
 AFTER = 20  # steps that a loss is given to come back
+UNLIKE = 4.0  # deviations between the ranks before and after: ten losses below twenty reach 4.4
+OFTEN = 2  # earlier jumps of the same height
 LEARNT = 0.7  # share of the first loss below which a run was learning
 
 
@@ -39,13 +41,20 @@ WORTH_TELLING = (
 def unrecovered_spike(training: Training) -> int | None:
     """Return the place of the first jump that the run did not recover from."""
     values = training.values
+    earlier: list[float] = []
     for place in jumps(training):
+        as_high = sum(2 * value >= values[place] for value in earlier)
+        earlier.append(values[place])
+        if as_high >= OFTEN:
+            continue  # some samples cost as much each time: those of a rare class, in batches of one
         before = median(values[place - WINDOW : place])
         later = values[place + 1 :]
         half = len(later) // 2
         end = median(values[-AFTER:])
         if min(median(later[half:]), end) < STAYS * before:
             continue
+        if ranks_lower(values[place - WINDOW : place], than=later) < UNLIKE:
+            continue  # losses that go up and down like this all the time
         if end < WORTH_TELLING * median(values[:WINDOW]):
             continue  # what was learned is still there: a jump from nothing to next to nothing
         if end > values[0] or not is_lower(later[half:], than=later[:half]):

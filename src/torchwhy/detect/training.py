@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -17,6 +18,10 @@ FALL = 0.02  # a mean loss that is lower by less than this share has not fallen
 THROWN_UP = 2.0  # losses above the first one by this much are the updates' doing, not noise
 HALF = 0.5  # a loss that has halved has fallen, however noisy it is
 ERRORS = 3.0  # standard errors by which two means must differ; at 3, one healthy comparison in 700 is off
+MODERATE = (
+    0.15  # share of the loss; batches of 16 and more show a fall like this within forty steps
+)
+LUCKY = 0.02  # share of the losses as low as the first: of noise about one in fifty is, of a run thrown up none
 GREW = 10.0  # a loss that stays this many times above its first value is worse than not training
 ADAPTIVE = frozenset(
     {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "SparseAdam"}
@@ -42,6 +47,11 @@ class Training:
         return [loss for _, loss in self.losses]
 
     @property
+    def climbs(self) -> bool:
+        """Tell whether the optimizer was told to maximise: then a number that grows is what is wanted."""
+        return self.made.defaults.get("maximize") is True
+
+    @property
     def is_judged(self) -> bool:
         """Tell whether the losses say anything about progress: enough of them, positive, and of one optimizer only.
 
@@ -49,6 +59,7 @@ class Training:
         """
         return (
             self.alone
+            and not self.climbs
             and self.made.kind not in BY_LINE_SEARCH
             and len(self.losses) >= ENOUGH_STEPS
             and min(self.values) >= 0
@@ -61,7 +72,8 @@ class Training:
         What a run recovers to after that is no progress.
         """
         first = self.values[: max(3, len(self.losses) // 20)]
-        return first if median(first) <= THROWN_UP * first[0] else first[:1]
+        thrown_up = median(first) > THROWN_UP * first[0] or max(first) > GREW * first[0]
+        return first[:1] if thrown_up and not self._began_by_luck(median(first)) else first
 
     @property
     def tail(self) -> list[float]:
@@ -82,9 +94,33 @@ class Training:
     @property
     def stays_grown(self) -> bool:
         """Tell whether the last quarter of the run lies an order of magnitude above its first loss."""
-        if not self.alone or len(self.losses) < 4 or self.losses[0][1] <= 0:
+        if not self.alone or self.climbs or len(self.losses) < 4 or self.losses[0][1] <= 0:
             return False
-        return median(self.values[-max(2, len(self.losses) // 4) :]) >= GREW * self.losses[0][1]
+        level = median(self.values[-max(2, len(self.losses) // 4) :])
+        return level >= GREW * self.losses[0][1] and not self._began_by_luck(level)
+
+    @property
+    def can_be_told(self) -> bool:
+        """Tell whether the losses are steady enough to show a moderate fall, if there were one."""
+        error = math.hypot(_error(self.head), _error(self.tail))
+        return ERRORS * error <= MODERATE * abs(median(self.head))
+
+    def _began_by_luck(self, level: float) -> bool:
+        """Tell whether the first loss is below a level by chance, as in batches of a few samples.
+
+        Their losses differ by orders of magnitude all the time, and come down to the first one now and then.
+        """
+        first, tail = self.values[0], self.tail
+        if min(tail) <= 0 or first <= 0:
+            return False
+        logs = [math.log(value) for value in tail]
+        as_low = sum(value <= first for value in self.values[1:])
+        within = math.log(level / first) <= ERRORS * _spread(logs)
+        if within and as_low >= max(2, LUCKY * len(self.losses)):
+            return True
+        # Squares of single errors reach far down: the lowest of the second half are like the first, its middle is not.
+        lowest = sorted(tail)[len(tail) // 20]
+        return lowest <= THROWN_UP * first and median(tail) >= THROWN_UP**2 * first
 
     @property
     def rate(self) -> float | None:
@@ -151,7 +187,8 @@ def _losses(steps: list[Step]) -> Iterator[tuple[int, float]]:
 
 
 def _rates(steps: list[Step], made: OptimizerMade) -> list[tuple[int, float]]:
-    rates = [(step.step, step.rates[0]) for step in steps if step.rates]
+    # The largest over the groups: one that is frozen by a rate of 0 says nothing of the others.
+    rates = [(step.step, max(step.rates)) for step in steps if step.rates]
     default = made.defaults.get("lr")
     if not rates and isinstance(default, (int, float)):
         rates = [(steps[0].step, float(default))]
@@ -179,12 +216,34 @@ def is_lower(values: list[float], *, than: list[float]) -> bool:
     fall = median(than) - median(values)
     if fall > HALF * abs(median(than)):
         return True
-    error = math.hypot(_error(values), _error(than))
-    return fall > max(FALL * abs(median(than)), ERRORS * error)
+    if fall <= FALL * abs(median(than)):
+        return False
+    # One loss alone does not tell how much it might have differed: those of the others tell it.
+    error = math.hypot(_error(values), _error(than) if len(than) > 1 else _spread(values))
+    return fall > ERRORS * error or ranks_lower(values, than=than) > ERRORS
 
 
 def _error(values: list[float]) -> float:
     """Return the standard error of a median, from the median distance to it."""
+    return 1.2533 * _spread(values) / math.sqrt(len(values))
+
+
+def _spread(values: list[float]) -> float:
+    """Return the standard deviation, from the median distance to the median: outliers do not count."""
     middle = median(values)
-    spread = 1.4826 * median(abs(value - middle) for value in values)
-    return 1.2533 * spread / math.sqrt(len(values))
+    return 1.4826 * median(abs(value - middle) for value in values)
+
+
+def ranks_lower(values: list[float], *, than: list[float]) -> float:
+    """Return by how many standard deviations the ranks of some losses lie below those of earlier ones.
+
+    The test of Mann and Whitney. Where the earlier losses fall steeply themselves, their spread is progress and not
+    noise, and an error made from it hides that every later loss is below nearly all of them.
+    """
+    ordered = sorted(than)
+    above = sum(
+        len(ordered) - (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
+        for value in values
+    )
+    pairs = len(values) * len(than)
+    return (above - pairs / 2) / math.sqrt(pairs * (len(values) + len(than) + 1) / 12)

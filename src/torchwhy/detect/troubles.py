@@ -43,7 +43,8 @@ def find_trouble(trace: Trace, training: Training) -> Trouble | None:
     saturated = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= FLAT]
     if training.never_learnt:
         last = training.values[-1]
-        flat = f", {len(saturated)} activations are saturated from the start" if saturated else ""
+        layers = f"{len(saturated)} layers are" if len(saturated) > 1 else "one layer is"
+        flat = f", {layers} saturated from the start" if saturated else ""
         return Trouble(
             0, f"the loss does not fall (still {last:.4g} after {len(training.losses)} steps){flat}"
         )

@@ -61,26 +61,49 @@ def followed(trace: Trace) -> dict[str, Followed]:
     return found
 
 
-def untrained(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
+def untrained(
+    trace: Trace, census: ParameterCensus, gradients: tuple[str, ...] = ("nonzero",)
+) -> list[ParameterSeen]:
     """Return the parameters that get gradients and that nobody ever changed, by optimizer or by hand."""
     looks = followed(trace)
-    later = {
-        name
-        for event in trace.of(OptimizerDescribed)
-        if event.index > census.optimizer
-        for name in event.parameters
-    }
+    later = _held_later(trace, census)
     return [
         one
         for one in census.parameters
         if one.requires_grad
-        and one.gradient == "nonzero"
+        and one.gradient in gradients
         and not one.in_optimizer
         and one.name in looks
         and not looks[one.name].changed
         and not looks[one.name].in_optimizer
         and one.name not in later
     ]
+
+
+def thawed(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
+    """Return the parameters that were frozen at the census, get gradients since, and are still changed by nobody."""
+    looks = followed(trace)
+    later = _held_later(trace, census)
+    return [
+        one
+        for one in census.parameters
+        if not one.requires_grad
+        and not one.in_optimizer
+        and one.name in looks
+        and looks[one.name].thawed_for >= ENOUGH_UPDATES
+        and not looks[one.name].changed
+        and not looks[one.name].in_optimizer
+        and one.name not in later
+    ]
+
+
+def _held_later(trace: Trace, census: ParameterCensus) -> set[str]:
+    return {
+        name
+        for event in trace.of(OptimizerDescribed)
+        if event.index > census.optimizer
+        for name in event.parameters
+    }
 
 
 def output_module(trace: Trace, census: ParameterCensus) -> str | None:
@@ -99,7 +122,8 @@ def named(parameters: Iterable[ParameterSeen]) -> str:
     names = [one.name for one in parameters]
     shown = ", ".join(names[:SHOWN])
     more = len(names) - SHOWN
-    return f"{shown} and {more} more parameters" if more > 0 else shown
+    plural = "" if more == 1 else "s"
+    return f"{shown} and {more} more parameter{plural}" if more > 0 else shown
 
 
 def modes_of(trace: Trace, path: str) -> list[ForwardModes]:

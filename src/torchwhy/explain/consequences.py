@@ -44,7 +44,8 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "learning-rate-too-low",
         "exploding-gradients",
     ),
-    "constant-initialisation": (*SYMPTOMS, "learning-rate-too-low"),
+    # Relative to weights of 0 every update is too large.
+    "constant-initialisation": (*SYMPTOMS, "learning-rate-too-low", "learning-rate-too-high"),
     "badly-scaled-initialisation": (
         *SYMPTOMS,
         "loss-spike",
@@ -72,6 +73,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "collapsing-loss-scale",
     ),
     "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
+    "detached-graph": ("unused-parameters",),
     "missing-optimizer-step": (*SYMPTOMS, "learning-rate-too-low"),
     "scheduler-misuse": (*SYMPTOMS, "learning-rate-too-low", "learning-rate-too-high"),
     "training-in-eval-mode": ("evaluation-in-train-mode", "loss-spike"),

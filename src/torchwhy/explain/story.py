@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.registry import all_detectors
-from torchwhy.explain.ancestry import Ancestry
+from torchwhy.explain.ancestry import SEVERITIES, Ancestry
 from torchwhy.explain.consequences import causes_by_name
 from torchwhy.explain.errors import died_of_a_value, keep_one_per_crash
 from torchwhy.finding import Evidence, Finding
@@ -173,11 +173,18 @@ def _by_descent(
 
 
 def grow(finding: Finding, *, kept: list[Finding], causes: dict[int, int]) -> Finding:
-    """Return the finding with everything it explains under it, in the order of `kept`."""
+    """Return the finding with everything it explains under it, in the order of `kept`.
+
+    What leads to an error is no mere warning.
+    """
     number = next(place for place, other in enumerate(kept) if other is finding)
     below = tuple(
         grow(kept[consequence], kept=kept, causes=causes)
         for consequence, cause in sorted(causes.items())
         if cause == number
     )
-    return replace(finding, explains=(*finding.explains, *below)) if below else finding
+    if not below:
+        return finding
+    worst = min((finding, *below), key=lambda one: SEVERITIES.index(one.severity))
+    severity = worst.severity if finding.severity == "warning" else finding.severity
+    return replace(finding, explains=(*finding.explains, *below), severity=severity)

@@ -37,14 +37,15 @@ class IdleWatch:
         """Count one more backward pass for an optimizer that has not stepped yet."""
         index = watched.index
         count = self._backwards[index] = self._backwards.get(index, 0) + 1
-        if count == 1:
+        if (
+            index not in self._marks
+        ):  # not "the first pass": another thread may have counted that one
             self._marks[index] = _marks(watched)
-            self._next_told[index] = FIRST_TOLD
         is_asked = index not in self._reached_at and count <= FIRST_TOLD
         if is_asked and _reaches(roots, {id(parameter) for parameter in watched.parameters()}):
             self._reached_at[index] = next(iter(user_sites(frame, limit=1)), None)
-        if count == self._next_told[index]:
-            self._next_told[index] *= 2
+        if count == self._next_told.get(index, FIRST_TOLD):
+            self._next_told[index] = 2 * count
             place = self._reached_at.get(index)
             self._session.write(
                 IdleOptimizer(

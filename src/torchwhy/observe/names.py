@@ -26,7 +26,8 @@ class Names:
 
     def __init__(self) -> None:
         self._roots: list[tuple[str, weakref.ref[nn.Module]]] = []
-        self._known: set[int] = set()
+        # By identity, which Python gives to another module when one is gone.
+        self._known: dict[int, weakref.ref[nn.Module]] = {}
 
     def learn(self, frame: FrameType | None) -> None:
         """Look for modules in the user's frames from here outwards."""
@@ -40,9 +41,10 @@ class Names:
 
     def add_root(self, name: str, module: nn.Module) -> None:
         """Remember a module under the name of the variable that holds it; parts of known ones are left out."""
-        if id(module) in self._known:
+        known = self._known.get(id(module))
+        if known is not None and known() is module:
             return
-        parts = {id(part) for part in module.modules()}
+        parts = {id(part): weakref.ref(part) for part in module.modules()}
         self._roots = [
             (known, root)
             for known, root in self._roots

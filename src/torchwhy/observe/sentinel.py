@@ -55,7 +55,7 @@ class Handler(Protocol):
     """What the boot wires in: the microscope and the rewind."""
 
     def optimizer_made(self) -> None: ...
-    def before_backward(self, losses: list[torch.Tensor]) -> None: ...
+    def before_backward(self, losses: list[torch.Tensor], *, accumulates: bool) -> None: ...
     def before_step(self, check: Check) -> None: ...
     def after_step(self, check: Check | None) -> None: ...
     def is_quiet(self) -> bool: ...
@@ -115,7 +115,10 @@ class Sentinel(SentinelRecord):
             self.losses += _detached(roots)
             self.backwards += 1
         self._before_each_backward(roots, accumulates=accumulates)
-        self.session.handler.before_backward(roots)
+        if not accumulates and not self.frozen:
+            # torch.autograd.grad: no loss, but the forward passes it goes through had a use for their graphs.
+            self.session.modes.gradient_ran([t for t in outputs if isinstance(t, torch.Tensor)])
+        self.session.handler.before_backward(roots, accumulates=accumulates)
         if not self.optimizers.any_made and roots:
             self._judge_backward()
         elif self.scaler is not None and accumulates:

@@ -89,13 +89,24 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 class ParameterCensus(Event, frozen=True, tag="census"):
     """Every parameter of every known model and optimizer, just before an optimizer's first step.
 
-    `freezes` are the statements in the program's source that set `requires_grad`, told when something is frozen.
+    `freezes` are the statements in the program's source that set `requires_grad` to something else than True, `thaws`
+    those that set it to True, told when something is frozen.
+    `reads_gradients`: whether that source uses a gradient by itself, told when several backward passes came before.
+    `rates_set` are its statements that set the rate of a group; `decays` are the weight decays by parameter, told when
+    a group has one of its own. `initial_rates` are the rates that a scheduler found when it was made, `schedules` the
+    statements that make one.
     """
 
     step: int
     optimizer: int
     parameters: list[ParameterSeen]
     freezes: list[SourceSpan] = []
+    thaws: list[SourceSpan] = []
+    reads_gradients: bool | None = None
+    rates_set: list[SourceSpan] = []
+    decays: dict[str, float] = {}
+    initial_rates: list[float] = []
+    schedules: list[SourceSpan] = []
 
 
 class GraphOperation(Event, frozen=True, tag="operation"):
@@ -104,6 +115,7 @@ class GraphOperation(Event, frozen=True, tag="operation"):
     A leaf operand is named: `parameter fc.weight`, `batch[0]`, `array`. `differentiable`: autograd recorded it.
     Views (`is_view`) are transparent to `inputs`; `views` gives for each operand the last view it came through, -1 for
     none. `tracked`: whether autograd follows each operand; `parameters`: the names of those that are parameters.
+    `made_at`, of a softmax that looks wrong: the constructor of a layer that no code of the program calls by itself.
     """
 
     order: int
@@ -123,12 +135,14 @@ class GraphOperation(Event, frozen=True, tag="operation"):
     views: list[int] = []
     tracked: list[bool] = []
     parameters: list[str] = []
+    made_at: SourceSpan | None = None
 
 
 class GraphCut(Event, frozen=True, tag="graph-cut"):
     """Parameters of an optimizer were used, got no gradient, and this is where their graph was cut.
 
-    `how`: detach, data, item, array, no-grad, underivable, flat (a derivative of 0), new-tensor. `joins`: all that the
+    `how`: detach, data, item (and a new tensor of it), number (and nothing else), array, no-grad, underivable, flat (a
+    derivative of 0), new-tensor. `joins`: all that the
     cut value meets later is an elementwise operation with another value that has a graph, as in a stop-gradient that
     is meant.
     `whole`: no parameter of the optimizer got a gradient.
@@ -146,7 +160,10 @@ class GraphCut(Event, frozen=True, tag="graph-cut"):
 
 
 class LossRoot(Event, frozen=True, tag="loss-root"):
-    """The loss of a watched step: the operation that made it (`order` in the graph above), its value and place."""
+    """The loss of a watched step: the operation that made it (`order` in the graph above), its value and place.
+
+    The graph is that of the first step; of a later one only value and place are told.
+    """
 
     step: int
     order: int | None

@@ -48,12 +48,16 @@ class IdleOptimizer(Event, frozen=True, tag="idle-optimizer"):
 
 
 class Followed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One parameter of the census some steps later: is its value another one, has it a gradient, who holds it?"""
+    """One parameter of the census some steps later: is its value another one, has it a gradient, who holds it?
+
+    `thawed_for`, of one that was frozen then: for how many steps at least it has been getting gradients since.
+    """
 
     name: str
     changed: bool = False
     gradient: bool = False
     in_optimizer: bool = False
+    thawed_for: int = 0
 
 
 class ParametersFollowed(Event, frozen=True, tag="followed"):

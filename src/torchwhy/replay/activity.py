@@ -86,11 +86,11 @@ class ActivityWriter:
                 zeros=float(zero.float().mean().item()),
                 rms=encode(float(values.float().pow(2).mean().sqrt().item())),
                 # The source is read only where somebody may ask: not in the first step of a healthy run.
-                made_at=self._made_at(operation.module) if odd else None,
+                made_at=self.made_at(operation.module) if odd else None,
             )
         )
 
-    def _made_at(self, path: str | None) -> SourceSpan | None:
+    def made_at(self, path: str | None) -> SourceSpan | None:
         """Return the constructor of a layer inside `nn.Sequential`, whose call stands nowhere in the program."""
         if path is None:
             return None

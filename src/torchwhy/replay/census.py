@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import torch
@@ -14,10 +16,17 @@ from torchwhy.observe.probes.weights import root_mean_squares
 from torchwhy.observe.sentinel import Check
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
-from torchwhy.replay.freezes import freezing_statements
+from torchwhy.replay.freezes import (
+    freezing_statements,
+    rate_statements,
+    reads_gradients,
+    schedules_made,
+    thawing_statements,
+)
 from torchwhy.replay.operations import Operation
 
 if TYPE_CHECKING:
+    from torchwhy.observe.optimizers import Watched
     from torchwhy.replay.stage import Stage
 
 RANDOM = {
@@ -39,6 +48,7 @@ CONSTANT = {
 QR = {"linalg_qr", "qr"}
 DEEPEST = 8  # operations between that decomposition and the copy: signs, a transpose
 LOADED = {"copy_", "set_", "_to_copy", "clone"}
+MOST_LOOSE = 50  # items of a plain list or dictionary that are looked at
 MOST_TOLD = 400  # parameters told of; a larger model is told of in part, its odd ones first
 
 
@@ -70,16 +80,57 @@ def write_census(stage: Stage, check: Check) -> None:
                     owner=type(module).__name__,
                     made_at=_place_of_making(stage, module, parameter) or entry.made_at,
                 )
-    _follow_odd_ones(stage, seen)
-    entries = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")[
-        :MOST_TOLD
-    ]
-    freezes = freezing_statements() if any(not p.requires_grad for p in entries) else []
+    loose = {id(p): (path, name, p) for path, name, p in _loose_parameters(stage)}
+    for key, (path, name, parameter) in loose.items():
+        if key not in seen and key not in owners:
+            entry = _describe(stage, name, parameter, held, owners)
+            seen[key] = msgspec.structs.replace(entry, inside=path, owner="Parameter")
+    _follow_odd_ones(stage, seen, [parameter for _, _, parameter in loose.values()])
+    odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
+    _write(stage, watched, step=check.step, entries=odd_first[:MOST_TOLD])
+
+
+def _write(stage: Stage, watched: Watched, *, step: int, entries: list[ParameterSeen]) -> None:
+    """Write the event: the parameters, and what the source and the groups of the optimizer tell besides."""
+    is_frozen = any(not p.requires_grad for p in entries)
     stage.session.write(
         ParameterCensus(
-            step=check.step, optimizer=watched.index, parameters=entries, freezes=freezes
+            step=step,
+            optimizer=watched.index,
+            parameters=entries,
+            freezes=freezing_statements() if is_frozen else [],
+            thaws=thawing_statements() if is_frozen else [],
+            reads_gradients=reads_gradients() if stage.session.sentinel.backwards > 1 else None,
+            rates_set=rate_statements(),
+            decays=_decays(watched),
+            **_schedule(watched),
         )
     )
+
+
+def _decays(watched: Watched) -> dict[str, float]:
+    """Return the weight decay of each parameter by name, where some groups have one of their own."""
+    optimizer = watched.optimizer
+    groups = optimizer.param_groups if optimizer is not None else []
+    usual = optimizer.defaults.get("weight_decay") if optimizer is not None else None
+    if all(group.get("weight_decay") == usual for group in groups):
+        return {}
+    names = dict(zip(map(id, watched.parameters()), watched.names(), strict=True))
+    return {
+        names[id(parameter)]: float(group["weight_decay"])
+        for group in groups
+        if isinstance(group.get("weight_decay"), int | float)
+        for parameter in group["params"][:MOST_TOLD]
+        if id(parameter) in names
+    }
+
+
+def _schedule(watched: Watched) -> dict[str, Any]:
+    """Return the rates that an optimizer with a schedule was made with, and where schedules are made."""
+    optimizer = watched.optimizer
+    groups = optimizer.param_groups if optimizer is not None else []
+    rates = [float(group["initial_lr"]) for group in groups if "initial_lr" in group]
+    return {"initial_rates": rates, "schedules": schedules_made()} if rates else {}
 
 
 class Owner(NamedTuple):
@@ -101,8 +152,25 @@ def _owners(stage: Stage) -> dict[int, Owner]:
     return owners
 
 
-def _follow_odd_ones(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
-    """Keep an eye on those with a gradient that nobody uses, and on those that somebody holds in vain."""
+def _loose_parameters(stage: Stage) -> Iterator[tuple[str, str, torch.Tensor]]:
+    """Yield path of the module, name and value of each nn.Parameter in a plain list or dictionary of a known module."""
+    for root_name, root in stage.session.names.roots():
+        for local, module in root.named_modules():
+            path = ".".join(filter(None, (root_name, local)))
+            for attribute, value in vars(module).items():
+                if type(value) in (list, tuple, dict) and not attribute.startswith("_"):
+                    items = value.items() if isinstance(value, dict) else enumerate(value)
+                    yield from (
+                        (path, f"{path}.{attribute}[{key!r}]", item)
+                        for key, item in islice(items, MOST_LOOSE)
+                        if isinstance(item, nn.Parameter)
+                    )
+
+
+def _follow_odd_ones(
+    stage: Stage, seen: dict[int, ParameterSeen], others: list[torch.Tensor]
+) -> None:
+    """Keep an eye on those with a gradient that nobody uses, those that somebody holds in vain, and frozen ones."""
     parameters = {
         id(p): p
         for watched in stage.session.sentinel.optimizers.all()
@@ -112,12 +180,11 @@ def _follow_odd_ones(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
     parameters |= {
         id(p): p for module in stage.modules.unknown_modules() for p in module.parameters()
     }
+    parameters |= {id(p): p for p in others}
     for key, entry in seen.items():
-        if (
-            entry.in_optimizer == (entry.gradient == "none")
-            and entry.requires_grad
-            and key in parameters
-        ):
+        is_odd = entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad
+        is_left_out = not entry.requires_grad and not entry.in_optimizer and entry.used
+        if (is_odd or is_left_out) and key in parameters:
             stage.followed.follow(entry.name, parameters[key])
 
 

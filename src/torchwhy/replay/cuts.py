@@ -68,6 +68,9 @@ def write_cuts(stage: Stage, check: Check) -> None:
         for n, p in pairs
         if p.requires_grad and id(p) in used and (p.grad is None or (flat and _is_zero(p.grad)))
     ]
+    for name, parameter in pairs:
+        if parameter.requires_grad and parameter.grad is None and id(parameter) not in used:
+            _write_if_only_read(stage, check, name, parameter)
     if not dry:
         return
     groups: dict[tuple[int, str], list[str]] = {}
@@ -97,6 +100,32 @@ def write_cuts(stage: Stage, check: Check) -> None:
         )
     for event in found.values():
         stage.session.write(event)
+
+
+def _write_if_only_read(stage: Stage, check: Check, name: str, parameter: torch.Tensor) -> None:
+    """Write where a module's forward took the bare value of a parameter that no operation uses otherwise."""
+    read = next(
+        (
+            cut
+            for cut in stage.microscope.notes.cuts
+            if id(parameter) in cut.parameter_ids and cut.module is not None
+        ),
+        None,
+    )
+    if read is None or check.watched is None:
+        return
+    how, where = _words(Cut(read, read, meets=False))
+    stage.session.write(
+        GraphCut(
+            step=check.step,
+            optimizer=check.watched.index,
+            parameters=[name],
+            how="number" if read.info.base in READS else how,
+            op=read.info.name,
+            location=where,
+            loaded=_was_loaded(stage, parameter),
+        )
+    )
 
 
 def _cut_of(
@@ -225,10 +254,25 @@ def _made_anew(
         span = span_of(where)
         how = "item" if read.info.base in READS else "array"
         text = span.expression or ""
-        if here is not None and not text.rstrip().endswith(")"):
+        if here is not None and (not text.rstrip().endswith(")") or _left_here(read, made)):
             span = span_of(here)
         return cut, how, span
     return None
+
+
+def _left_here(read: Operation, made: Operation) -> bool:
+    """Tell whether a function took an array out of the graph and made its tensor of that some lines later.
+
+    A number may have been read to be printed, and an array elsewhere to be drawn.
+    """
+    here, there = read.place(), made.place()
+    return (
+        read.info.base not in READS
+        and here is not None
+        and there is not None
+        and here.code is there.code
+        and span_of(here).line < span_of(there).line
+    )
 
 
 def _pairs(

@@ -1,68 +1,152 @@
-"""Which statements of the program freeze parameters; torch has no hook for that, so the source tells."""
+"""What only the source tells: which statements freeze parameters or set a rate, and whether gradients are read."""
 
 from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from torch.optim import lr_scheduler
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.frames import layer_of, shown_path
+from torchwhy.observe.frames import foreign_roots, layer_of, shown_path
 
 MOST_FILES = 50  # of the program that are read
 MOST_TOLD = 8
+# `p.grad`, `getattr(p, "grad")`, `tensor.register_hook(…)`, `register_post_accumulate_grad_hook`
+READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
+SETS_RATE = re.compile(r"""\[["']lr["']\]\s*[-+*/]?=(?!=)""")
+
+
+def reads_gradients() -> bool:
+    """Tell whether the user's loaded files do anything with a gradient by themselves, between backward and step."""
+    return any(
+        READS_GRADIENT.search("".join(linecache.getlines(filename)))
+        for filename in list(_user_files())[:MOST_FILES]
+    )
 
 
 def freezing_statements() -> list[SourceSpan]:
     """Return the statements of the user's loaded files that can set `requires_grad` to False, in order."""
+    return _statements(re.compile("requires_grad"), _freezes)
+
+
+def thawing_statements() -> list[SourceSpan]:
+    """Return the statements of the user's loaded files that set `requires_grad` to True, in order."""
+    return _statements(re.compile("requires_grad"), _thaws)
+
+
+def rate_statements() -> list[SourceSpan]:
+    """Return the statements of the user's loaded files that set the learning rate of a group by hand, in order."""
+    return _statements(SETS_RATE, _sets_rate)
+
+
+def schedules_made() -> list[SourceSpan]:
+    """Return the statements of the user's loaded files that make a scheduler of torch, in order."""
+    return _statements(re.compile("LR|Scheduler"), _makes_schedule)
+
+
+def _makes_schedule(node: ast.stmt) -> bool:
+    value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    if not isinstance(value, ast.Call):
+        return False
+    word = getattr(value.func, "attr", getattr(value.func, "id", ""))
+    return isinstance(getattr(lr_scheduler, word, None), type)
+
+
+def _statements(hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]) -> list[SourceSpan]:
+    """Return the wanted statements of files in whose text the hint occurs; only those are parsed."""
     found: list[SourceSpan] = []
     for filename in list(_user_files())[:MOST_FILES]:
+        text = "".join(linecache.getlines(filename))
+        if hint.search(text) is None:
+            continue
         try:
-            tree = ast.parse("".join(linecache.getlines(filename)))
+            tree = ast.parse(text)
         except (SyntaxError, ValueError):
             continue
         found += [
-            _span(filename, node)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.stmt) and _freezes(node)
+            _span(filename, text, node, function)
+            for node, function in _with_function(tree)
+            if isinstance(node, ast.stmt) and is_wanted(node)
         ]
     return sorted(found, key=lambda span: (span.file, span.line))[:MOST_TOLD]
 
 
+def _sets_rate(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign):
+        targets = [node.target]
+    else:
+        return False
+    return any(
+        isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == "lr"
+        for target in targets
+    )
+
+
 def _user_files() -> Iterator[str]:
     seen = set()
+    foreign = foreign_roots()  # asked first: of two thousand modules only a few are the program's
     for module in list(sys.modules.values()):
-        filename = getattr(module, "__file__", None)
-        if isinstance(filename, str) and filename not in seen and layer_of(filename) == "user":
+        filename = getattr(module, "__dict__", {}).get("__file__")
+        if not isinstance(filename, str) or filename.startswith(foreign):
+            continue
+        if filename not in seen and layer_of(filename) == "user":
             seen.add(filename)
             yield filename
 
 
+def _with_function(
+    node: ast.AST, function: str | None = None
+) -> Iterator[tuple[ast.AST, str | None]]:
+    """Yield every piece of syntax with the name of the function around it."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        function = node.name
+    for child in ast.iter_child_nodes(node):
+        yield child, function
+        yield from _with_function(child, function)
+
+
 def _freezes(node: ast.stmt) -> bool:
+    value = _given_to_requires_grad(node)
+    return value is not None and not _is_true(value)
+
+
+def _thaws(node: ast.stmt) -> bool:
+    value = _given_to_requires_grad(node)
+    return value is not None and _is_true(value)
+
+
+def _given_to_requires_grad(node: ast.stmt) -> ast.expr | None:
+    """Return the value that a statement sets `requires_grad` to: `p.requires_grad = x`, `p.requires_grad_(x)`."""
     if isinstance(node, ast.Assign):
         targets = [target for target in node.targets if isinstance(target, ast.Attribute)]
-        return any(target.attr == "requires_grad" for target in targets) and not _is_true(
-            node.value
-        )
+        return node.value if any(target.attr == "requires_grad" for target in targets) else None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
-        values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        named = isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_"
-        return named and bool(values) and not _is_true(values[0])
-    return False
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
+            values = [*call.args, *(keyword.value for keyword in call.keywords)]
+            return values[0] if values else ast.Constant(value=True)
+    return None
 
 
 def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is True
 
 
-def _span(filename: str, node: ast.stmt) -> SourceSpan:
+def _span(filename: str, text: str, node: ast.stmt, function: str | None) -> SourceSpan:
     return SourceSpan(
         file=shown_path(filename),
         line=node.lineno,
         end_line=node.end_lineno,
         column=node.col_offset,
         end_column=node.end_col_offset,
-        expression=ast.unparse(node),
+        function=function,
+        expression=ast.get_source_segment(text, node) or ast.unparse(node),
     )

@@ -18,6 +18,7 @@ from torchwhy.replay.operations import Operation
 if TYPE_CHECKING:
     from torchwhy.replay.stage import Stage
 
+SOFTMAXES = {"_softmax", "_log_softmax"}
 MOST_TOLD = 1500  # operations of one step that are written: those nearest to the loss
 
 
@@ -53,6 +54,23 @@ class GraphWriter:
                 )
             )
 
+    def write_places(self, losses: list[torch.Tensor]) -> None:
+        """Write where the losses of a later step were made, without what led to them."""
+        for loss in losses:
+            entry = self._stage.microscope.ledger.entry(loss)
+            maker = entry.last_operation if entry is not None else None
+            site = maker.place() if maker is not None else None
+            if site is not None and not loss.is_complex():
+                self._stage.session.write(
+                    LossRoot(
+                        step=self._stage.session.sentinel.step,
+                        order=None,
+                        value=encode(float(loss.item())),
+                        location=span_of(site),
+                        accumulates=False,
+                    )
+                )
+
     def _write(self, operation: Operation, names: dict[int, str]) -> None:
         if operation.order in self._told or len(self._told) >= MOST_TOLD:
             return
@@ -81,8 +99,20 @@ class GraphWriter:
                     for number in operation.parameter_ids
                     if number is not None
                 ],
+                made_at=self._stage.activity.made_at(operation.module)
+                if _is_odd(operation)
+                else None,
             )
         )
+
+
+def _is_odd(operation: Operation) -> bool:
+    """Tell whether somebody may ask where a layer was made: of a softmax over samples, or over one element."""
+    if operation.info.base not in SOFTMAXES or not operation.shape:
+        return False
+    dimension = next((value for _, value in operation.scalars if isinstance(value, int)), -1)
+    axis = dimension % len(operation.shape)
+    return axis == 0 or operation.shape[axis] == 1
 
 
 def _ancestors(root: Operation) -> list[Operation]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.optimizers import Watched
     from torchwhy.observe.session import Session
 
+CLOSURE_SECONDS = 0.5  # of looking, after which a closure is not looked at again
 HAND_STEPS = 3  # backward passes seen in a program without optimizer: its update by hand lies between two of them
 
 
@@ -65,8 +66,8 @@ class Replay:
         if self.second_look is None:
             self.swallowed.begin()
 
-    def before_backward(self, losses: list[torch.Tensor]) -> None:
-        """Note which births the losses descend from."""
+    def before_backward(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
+        """Note which births the losses descend from; `torch.autograd.grad` accumulates nothing and is no loss."""
         if self.signals.curvature.is_running:
             return  # our own differentiation
         if not self.session.sentinel.optimizers.any_made:
@@ -77,10 +78,11 @@ class Replay:
             and not self.rewind.is_repeating
             and not self.signals.is_looking
         ):
-            self._write_graph(losses)
+            self._write_graph(losses, accumulates=accumulates)
         self.stage.note_bad_losses(losses)
-        if self.second_look is None and not self.rewind.is_repeating:
+        if accumulates and self.second_look is None and not self.rewind.is_repeating:
             self._signal_backward(losses)
+            self._end_long_look()
 
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
@@ -221,6 +223,16 @@ class Replay:
             check.bad_parameters = bad
             self.stage.note_bad_parameters(check)
             self._bad_step(check)
+
+    def _end_long_look(self) -> None:
+        """Let a closure that is called again and again in the first step go on unseen, if looking takes long.
+
+        A bad value that is born later in that step is seen in a second run.
+        """
+        check = self.session.sentinel.open_check
+        is_called_again = check is not None and check.has_closure and not self.signals.is_looking
+        if is_called_again and self.stage.microscope.seconds > CLOSURE_SECONDS:
+            self.stage.step_back("the closure of the first step was seen, and is called again")
 
     def _step_without_optimizer(self) -> None:
         """A program that updates by hand: each backward is a step, and the second one ends the first."""

@@ -62,6 +62,8 @@ class Signals:
 
     def before_backward(self, losses: list[torch.Tensor]) -> None:
         """Measure the curvature of the loss, if a signal asked for it: its graph is there, nobody's code is called."""
+        if self.is_looking:
+            self._stage.graph.write_places(losses)
         if self._wanted is None or not losses or self._stage.compiles or self._interleaved:
             return
         reason, watched = self._wanted

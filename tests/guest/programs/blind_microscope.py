@@ -11,7 +11,7 @@ if inside is not None:
     look = inside.Microscope._look
 
     def broken(self, *args, **kwargs):
-        if self.seen == 40:
+        if self.seen >= 20:
             raise RuntimeError("a fault inside the look")
         look(self, *args, **kwargs)
 

@@ -19,8 +19,8 @@ opt = torch.optim.Adam(model.parameters(), lr=1e-3)
 h = None
 for step in range(40):
     x = torch.randn(8, 5, 4)
-    out, h = model(x, h)
+    out, h = model(x, h)  # <- inplace-modification
     loss = (out - x.mean((1, 2)).unsqueeze(1)).pow(2).mean()
     opt.zero_grad()
     loss.backward(retain_graph=True)
-    opt.step()  # <- inplace-modification
+    opt.step()

@@ -94,6 +94,26 @@ def move_after(finding: Finding, source: Source, *words: str) -> Iterator[Fix]:
     yield from _moved(finding, source, words, after=True)
 
 
+def clear_behind_step(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the finding's statement moved right behind the step in the same function, also under its condition."""
+    line = finding.location.line if finding.location is not None else 0
+    moved = source.statement_at(line)
+    if moved is None:
+        return
+    scope = source.scope_of(moved)
+    steps = [source.statement_of(call) for call in source.calls("step")]
+    goals = [
+        step
+        for step in steps
+        if step is not None and step.lineno > moved.lineno and source.scope_of(step) is scope
+    ]
+    if goals:
+        title = f"move {' '.join(source.of(moved).split())} behind {source.of(goals[0]).splitlines()[0]}"
+        yield from source.fix(
+            title, source.remove(moved), source.insert_after(goals[0], _with_comment(source, moved))
+        )
+
+
 def _moved(
     finding: Finding, source: Source, words: tuple[str, ...], *, after: bool
 ) -> Iterator[Fix]:

@@ -156,11 +156,27 @@ def batch_first(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix("set batch_first=True", Edit(end, end, ", batch_first=True"))
 
 
-def registered(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield nn.ModuleList or nn.ModuleDict around layers in a plain list or dictionary."""
-    line = finding.location.line if finding.location is not None else 0
-    statement = source.statement_at(line)
-    target, value = _target_and_value(statement)
+def registered(finding: Finding, source: Source, family: str = "Module") -> Iterator[Fix]:
+    """Yield nn.ModuleList, nn.ParameterDict and the like around what lies in plain lists and dictionaries."""
+    lines = [span.line for span in spans_of(finding) if span.file == source.file]
+    values = [_plain_collection(source, line) for line in dict.fromkeys(lines)]
+    found = list(dict.fromkeys(value for value in values if value is not None))
+    prefix = _nn(source)
+    if not found or prefix is None:
+        return
+    edits = []
+    for value in found:
+        kind = f"{family}{'Dict' if isinstance(value, ast.Dict) else 'List'}"
+        is_empty = isinstance(value, ast.Dict | ast.List) and not ast.unparse(value).strip("[]{}")
+        inside = "" if is_empty else source.of(value)
+        edits.append(source.replace(value, f"{prefix}.{kind}({inside})"))
+    what = "layers" if family == "Module" else "parameters"
+    yield from source.fix(f"register the {what}: {prefix}.{kind}", *edits)
+
+
+def _plain_collection(source: Source, line: int) -> ast.expr | None:
+    """Return the list or dictionary that a statement makes or fills."""
+    target, value = _target_and_value(source.statement_at(line))
     if isinstance(target, ast.Subscript):
         wanted = source.of(target.value)
         made = [
@@ -170,29 +186,7 @@ def registered(finding: Finding, source: Source) -> Iterator[Fix]:
             and any(source.of(name) == wanted for name in one.targets)
         ]
         value = made[0].value if len(made) == 1 else None
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr == "append"
-    ):
-        value = None
-    prefix = _nn(source)
-    if value is None or prefix is None:
-        return
-    kinds = {
-        ast.List: "ModuleList",
-        ast.ListComp: "ModuleList",
-        ast.Tuple: "ModuleList",
-        ast.Dict: "ModuleDict",
-    }
-    kind = kinds.get(type(value))
-    if kind is not None:
-        is_empty = isinstance(value, ast.Dict | ast.List) and not ast.unparse(value).strip("[]{}")
-        inside = "" if is_empty else source.of(value)
-        yield from source.fix(
-            f"register the layers: {prefix}.{kind}",
-            source.replace(value, f"{prefix}.{kind}({inside})"),
-        )
+    return value if isinstance(value, ast.List | ast.ListComp | ast.Tuple | ast.Dict) else None
 
 
 def _target_and_value(statement: ast.stmt | None) -> tuple[ast.expr | None, ast.expr | None]:

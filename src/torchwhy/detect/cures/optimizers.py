@@ -239,6 +239,21 @@ def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from _set_where_written(source, call, "lr", f"{rate:g}", title=title)
 
 
+def set_in_groups(source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
+    """Yield an option set to each of some usual values in the groups of parameters that have one written out."""
+    written = [
+        value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == name
+        if isinstance(value, ast.Constant) and value.value
+    ]
+    for value in values if written else ():
+        edits = [source.replace(one, value) for one in written]
+        yield from source.fix(f"set {name}={value} in the groups", *edits)
+
+
 def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
     """Yield an option of the optimizer set to each of some usual values."""
     call = made_at(finding, source)

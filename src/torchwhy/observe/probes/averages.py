@@ -63,8 +63,30 @@ def averages_at(source: Source, line: int, look: Look) -> Iterator[Average]:
         if kind is None:
             continue
         for division, divisors in _divisions(source, function, variable):
+            if _is_begun_anew(function, variable, loop, division):
+                continue
             if not _is_meant_per_batch(source, division):
                 yield Average(variable, kind, added, loop, division, divisors)
+
+
+def _is_begun_anew(
+    function: ast.AST, variable: str, loop: ast.For, division: ast.expr | ast.stmt
+) -> bool:
+    """Tell whether a division is of another sum under the same name: before the loop, or after a fresh start."""
+    if division.lineno < loop.lineno:
+        return True
+    end = loop.end_lineno or loop.lineno
+    return any(
+        isinstance(node, ast.Assign)
+        and end < node.lineno < division.lineno
+        and any(variable in _names(target) for target in node.targets)
+        for node in ast.walk(function)
+    )
+
+
+def _names(target: ast.expr) -> list[str]:
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return [ast.unparse(part) for part in parts]
 
 
 def _is_meant_per_batch(source: Source, division: ast.expr | ast.stmt) -> bool:

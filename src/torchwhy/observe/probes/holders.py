@@ -172,7 +172,7 @@ class Search:
     """One look at everything the program can name."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        self._seen: dict[int, int] = {}  # how deep the look into each thing may have gone
         self._left = MOST_VARIABLES
 
     def holders(self, frame: FrameType | None) -> Iterator[Holder]:
@@ -198,11 +198,13 @@ class Search:
         self._left -= 1
         if self._left < 0 or type(value) in (int, float, str, bool, type(None), ModuleType):
             return
-        if id(value) in self._seen:
+        if self._seen.get(id(value), -1) >= depth:
             return
-        self._seen.add(id(value))
+        is_new = id(value) not in self._seen
+        self._seen[id(value)] = depth
         if is_tensor(value) or base_of(value) is not None:
-            yield holder
+            if is_new:
+                yield holder
         elif depth:
             try:
                 parts = [_part(holder, name, inner) for name, inner in _parts_of(value)]

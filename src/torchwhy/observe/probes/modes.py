@@ -32,7 +32,7 @@ from torchwhy.record.learning import ForwardModes
 
 GROUP = "modes"
 MOST_TALLIES = 64  # places told of; a program that calls its model from more is told of in part
-RECENT = 16  # forwards remembered until the next backward pass
+RECENT = 256  # forwards remembered until the next backward pass: a decoder may be called once for every word
 LOOKS = 8  # backward passes whose graph is searched for a forward; one that never fed any is then taken for evaluation
 MOST_NODES = 5000  # of a graph that is searched
 INPUTS_COMPARED = (
@@ -132,6 +132,12 @@ class ModeCounter(ModesRecord):
         self._recent = deque((entry for entry in entries if not entry[0].feeds), maxlen=RECENT)
         for tally in {id(tally): tally for tally, _ in entries if tally.feeds}.values():
             tally.backwards += 1
+
+    def gradient_ran(self, roots: list[torch.Tensor]) -> None:
+        """Note which forwards `torch.autograd.grad` goes through; they may feed the next loss as well."""
+        entries = list(self._recent)
+        if any(not tally.feeds and tally.looks < LOOKS for tally, _ in entries):
+            _find_feeding(entries, roots)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -24,7 +24,7 @@ from torchwhy.record.wiring import AliasLoaded
 
 MOST_PLACES = 16  # lines that take a model's weights; a program has one or two
 
-Places = dict[Site, int]
+Places = dict[Site, tuple[int, int]]  # the steps at which it ran for the first time and last
 
 
 class StateDicts:
@@ -49,8 +49,9 @@ class StateDicts:
 
     def _take(self, model: nn.Module, frame: FrameType) -> None:
         places = self._taken.setdefault(model, {})
-        if len(places) < MOST_PLACES:
-            places.setdefault(Site(frame.f_code, frame.f_lasti), self._step())
+        site, now = Site(frame.f_code, frame.f_lasti), self._step()
+        if site in places or len(places) < MOST_PLACES:
+            places[site] = (places.get(site, (now, now))[0], now)
 
     def _load(self, model: nn.Module, frame: FrameType) -> None:
         places = self._taken.get(model)
@@ -63,13 +64,17 @@ class StateDicts:
             if not shared:
                 continue
             taken = _place_of(name, places)
-            if places[taken] < self._step():
+            # Weights taken this very step may go into others that are computed from them; loaded as they are, they
+            # do nothing, and were meant to be those of an earlier step.
+            whole = any(ast.unparse(argument) == name for argument in call.args)
+            since = places[taken][0 if whole else 1]
+            if since < self._step():
                 self._write(
                     AliasLoaded(
                         step=self._step(),
                         name=name,
                         tensors=shared,
-                        taken_step=places[taken],
+                        taken_step=since,
                         location=span_of(Site(frame.f_code, frame.f_lasti)),
                         taken_at=span_of(taken),
                     )

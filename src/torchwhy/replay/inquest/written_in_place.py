@@ -13,7 +13,7 @@ from torchwhy.observe import torch_compat
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
 from torchwhy.replay.autopsy.spots import Spot
 from torchwhy.replay.expressions import operand_names, span_in_module
-from torchwhy.replay.inquest import source
+from torchwhy.replay.inquest import freed_graph, source
 from torchwhy.replay.inquest.clues import Clues, user_spots
 from torchwhy.replay.inquest.cut_graph import codes_of
 from torchwhy.replay.inquest.freed_graph import nodes_behind, roots_of
@@ -28,8 +28,12 @@ SHAPE = re.compile(r"\[torch\.\w+ \[(?P<shape>[\d, ]*)\]\]")
 VERSIONS = re.compile(r"is at version (?P<now>\d+); expected version (?P<expected>\d+)")
 
 
-def look(spots: list[Spot], message: str, log: WriteLog) -> Clues:
-    """Return the places `needed` and `written`, and the facts `node`, `operation`, `variable`, `phase`."""
+def look(spots: list[Spot], message: str, log: WriteLog, freed_before: int) -> Clues:
+    """Return the places `needed` and `written`, and the facts `node`, `operation`, `variable`, `phase`.
+
+    Where the value is a weight and the graph is one of an earlier iteration, also who carried that over, as
+    `freed_graph.look` tells it.
+    """
     clues = Clues()
     users = user_spots(spots)
     if not users or MODIFIED not in message:
@@ -39,18 +43,20 @@ def look(spots: list[Spot], message: str, log: WriteLog) -> Clues:
     if node is not None:
         clues.facts["node"] = node.name().rpartition(":")[2]
     needed = log.needed_by(torch_compat.node_sequence(node)) if node is not None else None
-    written = None
-    if needed is not None:
-        written = log.writer_after(
-            needed, of_weight=_lacks_a_weight(node, clues.facts.get("shape"))
-        )
+    of_weight = node is not None and _lacks_a_weight(node, clues.facts.get("shape"))
+    written = log.writer_after(needed, of_weight=of_weight) if needed is not None else None
+    if of_weight and torch_compat.node_sequence(node) < freed_before:
+        carrier = freed_graph.look(spots, freed_before)
+        if carrier.facts.get("way") in ("loop", "module"):
+            clues.facts.update(carrier.facts)
+            clues.places.update(carrier.places)
     if needed is not None:
         _note(clues, "needed", needed)
     if written is not None:
         _note(clues, "written", written)
         clues.facts["phase"] = written.phase
         clues.facts["variable"] = _written_name(written)
-    else:
+    elif "carried" not in clues.places:
         _only_candidate(users, message, clues)
     return clues
 

@@ -19,6 +19,8 @@ LEARNT = (
 )
 NEAR = 0.02  # relative distance at which a loss is at ln C, the loss of guessing among C classes
 
+A_LAYERS_DIMENSIONS = 2  # the weight of every layer that acts on an input has as many or more
+
 
 class CollapsedOutput(Detector):
     """The model gives the same output for every sample, and the loss rests at what a constant can reach.
@@ -132,7 +134,7 @@ class CollapsedOutput(Detector):
             return
         output = constant_output(trace, look)
         training = next((t for t in trainings(trace) if t.alone and t.rests), None)
-        if output is None or training is None:
+        if output is None or training is None or _is_constant_by_design(training, output):
             return
         if median(training.tail) > LEARNT * abs(training.losses[0][1]):
             yield self._finding(trace, training, output)
@@ -172,6 +174,18 @@ class CollapsedOutput(Detector):
                 ),
             ),
         )
+
+
+def _is_constant_by_design(training: Training, output: ModelOutput) -> bool:
+    """Tell whether the model has no layers, only a few numbers of its own: nothing that could act on an input.
+
+    So are the mean or the distribution of all targets fitted, to compare models with.
+    """
+    described = training.described
+    return described is not None and all(
+        "." not in name.removeprefix(f"{output.path}.") and len(shape) < A_LAYERS_DIMENSIONS
+        for name, shape in zip(described.parameters, described.shapes, strict=True)
+    )
 
 
 def _since(trace: Trace, output: ModelOutput) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import activations as layers
 from torchwhy.detect.edits import Source
+from torchwhy.detect.judging import short
 from torchwhy.detect.looks import (
     RECTIFIERS,
     activations,
@@ -18,8 +19,11 @@ from torchwhy.detect.looks import (
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import Activation
+from torchwhy.record.learning import Activation, ParameterCensus
+from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+
+LARGE_BIAS = 1.0  # usual layers give numbers of about this size, and start with biases of 0
 
 
 class DeadUnits(Detector):
@@ -160,11 +164,12 @@ class DeadUnits(Detector):
             evidence=(
                 *(
                     Evidence(
-                        f"{a.module or 'activation'}: {a.dead} of {a.units} units are 0 on all samples",
+                        f"{_called(a)}: {a.dead} of {a.units} units are 0 on all samples",
                         step=a.step,
                     )
                     for a in dead[:4]
                 ),
+                *(_large_biases(trace) if since == 0 else ()),
                 loss_curve(training),
             ),
             fixes=(
@@ -175,6 +180,28 @@ class DeadUnits(Detector):
                 ),
             ),
         )
+
+
+def _large_biases(trace: Trace) -> Iterator[Evidence]:
+    """Yield the first bias that the program itself filled with a number larger than activations are."""
+    for census in trace.of(ParameterCensus):
+        for one in census.parameters:
+            size = decode(one.rms)
+            if one.name.endswith("bias") and one.written_by == "constant" and size > LARGE_BIAS:
+                how = one.made_at.expression if one.made_at is not None else None
+                by = f" by {short(how)}" if how else ""
+                yield Evidence(
+                    f"every entry of {one.name} was set to the size {size:g}{by}",
+                    value=size,
+                    location=one.made_at,
+                )
+                return
+
+
+def _called(layer: Activation) -> str:
+    """Return the expression of an activation, which tells two of one module apart; or the module's path."""
+    expression = layer.place.expression if layer.place is not None else None
+    return short(expression) if expression else layer.module or "activation"
 
 
 def _does_harm(trace: Trace, training: Training, look: int) -> bool:

@@ -21,6 +21,7 @@ from torchwhy.detect.edits import Source
 from torchwhy.detect.history import History, curve_of, history_of, times
 from torchwhy.detect.looks import input_growth
 from torchwhy.detect.overshoot import find_overshoot, proof_of, stable_advice
+from torchwhy.detect.rate_places import place_of_rate
 from torchwhy.detect.sources import word
 from torchwhy.detect.training import trainings
 from torchwhy.finding import Evidence, Finding, Fix
@@ -300,7 +301,7 @@ class LearningRateTooHigh(Detector):
             message=message,
             step=births[0].step,
             rank=trace.rank,
-            location=made.location,
+            location=place_of_rate(trace, made, (history.first_rate, history.rate)),
             evidence=tuple(evidence_of(history)),
             certainty=certainty_of(trace, births[0]),
             fixes=(Fix(title=advice_for(history), safety="show-only"),),

@@ -131,6 +131,8 @@ class LearningRateTooLow(Detector):
 
     def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
         rate, moved = show(training.rate), training.moved()
+        # Measured was the first group, whose rate may be 0.
+        ratio = measured.ratio or (training.rate or 0.0) / measured.stable_rate
         sensible = "1e-3" if training.made.kind in ADAPTIVE else f"{measured.stable_rate / 10:.1g}"
         return Finding(
             detector=self.name,
@@ -146,8 +148,8 @@ class LearningRateTooLow(Detector):
             evidence=(
                 Evidence(
                     f"rates up to {measured.stable_rate:.2g} are stable here; lr={rate} is "
-                    f"{measured.ratio:.1g} of that",
-                    value=measured.ratio,
+                    f"{ratio:.1g} of that",
+                    value=ratio,
                     step=measured.step,
                 ),
                 Evidence(

@@ -116,7 +116,7 @@ class LossSpike(Detector):
             return
         for training in trainings(trace):
             place = unrecovered_spike(training)
-            if place is not None:
+            if place is not None and not _is_another_loss(trace, training.losses[place][0]):
                 yield self._finding(trace, training, place)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -189,3 +189,14 @@ class LossSpike(Detector):
                 ),
             ),
         )
+
+
+def _is_another_loss(trace: Trace, step: int) -> bool:
+    """Tell whether the losses since a step are made by another expression than those before.
+
+    A program that goes on to another objective has a loss on another scale from there on.
+    """
+    roots = [root for root in trace.of(LossRoot) if root.location is not None]
+    before = {root.location for root in roots if root.step < step}
+    after = {root.location for root in roots if root.step >= step}
+    return bool(before) and bool(after) and before.isdisjoint(after)

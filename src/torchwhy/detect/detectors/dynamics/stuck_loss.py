@@ -8,7 +8,7 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.looks import Measured, curvatures
 from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.training import THROWN_UP, Training, is_lower, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot
 from torchwhy.record.trace import Trace
@@ -112,13 +112,20 @@ class StuckLoss(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
             return
-        for training in trainings(trace):
+        courses = list(trainings(trace))
+        for training in courses:
             if not training.never_learnt:
                 continue
             measured = next((m for m in curvatures(trace, training) if m.ratio < STABLE), None)
             if _repeats(training) and measured is not None and measured.possible >= WORTH_IT:
                 yield self._finding(trace, training, measured)
-            elif len(training.losses) >= LONG and not _repeats(training):
+            elif (
+                len(training.losses) >= LONG
+                and training.can_be_told
+                and not _repeats(training)
+                and median(training.tail) <= THROWN_UP * median(training.head)
+                and not _carries_on(training, courses)
+            ):
                 yield self._note(trace, training)
 
     def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
@@ -152,18 +159,31 @@ class StuckLoss(Detector):
         )
 
     def _note(self, trace: Trace, training: Training) -> Finding:
+        message = (
+            f"the loss did not fall in {len(training.losses)} steps: {median(training.head):.4g} at first, "
+            f"{median(training.tail):.4g} in the second half; it may be at its floor"
+        )
+        if not any(training.values):
+            message = f"the loss is 0 in all {len(training.losses)} steps: there is nothing to learn from it"
         return Finding(
             detector=self.name,
             severity="note",
-            message=(
-                f"the loss did not fall in {len(training.losses)} steps: {median(training.head):.4g} at first, "
-                f"{median(training.tail):.4g} in the second half; it may be at its floor"
-            ),
+            message=message,
             step=training.losses[len(training.losses) // 2][0],
             rank=trace.rank,
             location=training.made.location,
             evidence=(loss_curve(training),),
         )
+
+
+def _carries_on(training: Training, courses: list[Training]) -> bool:
+    """Tell whether it starts below where an earlier optimizer of the run started: the falling was done before."""
+    return any(
+        earlier.losses
+        and earlier.losses[0][0] < training.losses[0][0]
+        and is_lower(training.head, than=earlier.head)
+        for earlier in courses
+    )
 
 
 def _repeats(training: Training) -> bool:

@@ -15,6 +15,7 @@ from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import ADAPTIVE, Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
+from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.trace import Trace
 
 SHRUNK = 0.2  # weights at this share of their start have lost what they were for
@@ -70,6 +71,27 @@ class WeightDecayTooStrong(Detector):
         optimizer.step()
     ```
 
+    Set for one group of parameters:
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3))
+    groups = [
+        {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": 5.0},
+        {"params": [p for p in model.parameters() if p.ndim == 1]},
+    ]
+    optimizer = torch.optim.SGD(groups, lr=0.05)  # <- weight-decay-too-strong
+    for step in range(100):
+        x = torch.randn(40, 10)
+        loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -120,29 +142,33 @@ class WeightDecayTooStrong(Detector):
         if trace.alarms:
             return
         for training in trainings(trace):
-            decay = training.made.defaults.get("weight_decay")
-            if (
-                not isinstance(decay, (int, float))
-                or decay <= 0
-                or not training.rests
-                or len(training.samples) < 2
-            ):
+            decay, names = _strongest(trace, training)
+            if decay <= 0 or not training.rests or len(training.samples) < 2:
                 continue
-            shrunk = _size(training, training.samples[-1]) / max(
-                _size(training, training.samples[0]), 1e-30
-            )
-            alone = _by_decay_alone(training, decay)
+            start = _size(training, training.samples[0], names)
+            shrunk = _size(training, training.samples[-1], names) / max(start, 1e-30)
+            alone = _by_decay_alone(training, decay, start)
             hardly = median(training.tail) > LITTLE * training.losses[0][1]
             if hardly and shrunk <= SHRUNK and alone <= ALONE:
-                yield self._finding(trace, training, decay=decay, shrunk=shrunk, alone=alone)
+                sizes = tuple(_size(training, sample, names) for sample in training.samples)
+                yield self._finding(trace, training, decay=decay, sizes=sizes, alone=alone)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from optimizers.set_to(finding, source, "weight_decay", ("1e-2", "1e-4"))
+        if '"weight_decay"' in source.text:  # what a group says itself is stronger
+            yield from optimizers.set_in_groups(source, "weight_decay", ("1e-2", "1e-4"))
+        else:
+            yield from optimizers.set_to(finding, source, "weight_decay", ("1e-2", "1e-4"))
 
     def _finding(
-        self, trace: Trace, training: Training, *, decay: float, shrunk: float, alone: float
+        self,
+        trace: Trace,
+        training: Training,
+        *,
+        decay: float,
+        sizes: tuple[float, ...],
+        alone: float,
     ) -> Finding:
-        sizes = tuple(_size(training, sample) for sample in training.samples)
+        shrunk = sizes[-1] / max(sizes[0], 1e-30)
         share = (training.rate or 0.0) * decay
         return Finding(
             detector=self.name,
@@ -168,21 +194,39 @@ class WeightDecayTooStrong(Detector):
         )
 
 
-def _size(training: Training, sample: Weights) -> float:
-    """Return the root mean square of the weights with two or more dimensions; biases are held by the targets."""
-    wanted = set(weight_names(training))
+def _strongest(trace: Trace, training: Training) -> tuple[float, set[str]]:
+    """Return the strongest weight decay and the weights it acts on; groups may have one of their own.
+
+    Only weights of two or more dimensions count: biases are held by the targets.
+    """
+    weights = set(weight_names(training))
+    usual = training.made.defaults.get("weight_decay")
+    decays = {
+        name: decay
+        for census in trace.of(ParameterCensus)
+        if census.optimizer == training.made.index
+        for name, decay in census.decays.items()
+        if name in weights
+    }
+    if not decays:
+        return (float(usual) if isinstance(usual, (int, float)) else 0.0), weights
+    strongest = max(decays.values())
+    return strongest, {name for name, decay in decays.items() if decay == strongest}
+
+
+def _size(training: Training, sample: Weights, wanted: set[str]) -> float:
+    """Return the root mean square of these weights."""
     pairs = [(n, s) for n, s in zip(sample.names, sample.weight_rms, strict=True) if n in wanted]
     return (
         total_size([n for n, _ in pairs], [s for _, s in pairs], training.counts) if pairs else 0.0
     )
 
 
-def _by_decay_alone(training: Training, decay: float) -> float:
+def _by_decay_alone(training: Training, decay: float, start: float) -> float:
     """Return what decay by itself would have left of the weights."""
     rates = [training.rate_at(step) for step, _ in training.losses]
     if training.made.kind in ADAPTIVE and training.made.kind not in DECOUPLED:
         # Adam with weight_decay adds it to the gradient and then takes steps of about the rate, whatever the size.
-        start = _size(training, training.samples[0])
         return max(0.0, 1 - sum(rates) / start) if start else 1.0
     momentum = training.made.defaults.get("momentum")
     gain = 1 / (1 - momentum) if isinstance(momentum, float) and momentum < 1 else 1.0

@@ -25,6 +25,7 @@ from torchwhy.record.trace import Trace
 STALE = r"modified by an inplace operation"
 LEAF = r"(?:a leaf Variable|a view of a leaf Variable) that requires grad is being used in an in-place operation"
 VIEWS = r"is a view and (?:is being|its base or another view of its base has been) modified inplace"
+HOLDS_GRAPH = "still holds the graph of the iteration before"
 
 
 class InplaceModification(Detector):
@@ -183,13 +184,16 @@ class InplaceModification(Detector):
                     detector=self.name,
                     message=_message(crash),
                     evidence=list(_evidence(crash)),
-                    location=crash.places.get("written"),
+                    location=crash.places.get("carried") or crash.places.get("written"),
                     fixes=list(_fixes(crash)),
                 )
             elif says(crash, LEAF) or says(crash, VIEWS):
                 yield _on_the_spot(trace, crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        if HOLDS_GRAPH in finding.message:
+            yield from statements.cut_between_steps(finding, source)
+            return
         yield from statements.out_of_place(finding, source)
         yield from statements.update_by_hand(finding, source)
         yield from graphs.not_in_place(finding, source)
@@ -198,6 +202,11 @@ class InplaceModification(Detector):
 
 def _message(crash: Crash) -> str:
     written, needed = crash.places.get("written"), crash.places.get("needed")
+    if "carried" in crash.places:
+        return (
+            f"`{crash.facts.get('carried')}` {HOLDS_GRAPH}, so "
+            f"`{expression_of(crash)}` goes back into it, and needs weights there that have been updated since"
+        )
     if written is None:
         return f"`{expression_of(crash)}` needs a value that was changed in place after it was computed"
     if crash.facts.get("phase") == "update":
@@ -237,6 +246,13 @@ def _evidence(crash: Crash) -> Iterator[Evidence]:
 
 
 def _fixes(crash: Crash) -> Iterator[Fix]:
+    if "carried" in crash.places:
+        name = crash.facts.get("attribute") or crash.facts.get("carried")
+        yield idea(
+            f"cut the graph where the next iteration takes it over: `{name}.detach()`; then "
+            "`retain_graph=True` is not needed either"
+        )
+        return
     if crash.facts.get("phase") == "update":
         yield idea(
             "run every backward pass before the first optimizer step, or compute the forward pass anew after it"

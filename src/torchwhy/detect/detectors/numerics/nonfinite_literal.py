@@ -177,7 +177,7 @@ class NonfiniteLiteral(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for birth in sources(trace, "literal"):
-            if feeds_new_nan(trace, birth):
+            if feeds_new_nan(trace, birth) or _is_torchs_own(trace, birth):
                 continue
             value = word(birth.value)
             expression = expression_of(birth, "an expression on this line")
@@ -199,6 +199,17 @@ class NonfiniteLiteral(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from samples.finite_literal(finding, source)
+
+
+def _is_torchs_own(trace: Trace, birth: Birth) -> bool:
+    """Tell whether a torch function that failed put the constant in by itself, as `logdet` does for its NaN."""
+    return birth.location is not None and any(
+        other.kind == "operation"
+        and other.step == birth.step
+        and other.location == birth.location
+        and other.order < birth.order
+        for other in trace.births
+    )
 
 
 def _rate_is_odd(trace: Trace, birth: Birth) -> bool:

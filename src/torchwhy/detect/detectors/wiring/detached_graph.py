@@ -17,6 +17,7 @@ WORDS = {
     "detach": "`.detach()` takes the value out of the graph",
     "data": "`.data` is the value without its graph",
     "item": "a plain number knows nothing of its graph, and a new tensor made of it begins an empty one",
+    "number": "a plain number knows nothing of its graph",
     "array": "an array or list knows nothing of its graph, and a new tensor made of it begins an empty one",
     "no-grad": "nothing computed under `no_grad` has a graph",
     "underivable": "this operation has no derivative",
@@ -26,6 +27,7 @@ CURES = {
     "detach": "remove the `.detach()`",
     "data": "use the tensor itself in place of `.data`",
     "item": "use the tensor itself, not a new tensor made of its number",
+    "number": "use the parameter itself, not its number",
     "array": "stay with torch operations between the parameters and the loss",
     "no-grad": "compute this part outside of `no_grad`",
     "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or keep the value before it was rounded",
@@ -202,7 +204,9 @@ class DetachedGraph(Detector):
             shown = ", ".join(names[:MOST_NAMED]) + (
                 f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             )
-            what = "no parameter of the optimizer gets" if cut.whole else f"{shown} never get"
+            verb = "gets" if len(names) == 1 else "get"
+            what = "no parameter of the optimizer gets" if cut.whole else f"{shown} never {verb}"
+            them = "it" if len(names) == 1 else "them"
             other = " other than 0" if cut.how == "flat" else ""
             yield Finding(
                 detector=self.name,
@@ -218,7 +222,8 @@ class DetachedGraph(Detector):
                         step=cut.step,
                     ),
                     Evidence(
-                        f"the first operation that no longer knew them is {cut.op}", step=cut.step
+                        f"the first operation that no longer knew {them} is {_plain(cut.op)}",
+                        step=cut.step,
                     ),
                 ),
                 fixes=(Fix(CURES[cut.how], safety="show-only"),),
@@ -226,6 +231,14 @@ class DetachedGraph(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from graphs.kept(finding, source)
+
+
+def _plain(op: str) -> str:
+    """Return `div` for `aten.div.Tensor`; torch's own word for a new tensor says nothing to anybody."""
+    name = op.split(".")[1] if op.count(".") else op
+    if name == "_local_scalar_dense":
+        return "item"
+    return "the making of a new tensor" if name.startswith("lift_fresh") else name
 
 
 def _severity(cut: GraphCut) -> Severity:

@@ -264,7 +264,13 @@ class EvaluationInTrainMode(Detector):
         yield from loops.evaluate_in_eval_mode(finding, source)
 
     def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
-        meant = mode.repeats > 0 or (mode.freshly and mode.switched == "train")
+        # A train() call that training itself goes through was not made for the sake of this forward.
+        shared = any(
+            mode.switched_at is not None and other.switched_at == mode.switched_at
+            for other in training_modes(trace, mode.path)
+        )
+        switched = mode.freshly and mode.switched == "train" and not shared
+        meant = mode.repeats > 0 or switched
         shown = ", ".join(layers[:SHOWN]) + (
             f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
         )

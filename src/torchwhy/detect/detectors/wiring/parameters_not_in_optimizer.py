@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import optimizers
 from torchwhy.detect.edits import Source
-from torchwhy.detect.wiring import made, named, output_module, untrained
+from torchwhy.detect.graph import ForwardGraph
+from torchwhy.detect.wiring import followed, made, named, output_module, thawed, untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
@@ -16,6 +17,8 @@ from torchwhy.record.trace import Trace
 PART_BY_NAME = re.compile(
     r"\w\.\w+(\[\w+\])?\.parameters\(\)"
 )  # `model.head.parameters()`: a part, chosen by name
+PART_BY_VARIABLE = re.compile(r"(?<![\w.])(\w+)\.parameters\(\)")
+SHOWN_STATEMENTS = 3
 
 
 class ParametersNotInOptimizer(Detector):
@@ -26,6 +29,8 @@ class ParametersNotInOptimizer(Detector):
     Parameters of a known model that require gradients, got one other than zero in the first step, belong to no
     optimizer, and have bit for bit their random start values several steps later. Loaded weights, which are left
     out on purpose, do not count; neither do models in `eval` mode.
+
+    Also parameters that were frozen then and unfrozen later, get gradients since, and still belong to no optimizer.
 
     ## Why it breaks training
 
@@ -206,6 +211,11 @@ class ParametersNotInOptimizer(Detector):
                 if any(one.written_by == "random" for one in own):
                     told |= {one.name for one in own}
                     yield self._finding(trace, census, own)
+            late = [one for one in thawed(trace, census) if one.registered and one.model]
+            for model in dict.fromkeys(one.model for one in late):
+                own = [one for one in late if one.model == model and one.name not in told]
+                told |= {one.name for one in own}
+                yield self._about_thawed(trace, census, own)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from optimizers.all_parameters(finding, source)
@@ -220,10 +230,10 @@ class ParametersNotInOptimizer(Detector):
         steps = max((step.step for step in trace.steps), default=0) + 1
         return Finding(
             detector=self.name,
-            severity=self._severity(trace, census, held),
+            severity=self._severity(trace, census, lonely, held=held),
             message=(
-                f"{named(lonely)} of `{model}` get gradients, but no optimizer holds "
-                "them: they keep their random start values"
+                f"{named(lonely)} of `{model}` {'gets' if len(lonely) == 1 else 'get'} gradients, but no "
+                f"optimizer holds {'it' if len(lonely) == 1 else 'them'}: random start values are kept"
             ),
             step=census.step,
             rank=trace.rank,
@@ -249,19 +259,88 @@ class ParametersNotInOptimizer(Detector):
             ),
         )
 
+    def _about_thawed(
+        self, trace: Trace, census: ParameterCensus, late: list[ParameterSeen]
+    ) -> Finding:
+        maker = made(trace, census.optimizer)
+        kind = maker.kind if maker is not None else "the optimizer"
+        looks = followed(trace)
+        steps = max(looks[one.name].thawed_for for one in late)
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"{named(late)} of `{late[0].model}` were frozen at the first step of {kind} and unfrozen later, "
+                "but no optimizer holds them: they stay as they were"
+            ),
+            step=census.step,
+            rank=trace.rank,
+            location=maker.location if maker is not None else None,
+            evidence=(
+                Evidence(
+                    f"{len(late)} tensors with {sum(_elements(one) for one in late)} elements have been getting "
+                    f"gradients for {steps} steps or more, and are unchanged, bit for bit",
+                    value=float(steps),
+                ),
+                *(
+                    Evidence(f"unfrozen here: {place.expression}", location=place)
+                    for place in census.thaws[:SHOWN_STATEMENTS]
+                ),
+            ),
+            fixes=(
+                Fix(
+                    "where they are unfrozen, give them to the optimizer: "
+                    'optimizer.add_param_group({"params": …}); or give it all parameters from the start: '
+                    "it passes over those without a gradient",
+                    safety="show-only",
+                ),
+            ),
+        )
+
     @staticmethod
-    def _severity(trace: Trace, census: ParameterCensus, held: list[ParameterSeen]) -> Severity:
+    def _severity(
+        trace: Trace,
+        census: ParameterCensus,
+        lonely: list[ParameterSeen],
+        *,
+        held: list[ParameterSeen],
+    ) -> Severity:
         if not held:
-            return "warning"
+            return "note" if _trains_the_input(trace, census, lonely) else "warning"
         maker = made(trace, census.optimizer)
         text = (
             (maker.location.expression or "")
             if maker is not None and maker.location is not None
             else ""
         )
-        by_name = PART_BY_NAME.search(text) is not None
+        by_name = PART_BY_NAME.search(text) is not None or _is_of_a_part(text, held)
         last = output_module(trace, census)
         return "note" if by_name and any(one.module == last for one in held) else "error"
+
+
+def _is_of_a_part(text: str, held: list[ParameterSeen]) -> bool:
+    """Tell whether a part was chosen by a variable of its own: `readout.parameters()`, where `model` holds it."""
+    variable = PART_BY_VARIABLE.search(text)
+    parts = {one.module for one in held}
+    return variable is not None and len(parts) == 1 and variable[1] != held[0].model
+
+
+def _trains_the_input(trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]) -> bool:
+    """Tell whether all that the optimizer holds are tensors of no module, and they go into the model.
+
+    An image, a latent code or a prompt is what such a program trains; the network only judges it.
+    """
+    held = [one for one in census.parameters if one.in_optimizer]
+    if not held or any(one.owner is not None or one.model is not None for one in held):
+        return False
+    graph, names = ForwardGraph(trace), {one.name for one in lonely}
+    for operation in graph.operations():
+        if names.isdisjoint(operation.parameters):
+            continue
+        above = list(graph.ancestors(operation))[1:]
+        if any(a.location == one.made_at and a.shape == one.shape for a in above for one in held):
+            return True
+    return False
 
 
 def _elements(one: ParameterSeen) -> int:

@@ -259,11 +259,22 @@ class SamplesMixed(Detector):
 
 def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:
     """Tell whether samples were the second dimension and are now called the first, or the other way round."""
-    if len(before) < 2 or len(after) < 2:
+    if len(before) < 2 or len(after) < 2 or _only_splits_or_joins(before, after):
         return False
     comes = before[0] not in (1, rows) and before[1] == rows and after[0] == rows
     goes = before[0] == rows and after[0] not in (1, rows) and after[1] == rows
     return comes or goes
+
+
+def _only_splits_or_joins(before: list[int], after: list[int]) -> bool:
+    """Tell whether leading dimensions were made one, or one was made several, and the rest is as it was.
+
+    So a linear layer treats (batch, time, width); a width that equals the batch size means nothing then.
+    """
+    same = 0
+    while same < min(len(before), len(after)) and before[-1 - same] == after[-1 - same]:
+        same += 1
+    return min(len(before), len(after)) - same <= 1
 
 
 def swaps_axes(before: list[int], after: list[int]) -> bool:

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
 from torchwhy.detect.edits import Source
-from torchwhy.detect.rates import RateCourse, rate_courses
+from torchwhy.detect.rates import ENOUGH_STEPS, RateCourse, rate_courses
+from torchwhy.detect.training import is_lower, trainings
+from torchwhy.detect.wiring import made, program_died
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ScaleChanged
-from torchwhy.record.learning import StepCalls
+from torchwhy.record.learning import ParameterCensus, StepCalls
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
 
 BY_METRIC = "ReduceLROnPlateau"
+WARMING = 0.1  # of the rate it leads to: what a warm-up begins with is lower
+FEW_LOSSES = 3  # of which no middle can be told
 
 
 class SchedulerMisuse(Detector):
@@ -94,6 +98,24 @@ class SchedulerMisuse(Detector):
         optimizer.zero_grad()
         loss.backward()
         scheduler.step()  # <- scheduler-misuse
+        optimizer.step()
+    ```
+
+    A warm-up that nobody steps:
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(6, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=1e-4, total_iters=10)  # <- scheduler-misuse
+    for step in range(60):
+        x = torch.randn(32, 6)
+        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
+        optimizer.zero_grad()
+        loss.backward()
         optimizer.step()
     ```
 
@@ -179,11 +201,40 @@ class SchedulerMisuse(Detector):
         for course in rate_courses(trace):
             if course.schedulers:
                 yield from self._judge(trace, course)
+            else:
+                yield from self._never_stepped(trace, course)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.move_to_outer_loop(finding, source)
         yield from loops.schedule_as_long_as_training(finding, source)
         yield from loops.move_after(finding, source, "step")
+
+    def _never_stepped(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
+        """Yield a warm-up that was made and never stepped: it set the rate to its low beginning, and there it is."""
+        census = next(
+            (one for one in trace.of(ParameterCensus) if one.optimizer == course.optimizer), None
+        )
+        meant = max(census.initial_rates, default=0.0) if census is not None else 0.0
+        is_still = len({rate for _, rate in course.rates}) == 1 and not trace.of(SchedulerSeen)
+        if census is None or not is_still or program_died(trace):
+            return
+        if course.count < ENOUGH_STEPS or not 0 <= course.peak < WARMING * meant:
+            return
+        maker = made(trace, course.optimizer)
+        usual = maker.location if maker is not None else None
+        yield Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"a scheduler set the rate to {course.peak:.3g} at the start (the optimizer was made with "
+                f"lr={meant:g}), and it was never stepped: all {course.count} steps ran at that rate"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=census.schedules[0] if len(census.schedules) == 1 else usual,
+            evidence=(Evidence("rate of all steps", value=course.peak),),
+            fixes=(Fix("call scheduler.step() after each optimizer.step()", safety="show-only"),),
+        )
 
     def _judge(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
         scheduler = course.schedulers[0]
@@ -200,11 +251,17 @@ class SchedulerMisuse(Detector):
             )  # fmt: skip
         elif course.dead_since is not None:
             left = course.steps_after(course.dead_since)
+            rested = (
+                scheduler.kind == BY_METRIC
+                and not course.is_per_batch
+                and _had_come_to_rest(trace, course)
+            )
             yield self._finding(
                 trace, course, f"{scheduler.kind} had cut the rate to {course.rate_at(course.dead_since):.2g} by step "
                 f"{course.dead_since} (it began at {course.peak:.2g}): {left} of {course.count} steps "
                 "ran at a dead rate",
-                step=course.dead_since, severity="warning", advice=_advice(course),
+                step=course.dead_since, severity="note" if rested else "warning",
+                advice="training could have stopped there" if rested else _advice(course),
             )  # fmt: skip
         elif course.turns:
             yield self._finding(
@@ -259,6 +316,17 @@ def _advice(course: RateCourse) -> str:
     if any(scheduler.kind == "ReduceLROnPlateau" for scheduler in course.schedulers):
         return "give it a number that falls as the model gets better (or mode='max'), and more patience"
     return "give the schedule as many steps as the training has"
+
+
+def _had_come_to_rest(trace: Trace, course: RateCourse) -> bool:
+    """Tell whether the loss no longer fell when the rate was cut for the first time: then the cut was right."""
+    cut = course.first_cut
+    training = next((one for one in trainings(trace) if one.made.index == course.optimizer), None)
+    if cut is None or training is None:
+        return False
+    before = [loss for step, loss in training.losses if step < cut]
+    third = len(before) // 3
+    return third >= FEW_LOSSES and not is_lower(before[-third:], than=before[-2 * third : -third])
 
 
 def _came_first(trace: Trace, scheduler: SchedulerSeen) -> bool:

@@ -19,6 +19,7 @@ PER_SAMPLE = {
     "nll_loss_forward", "nll_loss2d_forward", "mse_loss", "l1_loss", "binary_cross_entropy", "_log_softmax", "gather",
     "index", "log",
 }  # fmt: skip
+OF_A_CHOICE = {"gather", "index", "log"}
 
 
 class SoftmaxOverBatch(Detector):
@@ -196,7 +197,7 @@ class SoftmaxOverBatch(Detector):
                 message=message,
                 step=0,
                 rank=trace.rank,
-                location=softmax.location,
+                location=softmax.made_at or softmax.location,
                 evidence=facts,
                 fixes=(
                     Fix(
@@ -253,7 +254,10 @@ def _of_rows(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
         or not source.parameters
     ):
         return None
-    taken = [consumer for consumer in graph.taken_by(softmax) if base_of(consumer) in PER_SAMPLE]
+    # Of one column, dimension 0 is all there is to choose from: a row that is picked, or whose likelihood is taken, is
+    # one of several candidates. A loss with a target for every row tells that they are samples.
+    judges = PER_SAMPLE - OF_A_CHOICE if elements(softmax.shape) == softmax.shape[0] else PER_SAMPLE
+    taken = [consumer for consumer in graph.taken_by(softmax) if base_of(consumer) in judges]
     if not taken:
         return None
     fact = Evidence(

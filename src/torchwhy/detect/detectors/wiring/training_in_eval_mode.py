@@ -8,8 +8,8 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
 from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import active_layers, modes_of, training_modes
-from torchwhy.finding import Evidence, Finding, Fix, Severity
-from torchwhy.record.learning import ForwardModes
+from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
+from torchwhy.record.learning import ForwardModes, ParameterCensus
 from torchwhy.record.trace import Trace
 
 ENOUGH_STEPS = (
@@ -26,7 +26,8 @@ class TrainingInEvalMode(Detector):
     A model with Dropout or BatchNorm layers first trained in train mode; later its forward passes fed backward
     passes and optimizer steps in eval mode, and it never came back.
 
-    Also modes that are swapped: training in eval mode only, evaluation after `train()`.
+    Also modes that are swapped: training in eval mode only, evaluation after `train()`; and a model whose first
+    evaluation, before any training, switched it to eval mode for good.
 
     ## Why it breaks training
 
@@ -79,6 +80,37 @@ class TrainingInEvalMode(Detector):
             with torch.no_grad():
                 held_out = torch.randn(64, 4)
                 print(nn.functional.mse_loss(model(held_out), held_out.sum(dim=1, keepdim=True)).item())
+    ```
+
+    A look at the untrained model, after which it never was in train mode:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    @torch.no_grad()
+    def accuracy(model, x):
+        model.eval()  # <- training-in-eval-mode
+        return (model(x).argmax(dim=1) == x[:, :3].argmax(dim=1)).float().mean().item()
+
+
+    def train_epoch(model, optimizer):
+        for batch in range(10):
+            x = torch.randn(32, 6)
+            loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(dim=1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Dropout(0.3), nn.Linear(32, 3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    print("before", accuracy(model, torch.randn(64, 6)))
+    for epoch in range(4):
+        train_epoch(model, optimizer)
+        print(epoch, accuracy(model, torch.randn(64, 6)))
     ```
 
     ## Repaired
@@ -181,6 +213,9 @@ class TrainingInEvalMode(Detector):
             elif not before and mode.steps >= ENOUGH_STEPS and _is_swapped(trace, mode):
                 told.add(mode.path)
                 yield self._finding(trace, mode, layers, "warning", swapped=True)
+            elif not before and mode.steps >= ENOUGH_STEPS and _left_by_evaluation(trace, mode):
+                told.add(mode.path)
+                yield self._finding(trace, mode, layers, "warning", from_the_start=True)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.train_before_steps(finding, source)
@@ -193,27 +228,26 @@ class TrainingInEvalMode(Detector):
         severity: Severity,
         *,
         swapped: bool = False,
+        from_the_start: bool = False,
     ) -> Finding:
         why = "nobody switched it back after eval()"
         state = "and were in train mode before"
         if swapped:
             why = "the modes are swapped"
             state = "and are in train mode where the model is evaluated"
+        elif from_the_start:
+            state = "and never were in train mode"
         shown = ", ".join(layers[:SHOWN]) + (
             f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
         )
-        location = (
-            mode.switched_at
-            if mode.switched == "eval" and mode.switched_at is not None
-            else mode.location
-        )
+        since = 0 if from_the_start else mode.first_step
         return Finding(
             detector=self.name,
             severity=severity,
-            message=(f"since step {mode.first_step} `{mode.path}` trains in eval mode: {why}"),
-            step=mode.first_step,
+            message=f"since step {since} `{mode.path}` trains in eval mode: {why}",
+            step=since,
             rank=trace.rank,
-            location=location,
+            location=_switch(mode) or mode.location,
             evidence=(
                 Evidence(
                     f"{mode.backwards} backward passes over {mode.steps} steps came from forwards in eval mode",
@@ -232,6 +266,11 @@ class TrainingInEvalMode(Detector):
         )
 
 
+def _switch(mode: ForwardModes) -> SourceSpan | None:
+    """Return the call of `eval()` that a model was left in."""
+    return mode.switched_at if mode.switched == "eval" else None
+
+
 def _is_swapped(trace: Trace, mode: ForwardModes) -> bool:
     """Tell whether a model that trains in eval mode, and only so, is evaluated in train mode after train()."""
     evaluated = [
@@ -245,3 +284,33 @@ def _is_swapped(trace: Trace, mode: ForwardModes) -> bool:
 def _is_evaluation(other: ForwardModes, mode: ForwardModes) -> bool:
     """Tell whether a place evaluated the model in eval mode before training went on so."""
     return not other.training and not other.backwards and other.first_step <= mode.first_step
+
+
+def _left_by_evaluation(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether the function that evaluates a model, and not the one that trains it, switched it to eval mode.
+
+    Who trains in eval mode by intention, on loaded weights with frozen statistics, says so where the training is.
+    """
+    switched, trained = mode.switched_at, mode.location
+    if mode.switched != "eval" or switched is None or trained is None:
+        return False
+    if switched.function is None or switched.function == trained.function:
+        return False
+    is_evaluated = any(
+        not other.training
+        and not other.grad
+        and not other.backwards
+        and other.location is not None
+        and (other.location.file, other.location.function) == (switched.file, switched.function)
+        for other in modes_of(trace, mode.path)
+    )
+    return is_evaluated and mode.backwards >= ENOUGH_STEPS and _is_trained(trace, mode.path)
+
+
+def _is_trained(trace: Trace, path: str) -> bool:
+    """Tell whether an optimizer holds parameters of a model: gradients may only pass through a frozen one."""
+    return any(
+        one.in_optimizer and one.module is not None and f"{one.module}.".startswith(f"{path}.")
+        for census in trace.of(ParameterCensus)
+        for one in census.parameters
+    )

@@ -1,4 +1,4 @@
-"""Layers in a plain list or dictionary."""
+"""Layers or parameters in a plain list or dictionary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
 from torchwhy.detect.edits import Source
-from torchwhy.detect.wiring import untrained, where
+from torchwhy.detect.wiring import named, untrained
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
@@ -20,6 +20,7 @@ class UnregisteredSubmodules(Detector):
 
     Modules that were called in the forward of another module, that no known model reaches through its attributes,
     whose parameters get gradients, are in no optimizer and never change: they live in a Python list or dictionary.
+    The same of an `nn.Parameter` that lies in such a list or dictionary of a module.
 
     ## Why it breaks training
 
@@ -91,6 +92,35 @@ class UnregisteredSubmodules(Detector):
     main()
     ```
 
+    Parameters of one's own in lists:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class LowRank(nn.Module):
+        def __init__(self, size, rank, count):
+            super().__init__()
+            self.base = nn.Linear(size, size)
+            self.left = [nn.Parameter(torch.randn(size, rank)) for _ in range(count)]  # <- unregistered-submodules
+            self.right = [nn.Parameter(torch.zeros(rank, size)) for _ in range(count)]
+
+        def forward(self, x):
+            return self.base(x) + sum(x @ a @ b for a, b in zip(self.left, self.right))
+
+
+    torch.manual_seed(0)
+    model = LowRank(6, 2, 3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(40):
+        x = torch.randn(32, 6)
+        loss = nn.functional.mse_loss(model(x), x.flip(dims=[1]))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -152,9 +182,40 @@ class UnregisteredSubmodules(Detector):
             optimizer.step()
     ```
 
+    Parameters in a list that are registered one by one, or that the optimizer is given by hand.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Polynomial(nn.Module):
+        def __init__(self, degree):
+            super().__init__()
+            self.terms = [nn.Parameter(torch.randn(1) * 0.1) for _ in range(degree)]
+            for number, term in enumerate(self.terms):
+                self.register_parameter(f"term{number}", term)
+            self.shifts = {"x": nn.Parameter(torch.zeros(1))}
+
+        def forward(self, x):
+            return sum(term * (x - self.shifts["x"]) ** k for k, term in enumerate(self.terms))
+
+
+    torch.manual_seed(0)
+    model = Polynomial(4)
+    optimizer = torch.optim.Adam([*model.parameters(), *model.shifts.values()], lr=1e-2)
+    for step in range(30):
+        x = torch.rand(32)
+        loss = nn.functional.mse_loss(model(x), x.sin())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Limits
 
-    Plain tensors in a list (`self.weights = [torch.randn(3, 3, requires_grad=True)]`) are no modules and not seen.
+    Plain tensors in a list (`self.weights = [torch.randn(3, 3, requires_grad=True)]`) are no parameters and not seen:
+    they may be inputs by which somebody differentiates.
     """
 
     name = "unregistered-submodules"
@@ -162,17 +223,19 @@ class UnregisteredSubmodules(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for census in trace.of(ParameterCensus):
+            # A matrix of zeros behind another one keeps the gradient of that one at 0 in the first step.
             hidden = [
                 one
-                for one in untrained(trace, census)
+                for one in untrained(trace, census, ("nonzero", "zero"))
                 if one.inside is not None and not one.registered and one.written_by != "loaded"
             ]
-            if hidden:
+            if any(one.gradient == "nonzero" for one in hidden):
                 yield self._finding(trace, census, hidden)
                 return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.registered(finding, source)
+        family = "Parameter" if finding.message.startswith("parameters") else "Module"
+        yield from modules.registered(finding, source, family)
 
     def _finding(
         self, trace: Trace, census: ParameterCensus, hidden: list[ParameterSeen]
@@ -180,11 +243,19 @@ class UnregisteredSubmodules(Detector):
         first = next((one for one in hidden if one.made_at is not None), hidden[0])
         places = list(dict.fromkeys(one.made_at for one in hidden if one.made_at is not None))
         kinds = ", ".join(dict.fromkeys(str(one.owner) for one in hidden))
+        are_parameters = kinds == "Parameter"
+        who = (
+            f"parameters in a plain list or dictionary ({named(hidden)}) are used"
+            if are_parameters
+            else f"layers ({kinds}) run"
+        )
+        tensors = "tensors" if are_parameters else f"tensors of {kinds}"
+        what, container = ("parameters", "Parameter") if are_parameters else ("layers", "Module")
         return Finding(
             detector=self.name,
             severity="error",
             message=(
-                f"layers ({kinds}) run inside `{first.inside}`, but it does not know them: "
+                f"{who} inside `{first.inside}`, but it does not know them: "
                 f"{len(hidden)} tensors are trained by nobody"
             ),
             step=census.step,
@@ -192,16 +263,19 @@ class UnregisteredSubmodules(Detector):
             location=first.made_at,
             evidence=(
                 Evidence(
-                    f"{len(hidden)} tensors of {kinds} get gradients, are in no optimizer and never change",
+                    f"{len(hidden)} {tensors} get gradients, are in no optimizer and never change",
                     value=float(len(hidden)),
                     step=census.step,
                 ),
                 *(
-                    Evidence(f"made here{where(place)}: {place.expression}", location=place)
+                    Evidence(f"made here: {place.expression}", location=place)
                     for place in places[:3]
                 ),
             ),
             fixes=(
-                Fix("keep the layers in an nn.ModuleList or nn.ModuleDict", safety="show-only"),
+                Fix(
+                    f"keep the {what} in an nn.{container}List or nn.{container}Dict",
+                    safety="show-only",
+                ),
             ),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.wiring import followed, named
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import ParameterCensus
+from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
 
@@ -144,7 +144,7 @@ class UnusedParameters(Detector):
                 yield Finding(
                     detector=self.name,
                     severity="note",
-                    message=f"{named(unused)} are in the optimizer, but the loss does not depend on them",
+                    message=_message(unused),
                     step=census.step,
                     rank=trace.rank,
                     location=unused[0].made_at,
@@ -157,3 +157,8 @@ class UnusedParameters(Detector):
                     ),
                     fixes=(Fix("use the layer in forward, or remove it", safety="show-only"),),
                 )
+
+
+def _message(unused: list[ParameterSeen]) -> str:
+    verb, them = ("is", "it") if len(unused) == 1 else ("are", "them")
+    return f"{named(unused)} {verb} in the optimizer, but the loss does not depend on {them}"

@@ -1,0 +1,46 @@
+import torch, torch.nn as nn, torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(547)
+N, D, C = (32, 20, 3)
+X = torch.randn(N, D) * 1 + 0
+Z = (X - 0) / 1
+y = (1 * (torch.sin(Z[:, 0]) + Z[:, 1] + 0 * torch.randn(N)) + 0).unsqueeze(1)
+
+def layer(i, o):
+    parts = [nn.Linear(i, o)]
+    parts.append(nn.ReLU())
+    return parts
+h = 8
+mods = layer(D, h)
+for _ in range(6 - 1):
+    mods += layer(h, h)
+mods.append(nn.Linear(h, 1))
+net = nn.Sequential(*mods)
+loss_fn = nn.MSELoss()
+opt = torch.optim.Adam(net.parameters(), lr=0.0001)
+loader = DataLoader(TensorDataset(X, y), batch_size=1, shuffle=True, drop_last=False)
+sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda s: min(1.0, (s + 1) / 20))
+
+def evaluate():
+    net.eval()
+    with torch.no_grad():
+        v = loss_fn(net(X), y).item()
+    net.train()
+    return v
+first = evaluate()
+k = 0
+for epoch in range(100):
+    for xb, yb in loader:
+        out = net(xb)
+        loss = loss_fn(out, yb)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        k += 1
+        sched.step()
+        if k >= 150:
+            break
+    if k >= 150:
+        break
+last = evaluate()
+print(round(first, 4), round(last, 4))

@@ -1,0 +1,48 @@
+import torch, torch.nn as nn, torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(476)
+N, D, C = (500, 6, 3)
+X = torch.randn(N, D) * 5 + 0
+Z = (X - 0) / 5
+y = (Z[:, 0] + 0 * torch.randn(N) > 1.0).float().unsqueeze(1)
+
+def layer(i, o):
+    parts = [nn.Linear(i, o)]
+    parts.append(nn.LayerNorm(o))
+    parts.append(nn.Sigmoid())
+    parts.append(nn.Dropout(0.5))
+    return parts
+h = 128
+mods = layer(D, h)
+for _ in range(3 - 1):
+    mods += layer(h, h)
+mods.append(nn.Linear(h, 1))
+net = nn.Sequential(*mods)
+loss_fn = nn.BCEWithLogitsLoss()
+opt = torch.optim.Adam(net.parameters(), lr=0.01)
+loader = DataLoader(TensorDataset(X, y), batch_size=1, shuffle=True, drop_last=False)
+sched = torch.optim.lr_scheduler.CosineAnnealingLR(opt, 300)
+
+def evaluate():
+    net.eval()
+    with torch.no_grad():
+        v = loss_fn(net(X), y).item()
+    net.train()
+    return v
+first = evaluate()
+k = 0
+for epoch in range(100):
+    for xb, yb in loader:
+        out = net(xb)
+        loss = loss_fn(out, yb)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        k += 1
+        sched.step()
+        if k >= 300:
+            break
+    if k >= 300:
+        break
+last = evaluate()
+print(round(first, 4), round(last, 4))
