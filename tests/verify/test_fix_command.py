@@ -132,3 +132,14 @@ def test_apply_takes_no_program(tmp_path):
 
     assert done.returncode == 2
     assert "[wrong-option]" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_last_run_is_fixed_without_naming_the_program(tmp_path):
+    (tmp_path / "train.py").write_text(PROGRAM)
+    torchwhy(tmp_path, "run", "train.py")
+
+    done = torchwhy(tmp_path, "fix")
+
+    assert done.returncode == 0, done.stderr
+    assert "tried: cured" in done.stderr

@@ -57,7 +57,8 @@ def execute(options: argparse.Namespace) -> int:
         return _apply(find_run(options.run), ask=not options.yes)
     if options.program:
         return _judged(_run_with_trials(options))
-    directory = find_run(options.run)
+    # Trials run in other directories, and must find the run from there.
+    directory = find_run(options.run).absolute()
     _try(directory, options)
     return _judged(directory)
 

@@ -15,6 +15,7 @@ from torchwhy.record.trace import Trace
 
 STATIONS_SHOWN = 8  # of the walk of shapes: its beginning and its end
 OPERANDS_SHOWN = 5
+BATCHED_MODEL = "add-batch-to-model"  # the trial of the whole model on a batch of one
 INDICES_SHOWN = 8
 LONGEST_MESSAGE = 160  # of torch's own words: two lines of a terminal
 

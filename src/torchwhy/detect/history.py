@@ -133,6 +133,9 @@ def fastest_growing(first: Weights, last: Weights) -> str:
     if not ratios:
         return "no parameter"
     name = max(ratios, key=lambda key: ratios[key])
+    if ratios[name] == 0:  # all began at zero, as in a linear model: then the largest in the end
+        sizes = dict(zip(last.names, map(decode, last.weight_rms), strict=False))
+        return max(sizes, key=lambda key: sizes[key]) + " (from 0)"
     return f"{name} ({times(ratios[name])})"
 
 

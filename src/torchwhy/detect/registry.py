@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from functools import lru_cache
 from importlib import metadata
+from types import GenericAlias
 
 from torchwhy.detect import detectors
 from torchwhy.detect.base import Detector
@@ -42,7 +43,8 @@ def all_detectors() -> dict[str, type[Detector]]:
 
 def _is_detector_of(candidate: object, module_name: str) -> bool:
     return (
-        inspect.isclass(candidate)
+        isinstance(candidate, type)
+        and not isinstance(candidate, GenericAlias)  # in Python 3.10 `list[int]` passes for a class
         and issubclass(candidate, Detector)
         and not inspect.isabstract(candidate)
         and candidate.__module__ == module_name

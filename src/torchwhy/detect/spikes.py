@@ -18,6 +18,8 @@ STAYS = (
 WINDOW = 10  # steps whose median is the level before
 AFTER = 20  # steps that a loss is given to come back
 UNLIKE = 4.0  # deviations between the ranks before and after: ten losses below twenty reach 4.4
+ROSE_ON = 2.0  # end of the run over the jump: what one batch has wrecked costs no more than that batch did
+EDGE = 40  # of so many losses after the jump, the lowest and the highest are not like the others
 OFTEN = 2  # earlier jumps of the same height
 LEARNT = 0.7  # share of the first loss below which a run was learning
 
@@ -53,6 +55,8 @@ def unrecovered_spike(training: Training) -> int | None:
         end = median(values[-AFTER:])
         if min(median(later[half:]), end) < STAYS * before:
             continue
+        if end > ROSE_ON * values[place]:
+            continue  # it grew on, through another stage of the run or by diverging: not the work of this step
         if ranks_lower(values[place - WINDOW : place], than=later) < UNLIKE:
             continue  # losses that go up and down like this all the time
         if end < WORTH_TELLING * median(values[:WINDOW]):
@@ -60,6 +64,20 @@ def unrecovered_spike(training: Training) -> int | None:
         if end > values[0] or not is_lower(later[half:], than=later[:half]):
             return place
     return None
+
+
+def goes_on_level(training: Training, place: int) -> bool:
+    """Tell whether the jump is one of the losses after it like any other, and those neither fall nor rise.
+
+    A batch that wrecks the weights costs far more than what follows it, and what follows is learnt down or grows.
+    """
+    jump, later = training.values[place], sorted(training.values[place + 1 :])
+    edge = len(later) // EDGE
+    if not later[edge] <= jump <= later[-1 - edge]:
+        return False
+    half = len(later) // 2
+    first, second = training.values[place + 1 :][:half], training.values[place + 1 :][half:]
+    return abs(ranks_lower(second, than=first)) < UNLIKE
 
 
 def fatal_jump(training: Training) -> int | None:

@@ -22,6 +22,11 @@ MODERATE = (
     0.15  # share of the loss; batches of 16 and more show a fall like this within forty steps
 )
 LUCKY = 0.02  # share of the losses as low as the first: of noise about one in fifty is, of a run thrown up none
+SAME = 1e-6  # relative difference between losses that are one and the same up to rounding
+OTHER_SLOPE = (
+    1.1  # largest over smallest gradient of a run: on one batch and unchanged weights it is 1
+)
+PROMISED = 1e-3  # share of the loss that each update takes off by its slope; where layers are flat it is below 1e-6
 GREW = 10.0  # a loss that stays this many times above its first value is worse than not training
 ADAPTIVE = frozenset(
     {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "SparseAdam"}
@@ -63,7 +68,25 @@ class Training:
             and self.made.kind not in BY_LINE_SEARCH
             and len(self.losses) >= ENOUGH_STEPS
             and min(self.values) >= 0
+            and not self._is_pinned
         )
+
+    @property
+    def _is_pinned(self) -> bool:
+        """Tell whether the loss is one number by construction, as `a / a.detach()` is: only its slope tells anything.
+
+        Of a loss that depends on the weights, steps along slopes that differ from step to step cannot leave every
+        digit as it is. Weights that are put back, or a graph made once, have one and the same gradient at each step.
+        """
+        values = self.values
+        if max(values) - min(values) > SAME * abs(max(values)):
+            return False
+        slopes = [total_size(one.names, one.gradient_rms, self.counts) for one in self.samples]
+        if not slopes or not min(slopes) > 0 or max(slopes) < OTHER_SLOPE * min(slopes):
+            return False
+        slope, weights = median(slopes), sum(self.counts.get(n, 1) for n in self.samples[0].names)
+        update = (self.rate or 0.0) * (1.0 if self.made.kind in ADAPTIVE else slope)
+        return weights * slope * update > PROMISED * abs(max(values))
 
     @property
     def head(self) -> list[float]:

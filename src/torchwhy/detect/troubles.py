@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from torchwhy.detect.births import op_name, value_at_born
 from torchwhy.detect.detectors.dynamics import learning_rate_too_high as divergence
+from torchwhy.detect.detectors.numerics import exp_overflow
 from torchwhy.detect.looks import SQUASHERS, activations, curvatures, training_outputs
 from torchwhy.detect.overshoot import find_overshoot
 from torchwhy.detect.training import Training
 from torchwhy.finding import SourceSpan
-from torchwhy.record.events import ModuleCalled
+from torchwhy.record.events import Birth, ModuleCalled
 from torchwhy.record.learning import GraphOperation, LossRoot, ModelOutput
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -55,12 +57,31 @@ def _diverged(trace: Trace, training: Training) -> Trouble | None:
     births = divergence.failing_births(trace)
     if not births or not divergence.are_consequences(births):
         return None
+    if _is_softmax_by_hand(births) and not divergence.weights_diverged(trace):
+        return None
     step = births[0].step
     return Trouble(
         step,
         f"training diverged to inf or NaN at step {step}",
         births=tuple(birth.id for birth in births),
         excess=_excess(trace, training),
+    )
+
+
+def _is_softmax_by_hand(births: list[Birth]) -> bool:
+    """Tell whether an exponential overflowed that is then divided by its own sum.
+
+    The quotient is finite however large the operands are, so it is the formula that fails, not the size of the numbers.
+    """
+    first = births[0]
+    if exp_overflow.judge(first) is None:
+        return False
+    return any(
+        birth.kind == "from-infinity"
+        and op_name(birth) == "div"
+        and birth.parents == [first.id]
+        and all(value_at_born(operand) == math.inf for operand in birth.operands[:2])
+        for birth in births[1:]
     )
 
 

@@ -72,6 +72,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "exploding-gradients",
         "collapsing-loss-scale",
     ),
+    "sum-over-batch": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
     "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
     "detached-graph": ("unused-parameters",),
     "missing-optimizer-step": (*SYMPTOMS, "learning-rate-too-low"),

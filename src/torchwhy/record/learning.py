@@ -162,7 +162,8 @@ class GraphCut(Event, frozen=True, tag="graph-cut"):
 class LossRoot(Event, frozen=True, tag="loss-root"):
     """The loss of a watched step: the operation that made it (`order` in the graph above), its value and place.
 
-    The graph is that of the first step; of a later one only value and place are told.
+    The graph is that of the first step; of a later one only value, place and size are told:
+    `operations` counts those with a gradient.
     """
 
     step: int
@@ -170,6 +171,7 @@ class LossRoot(Event, frozen=True, tag="loss-root"):
     value: Real
     location: SourceSpan | None = None
     accumulates: bool = True
+    operations: int = 0
 
 
 class Activation(Event, frozen=True, tag="activation"):

@@ -37,6 +37,7 @@ class GraphWriter:
         for loss in losses:
             entry = self._stage.microscope.ledger.entry(loss)
             maker = entry.last_operation if entry is not None else None
+            found: list[Operation] = []
             if maker is not None:
                 found = sorted(_ancestors(maker), key=lambda o: o.order)
                 self.reached.update(operation.order for operation in found)
@@ -51,6 +52,7 @@ class GraphWriter:
                     value=encode(float(loss.item())) if not loss.is_complex() else 0.0,
                     location=span_of(site) if site else None,
                     accumulates=accumulates,
+                    operations=_with_gradient(found),
                 )
             )
 
@@ -60,7 +62,7 @@ class GraphWriter:
             entry = self._stage.microscope.ledger.entry(loss)
             maker = entry.last_operation if entry is not None else None
             site = maker.place() if maker is not None else None
-            if site is not None and not loss.is_complex():
+            if maker is not None and site is not None and not loss.is_complex():
                 self._stage.session.write(
                     LossRoot(
                         step=self._stage.session.sentinel.step,
@@ -68,6 +70,7 @@ class GraphWriter:
                         value=encode(float(loss.item())),
                         location=span_of(site),
                         accumulates=False,
+                        operations=_with_gradient(_ancestors(maker)),
                     )
                 )
 
@@ -134,6 +137,11 @@ def _ancestors(root: Operation) -> list[Operation]:
                 queue.append(source)
         queue += [view for view in operation.through if view is not None]
     return list(found.values())
+
+
+def _with_gradient(operations: list[Operation]) -> int:
+    """Return how many of these a backward pass goes through; how a batch is made does not count."""
+    return sum(operation.sequence is not None for operation in operations)
 
 
 def _plain(value: Any) -> Real | bool | str | list[int] | None:

@@ -5,11 +5,11 @@ from torch import nn
 torch.manual_seed(0)
 net = nn.Sequential(
     nn.Linear(8, 32),
-    nn.ReLU(),  # <- dead-units
+    nn.ReLU(),
     nn.Linear(32, 1),
 )
 with torch.no_grad():
-    net[0].bias.fill_(-50.0)
+    net[0].bias.fill_(-50.0)  # <- dead-units
 opt = torch.optim.Adam(net.parameters(), lr=1e-3)
 for step in range(100):
     x = torch.randn(64, 8)

@@ -2,8 +2,8 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))  # <- dead-units
-nn.init.constant_(net[0].bias, -50.0)
+net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+nn.init.constant_(net[0].bias, -50.0)  # <- dead-units
 opt = torch.optim.SGD(net.parameters(), lr=0.05)
 for i in range(60):
     x = torch.randn(32, 4)

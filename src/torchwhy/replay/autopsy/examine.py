@@ -18,6 +18,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
 from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, Trial, WalkStep
 from torchwhy.replay.autopsy.again import eager_error, model_call, nothing_left_behind
+from torchwhy.replay.autopsy.batching import add_batch_to_model
 from torchwhy.replay.autopsy.careful import Careful
 from torchwhy.replay.autopsy.case import Case, opened
 from torchwhy.replay.autopsy.described import named, numbers_among, tensors_among
@@ -52,6 +53,7 @@ ATTEMPTS = (
     resize_layer,
     resize_table,
     change_layer_input,
+    add_batch_to_model,
     cast_tensors,
     move_tensors,
     transpose_operands,

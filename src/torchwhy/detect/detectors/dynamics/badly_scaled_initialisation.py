@@ -9,6 +9,7 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import initial
 from torchwhy.detect.edits import Source
+from torchwhy.detect.graph import ForwardGraph, base_of
 from torchwhy.detect.looks import (
     SQUASHERS,
     activations,
@@ -28,6 +29,11 @@ from torchwhy.record.trace import Trace
 TOO_LARGE = 4.0  # weight · √inputs: torch starts linear layers at 0.58, Kaiming at 1.41, tanh's own gain is 1.67
 TOO_SMALL = 0.03  # the same on the other side: a layer passes on a thirtieth of its input
 SATURATED = 0.4  # share of a hidden layer at the flat ends before any training; healthy starts have less than 0.01
+WORSE = 10.0  # times the loss of guessing, after half of the run: what is unlearnt there is only the start
+REDUCTION, MEAN = (
+    "3",
+    1,
+)  # the argument of torch's nll_loss that says how it is reduced, and its number for the mean
 NORMAL_INPUT = 20.0  # inputs beyond this saturate by themselves
 EXCLUDED = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
 
@@ -38,7 +44,8 @@ class BadlyScaledInitialisation(Detector):
     ## What it finds
 
     Random weights whose size times the root of the number of inputs is far from 1, together with the harm: tanh or
-    sigmoid layers at their flat ends from the first step, training that fails, or an output that ignores the input.
+    sigmoid layers at their flat ends from the first step, training that fails, an output that ignores the input, or a
+    classifier that is still many times worse than guessing when half of the run is over.
 
     ## Why it breaks training
 
@@ -193,6 +200,12 @@ class BadlyScaledInitialisation(Detector):
             severity = "error" if training.never_learnt else "warning"
         elif trouble is not None and _explains(trace, training, trouble):
             harm, severity = trouble.text, "error"
+        elif not trace.alarms and (guess := _guessing(trace)) and training.is_judged:
+            level = median(training.tail)
+            if level < WORSE * guess:
+                return
+            harm = f"the loss is {level:.3g} in the second half of the run, and guessing has {guess:.3g}"
+            severity = "warning"
         else:
             return
         births = trouble.births if trouble is not None else ()
@@ -251,6 +264,17 @@ class BadlyScaledInitialisation(Detector):
             ),
             births=births,
         )
+
+
+def _guessing(trace: Trace) -> float:
+    """Return ln C, the loss of who guesses among the C classes of a mean cross entropy; 0 where it is another loss."""
+    graph = ForwardGraph(trace)
+    root = next((one for one in graph.losses if one.order is not None), None)
+    loss = graph.operation(root.order) if root is not None else None
+    if loss is None or base_of(loss) != "nll_loss_forward" or loss.scalars.get(REDUCTION) != MEAN:
+        return 0.0
+    scores = loss.input_shapes[0] if loss.input_shapes else []
+    return math.log(scores[-1]) if scores and scores[-1] > 1 else 0.0
 
 
 def _explains(trace: Trace, training: Training, trouble: Trouble) -> bool:

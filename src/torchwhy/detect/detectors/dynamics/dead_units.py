@@ -19,7 +19,7 @@ from torchwhy.detect.looks import (
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import Activation, ParameterCensus
+from torchwhy.record.learning import Activation, ParameterCensus, ParameterSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -145,6 +145,7 @@ class DeadUnits(Detector):
         units = sum(layer.units for layer in dead)
         every = f"all {units} units give" if units > 1 else "its only unit gives"
         since = _since(trace, first)
+        bias = _large_bias(trace, first.units) if since == 0 else None
         loss = training.losses[-1][1]
         fits = (
             ", so the loss 0.0 is not learning" if loss == 0 else f"; the loss rests at {loss:.3g}"
@@ -160,7 +161,7 @@ class DeadUnits(Detector):
             ),
             step=since,
             rank=trace.rank,
-            location=first.place,
+            location=(bias.made_at if bias is not None else None) or first.place,
             evidence=(
                 *(
                     Evidence(
@@ -169,7 +170,7 @@ class DeadUnits(Detector):
                     )
                     for a in dead[:4]
                 ),
-                *(_large_biases(trace) if since == 0 else ()),
+                *((_filled(bias),) if bias is not None else ()),
                 loss_curve(training),
             ),
             fixes=(
@@ -182,20 +183,26 @@ class DeadUnits(Detector):
         )
 
 
-def _large_biases(trace: Trace) -> Iterator[Evidence]:
-    """Yield the first bias that the program itself filled with a number larger than activations are."""
+def _large_bias(trace: Trace, units: int) -> ParameterSeen | None:
+    """Return the bias of so many units that the program filled with a large number and that never gets a gradient."""
     for census in trace.of(ParameterCensus):
         for one in census.parameters:
-            size = decode(one.rms)
-            if one.name.endswith("bias") and one.written_by == "constant" and size > LARGE_BIAS:
-                how = one.made_at.expression if one.made_at is not None else None
-                by = f" by {short(how)}" if how else ""
-                yield Evidence(
-                    f"every entry of {one.name} was set to the size {size:g}{by}",
-                    value=size,
-                    location=one.made_at,
-                )
-                return
+            is_filled = one.name.endswith("bias") and one.written_by == "constant"
+            is_theirs = one.shape == [units] and one.gradient != "nonzero"
+            if is_filled and is_theirs and decode(one.rms) > LARGE_BIAS:
+                return one
+    return None
+
+
+def _filled(bias: ParameterSeen) -> Evidence:
+    how = bias.made_at.expression if bias.made_at is not None else None
+    by = f" by {short(how)}" if how else ""
+    size = decode(bias.rms)
+    return Evidence(
+        f"every entry of {bias.name} was set to the size {size:g}{by}",
+        value=size,
+        location=bias.made_at,
+    )
 
 
 def _called(layer: Activation) -> str:

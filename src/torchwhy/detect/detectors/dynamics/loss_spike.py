@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 
 from torchwhy.detect.base import Detector
@@ -12,12 +13,20 @@ from torchwhy.detect.detectors.dynamics.learning_rate_too_high import (
     failing_births,
 )
 from torchwhy.detect.edits import Source
+from torchwhy.detect.graph import elements
 from torchwhy.detect.history import times
 from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.spikes import AFTER, WINDOW, fatal_jump, unrecovered_spike
+from torchwhy.detect.spikes import (
+    AFTER,
+    STAYS,
+    WINDOW,
+    fatal_jump,
+    goes_on_level,
+    unrecovered_spike,
+)
 from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import LossRoot
+from torchwhy.record.learning import LossRoot, ModelOutput
 from torchwhy.record.trace import Trace
 
 
@@ -102,6 +111,27 @@ class LossSpike(Detector):
         optimizer.step()
     ```
 
+    Labels that are noisy from one stage on. This gets a note: the loss is another one, but nothing was thrown away.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(5, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for epoch in range(10):
+        for batch in range(30):
+            x = torch.randn(64, 5)
+            y = x.sum(dim=1, keepdim=True)
+            if epoch >= 5:
+                y = y + 1.5 * torch.randn(64, 1)
+            loss = nn.functional.mse_loss(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    ```
+
     ## Limits
 
     The batch that did it is named only by its step.
@@ -116,8 +146,11 @@ class LossSpike(Detector):
             return
         for training in trainings(trace):
             place = unrecovered_spike(training)
-            if place is not None and not _is_another_loss(trace, training.losses[place][0]):
-                yield self._finding(trace, training, place)
+            if place is None or _is_another_loss(trace, training.losses[place][0]):
+                continue
+            if not _grew_with_the_batch(trace, training, place):
+                found = self._finding(trace, training, place)
+                yield _about_a_level(found) if goes_on_level(training, place) else found
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding, source)
@@ -192,11 +225,33 @@ class LossSpike(Detector):
 
 
 def _is_another_loss(trace: Trace, step: int) -> bool:
-    """Tell whether the losses since a step are made by another expression than those before.
+    """Tell whether the losses since a step are made by other operations than those before.
 
-    A program that goes on to another objective has a loss on another scale from there on.
+    A program that goes on to another objective, or adds a term, has a loss on another scale from there on.
     """
     roots = [root for root in trace.of(LossRoot) if root.location is not None]
-    before = {root.location for root in roots if root.step < step}
-    after = {root.location for root in roots if root.step >= step}
+    before = {(root.location, root.operations) for root in roots if root.step < step}
+    after = {(root.location, root.operations) for root in roots if root.step >= step}
     return bool(before) and bool(after) and before.isdisjoint(after)
+
+
+def _grew_with_the_batch(trace: Trace, training: Training, place: int) -> bool:
+    """Tell whether each number of the output costs as much as before: a sum over larger batches or longer sequences."""
+    step = training.losses[place][0]
+    looks = [output for output in trace.of(ModelOutput) if output.training and output.grad]
+    before = [output for output in looks if output.step < step]
+    after = [output for output in looks if output.step >= step]
+    if not before or not after:
+        return False
+    larger = elements(after[0].facts.shape) / max(1, elements(before[-1].facts.shape))
+    level = median(training.values[place - WINDOW : place])
+    return larger > 1 and median(training.values[-AFTER:]) < STAYS * level * larger
+
+
+def _about_a_level(found: Finding) -> Finding:
+    """Return the finding about a loss that is neither thrown up nor recovering, only another one from a step on."""
+    return replace(
+        found,
+        severity="note",
+        message=f"{found.message}; it is steady from there on, as after a change of the data or of the loss",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from statistics import correlation
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import optimizers
@@ -20,6 +21,12 @@ ENDLESS = 1.0  # at which a velocity never decays
 USUAL_BOUND = 3.8  # rate · curvature at which momentum 0.9 becomes unstable: 2 (1 + 0.9)
 SWINGS = 3  # times the loss must come back up, each time above half of where it started
 LOW = 0.5
+ORDERLY = 0.5  # correlation of the losses with those one or two steps before; of batches drawn at random it is near 0
+SMALLEST = 1e-30  # so that a loss of 0 has a logarithm
+LAGS = (
+    1,
+    2,
+)  # a swing of any period shows at one of them: of four steps at the second, of others at the first
 
 
 class MomentumTooHigh(Detector):
@@ -168,8 +175,11 @@ def _rate_is_stable(trace: Trace, training: Training) -> bool:
 
 
 def _swings(training: Training) -> int:
-    """Count how often the loss went below a quarter of its first value and came back above half of it."""
-    if not training.alone or not training.losses:
+    """Count how often the loss went below a quarter of its first value and came back above half of it.
+
+    Losses of a few samples each do so by chance; those of a swing follow from one another.
+    """
+    if not training.alone or not training.losses or not _is_orderly(training.values):
         return 0
     first, count, low = training.losses[0][1], 0, False
     for _, loss in training.losses:
@@ -178,3 +188,16 @@ def _swings(training: Training) -> int:
         elif low and loss > LOW * first and math.isfinite(loss):
             low, count = False, count + 1
     return count
+
+
+def _is_orderly(values: list[float]) -> bool:
+    """Tell whether the losses of the second half follow from those before; the first half may be one long fall."""
+    tail = [math.log(max(value, SMALLEST)) for value in values[len(values) // 2 :]]
+    return any(abs(_correlation(tail[:-lag], tail[lag:])) >= ORDERLY for lag in LAGS)
+
+
+def _correlation(one: list[float], other: list[float]) -> float:
+    """Return the correlation coefficient of two series, 0 where one does not vary."""
+    if len(one) < 2 or min(one) == max(one) or min(other) == max(other):
+        return 0.0
+    return correlation(one, other)

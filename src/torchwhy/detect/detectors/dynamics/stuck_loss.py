@@ -8,12 +8,11 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.looks import Measured, curvatures
 from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import THROWN_UP, Training, is_lower, trainings
+from torchwhy.detect.training import SAME, THROWN_UP, Training, is_lower, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot
 from torchwhy.record.trace import Trace
 
-SAME = 1e-6  # relative difference between losses that are one and the same up to rounding
 WORTH_IT = 0.05  # share of the loss that one step at the stable rate would take off
 STABLE = 0.99  # rate over stable rate: a loss that jumps across its minimum at each step repeats itself, too
 LONG = 100  # steps after which a noisy loss that did not fall is worth a note
@@ -125,6 +124,7 @@ class StuckLoss(Detector):
                 and not _repeats(training)
                 and median(training.tail) <= THROWN_UP * median(training.head)
                 and not _carries_on(training, courses)
+                and not _fell_before(training)
             ):
                 yield self._note(trace, training)
 
@@ -184,6 +184,12 @@ def _carries_on(training: Training, courses: list[Training]) -> bool:
         and is_lower(training.head, than=earlier.head)
         for earlier in courses
     )
+
+
+def _fell_before(training: Training) -> bool:
+    """Tell whether the loss did fall in the first half: what it rose by later is another story."""
+    quarter = len(training.losses) // 4
+    return is_lower(training.values[quarter : 2 * quarter], than=training.head)
 
 
 def _repeats(training: Training) -> bool:

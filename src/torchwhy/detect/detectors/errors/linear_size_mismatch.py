@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import (
+    BATCHED_MODEL,
     at,
     blamed_constructor,
     crashes,
@@ -239,6 +240,8 @@ class LinearSizeMismatch(Detector):
             pair = _sizes(crash)
             if layer is None or pair is None or is_in_loader(crash) or not _is_over_features(layer):
                 continue
+            if fixes_of(crash, BATCHED_MODEL):
+                continue  # the sizes fit as soon as the one sample is a batch: missing-batch-dimension
             yield _judge(trace, crash, layer, given=pair[0], wanted=pair[1])
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

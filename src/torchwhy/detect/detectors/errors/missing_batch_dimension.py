@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import (
+    BATCHED_MODEL,
     crashes,
     expression_of,
     finding_of,
@@ -20,10 +21,12 @@ from torchwhy.detect.crashes import (
     operand_evidence,
     says,
     size,
+    sizes,
+    trials,
     walk_evidence,
 )
 from torchwhy.finding import Finding
-from torchwhy.record.events import Crash
+from torchwhy.record.events import Crash, Trial
 from torchwhy.record.trace import Trace
 
 PATTERNS = (
@@ -44,6 +47,8 @@ class MissingBatchDimension(Detector):
 
     A layer, loss or reduction that raised because its input has one dimension too few, and which goes through once
     the input is `unsqueeze(0)`-d: an image straight from the dataset, a state of an environment, a vector of scores.
+    Also a linear layer behind a flattening: convolutions take a single image without a word, and the sizes go wrong
+    only there. The whole model is then tried on a batch of one.
 
     ## Why it breaks training
 
@@ -135,7 +140,10 @@ class MissingBatchDimension(Detector):
         for crash in crashes(trace):
             if is_in_loader(crash):
                 continue
-            if is_without_batch(crash) or _is_one_short(crash):
+            whole = next((one for one in trials(crash, BATCHED_MODEL) if one.worked), None)
+            if whole is not None:
+                yield _judge_model(trace, crash, whole)
+            elif is_without_batch(crash) or _is_one_short(crash):
                 yield _judge(trace, crash)
 
 
@@ -151,6 +159,24 @@ def _is_one_short(crash: Crash) -> bool:
     if isinstance(shape, list) and wanted:
         return len(shape) < max(wanted[:2])
     return True
+
+
+def _judge_model(trace: Trace, crash: Crash, whole: Trial) -> Finding:
+    """Return the finding of a model that took one sample for a batch and failed only behind its flattening."""
+    name = whole.change.removesuffix(".unsqueeze(0)")
+    shape = next((f" ({sizes(one.shape)})" for one in crash.walk if one.what == "input"), "")
+    layer = layer_of(crash)
+    at_layer = f", {layer.path} raises" if layer is not None else ""
+    return finding_of(
+        trace,
+        crash,
+        detector=MissingBatchDimension.name,
+        message=f"{name}{shape} is one sample without a batch dimension: its first dimension is taken for the samples"
+        f"{at_layer}; as a batch of one it goes through",
+        evidence=[*walk_evidence(crash), *operand_evidence(crash)],
+        location=whole.location,
+        fixes=fixes_of(crash, BATCHED_MODEL),
+    )
 
 
 def _judge(trace: Trace, crash: Crash) -> Finding:

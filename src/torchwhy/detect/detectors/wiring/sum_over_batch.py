@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.cures import reductions
+from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, elements
+from torchwhy.detect.training import trainings
+from torchwhy.detect.troubles import Trouble, find_trouble, first_input, target_scale
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import GraphOperation, ModelOutput
@@ -23,6 +27,13 @@ REDUCTION = {
     "binary_cross_entropy_with_logits": "4",
 }
 BY_SUM = 2
+NORMAL = 10.0  # root mean square of inputs; initialisations and usual rates are made for about 1
+LARGE_TARGETS = 100.0  # beyond this the targets are a cause of their own (as in unscaled-targets)
+SURELY = 0.5  # of the batch size: so far the updates may be too long for the mean to be well within its bound
+USUAL = (
+    1e-3,
+    0.1,
+)  # rates of SGD on a mean in tutorials and papers: who writes another one had this sum in mind
 SCALE_SENSITIVE = {"SGD", "ASGD"}  # Adam and its kin divide by the size of the gradient
 
 
@@ -117,7 +128,8 @@ class SumOverBatch(Detector):
 
     ## Limits
 
-    It is a note: a sum with a rate chosen for it is fine. When training diverges, `learning-rate-too-high` says so.
+    It is a note where training goes well: a sum with a rate chosen for it is fine. Where training diverges at a rate
+    that is unusual, or that is too high for the mean as well, `learning-rate-too-high` says so.
     """
 
     name = "sum-over-batch"
@@ -135,10 +147,12 @@ class SumOverBatch(Detector):
             return
         rate = _rate(made)
         like = f"; a rate of {rate:g} acts like {rate * output.rows:g} on the mean" if rate else ""
+        trouble = _trouble_of_the_sum(trace, made, output.rows)
+        why = f": {trouble.text}" if trouble is not None else ""
         yield Finding(
             detector=self.name,
-            severity="note",
-            message=f"the loss is a sum over the {output.rows} samples of the batch{like}",
+            severity="error" if trouble is not None else "note",
+            message=f"the loss is a sum over the {output.rows} samples of the batch{like}{why}",
             step=0,
             rank=trace.rank,
             location=summed.location,
@@ -146,11 +160,40 @@ class SumOverBatch(Detector):
                 Evidence(
                     f"{made.kind} takes steps in proportion to the gradient", location=made.location
                 ),
+                *(_too_long(trouble, output.rows) if trouble is not None else ()),
             ),
             fixes=(
                 Fix("use the mean, or choose the rate for this batch size", safety="show-only"),
             ),
         )
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        if finding.severity == "error":  # a sum that training goes well with needs no cure
+            yield from reductions.mean_for_sum(finding, source)
+
+
+def _trouble_of_the_sum(trace: Trace, made: OptimizerMade, rows: int) -> Trouble | None:
+    """Return how training failed, if its updates would have been short enough with the mean in place of the sum.
+
+    Inputs or targets that are too large are a cause of their own, and the further one.
+    """
+    training = next((one for one in trainings(trace) if one.made.index == made.index), None)
+    call = first_input(trace)
+    if training is None or (call is not None and decode(call.given_rms) > NORMAL):
+        return None
+    if not USUAL[0] <= (_rate(made) or 0.0) <= USUAL[1]:
+        return None
+    if target_scale(trace)[0] > LARGE_TARGETS:
+        return None
+    trouble = find_trouble(trace, training)
+    return trouble if trouble is not None and 1 < trouble.excess <= SURELY * rows else None
+
+
+def _too_long(trouble: Trouble, rows: int) -> Iterator[Evidence]:
+    yield Evidence(
+        f"the updates were {trouble.excess:.3g}× too long; those of the mean are {rows}× shorter",
+        value=trouble.excess,
+    )
 
 
 def _summed(graph: ForwardGraph, root: GraphOperation | None, rows: int) -> GraphOperation | None:

@@ -136,6 +136,9 @@ class UnusedParameters(Detector):
                 and not one.used
                 and one.name in looks
                 and not looks[one.name].gradient
+                and not looks[
+                    one.name
+                ].changed  # trained between the looks, by a task that came later
             ]
             trained = any(
                 one.gradient == "nonzero" for one in census.parameters if one.in_optimizer
