@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.support.run_program import Outcome, ProgramText, run_programs
@@ -20,3 +22,8 @@ def outcomes(
                 f"two programs are called {program.id}"
             )
     return run_programs(list(wanted.values()), tmp_path_factory.mktemp("programs"))
+
+
+# Started in the background of a shell, tests would hand on that Ctrl-C is ignored, and some of them send one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
