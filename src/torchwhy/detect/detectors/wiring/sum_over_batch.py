@@ -88,6 +88,28 @@ class SumOverBatch(Detector):
             optimizer.step()
     ```
 
+    With the rate of a mean, training diverges:
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    inputs = torch.randn(500, 6)
+    targets = inputs.sum(dim=1, keepdim=True) + 0.1 * torch.randn(500, 1)
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=100, shuffle=True)
+    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.005)
+    criterion = nn.MSELoss(reduction="sum")
+    for epoch in range(5):
+        for x, y in loader:
+            loss = criterion(model(x), y)  # <- sum-over-batch
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
