@@ -26,6 +26,7 @@ from torchwhy.detect.sources import word
 from torchwhy.detect.training import trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
+from torchwhy.record.numbers import is_finite
 from torchwhy.record.trace import Trace
 
 GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
@@ -287,14 +288,14 @@ class LearningRateTooHigh(Detector):
         made, rate = history.made, show(history.rate)
         if history.rate != history.first_rate:
             rate += f" (at first {show(history.first_rate)})"
-        steps = history.updates
+        steps = "1 step" if history.updates == 1 else f"{history.updates} steps"
         message = (
-            f"lr={rate} is too high for this {made.kind}: in {steps} step{'s' if steps != 1 else ''} the weights grew "
+            f"lr={rate} is too high for this {made.kind}: in {steps} the weights grew "
             f"{times(history.weight_ratio)}, most of all {history.fastest}"
         )
         if len(history.losses) > 1:
-            curve = curve_of([loss for _, loss in history.losses])
-            message += f", and the loss went {curve} → {word(births[0].value)}"
+            ends = [word(x) for one in trace.alarms for x in one.losses if not is_finite(x)][:1]
+            message += f", and the loss went {' → '.join([curve_of([x for _, x in history.losses]), *ends])}"
         return Finding(
             detector=self.name,
             severity="error",
