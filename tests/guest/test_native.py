@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,6 +14,7 @@ import pytest
 from tests.guest.pairs import Left, Pairs, differences
 from torchwhy.observe.native import records
 from torchwhy.record.events import ProbeFailed, RunEnded, RunStarted, Thinned, Weights
+from torchwhy.record.learning import Holdings
 
 PROGRAMS = (
     "accumulation_clipping_ema",
@@ -27,7 +32,13 @@ PROGRAMS = (
     "threads",
 )
 CLOCKS = {"milliseconds", "seconds", "own_seconds", "wall_seconds", "resident_bytes"}
-BY_THE_CLOCK = (RunStarted, RunEnded, Thinned, Weights)  # when they come depends on the time
+BY_THE_CLOCK = (
+    Holdings,
+    RunStarted,
+    RunEnded,
+    Thinned,
+    Weights,
+)  # when they come depends on time or memory
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,6 +48,16 @@ def all_started(request: pytest.FixtureRequest, pairs: Pairs, python_pairs: Pair
         if item.fspath == request.fspath and hasattr(item, "callspec"):
             for runner in (pairs, python_pairs):
                 runner.start(item.callspec.params["name"], watched=True)
+
+
+def test_accelerator_is_built_where_it_can_be() -> None:
+    """Else a mistake in the C code would go unnoticed: the other tests of it would be skipped."""
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    if sys.version_info < (3, 11) or shutil.which(compiler) is None or not headers.exists():
+        pytest.skip("it cannot be built here")
+
+    assert records.is_refused() or records.fast is not None
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
