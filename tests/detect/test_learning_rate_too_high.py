@@ -8,9 +8,8 @@ from torchwhy.detect.detectors.dynamics.learning_rate_too_high import LearningRa
 from torchwhy.detect.rate_places import place_of_rate
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth, Step
-from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import SchedulerSeen
+from torchwhy.record.wiring import RatesSetByHand, SchedulerSeen
 
 LOSSES = [1.2, 3e4, 7e8, 2e13, 5e17, 1e22]
 SIZES = [0.5, 80.0, 1e4, 2e6, 3e8, 5e10]
@@ -180,7 +179,7 @@ def test_raised_rate_is_told_with_the_one_that_worked() -> None:
 
 def test_a_rate_raised_by_hand_is_blamed_where_it_is_set() -> None:
     made = optimizer(lr=0.1)
-    census = ParameterCensus(step=0, optimizer=0, parameters=[], rates_set=[LINE])
+    census = RatesSetByHand(step=0, places=[LINE])
 
     assert place_of_rate(Trace((made, census)), made, (0.1, 5.0)) == LINE
     assert place_of_rate(Trace((made, census)), made, (0.1, 0.1)) == made.location

@@ -10,6 +10,7 @@ from tests.guest.pairs import Pairs
 from torchwhy.observe.native import records
 
 MOST_CALLS = 40  # of Python functions of ours, in a loop with a loader and twenty parameters
+MOST_FIRST_CALLS = 8000  # in the first step: 200 operations, 40 layers and parameters are looked at
 MOST_OPERATIONS = 8  # one pass over the small gradients, the loss, and what reading them takes
 MOST_READS = 2  # on a device each would be a wait: the loss, and the answer for all gradients
 MOST_WRITES = 0.1  # calls into the system: many steps share one
@@ -68,6 +69,12 @@ def test_accelerator_leaves_nothing_of_an_ordinary_step_to_python(accelerated):
         assert accelerated["watched"][count] == accelerated["bare"][count]
     assert 0 < accelerated["watched"]["writes"] <= MOST_WRITES  # and still every step is recorded
     assert 0 < accelerated["watched"]["bytes"] <= MOST_BYTES
+
+
+def test_first_step_leaves_the_work_of_torch_alone_to_torch(accelerated):
+    """Neither the rows that a loader stacks nor what an optimizer writes is looked at one by one."""
+    assert accelerated["bare"]["first_calls"] == 0
+    assert 0 < accelerated["watched"]["first_calls"] <= MOST_FIRST_CALLS
 
 
 def test_scaler_is_not_asked_again_whether_gradients_are_finite(python_pairs):

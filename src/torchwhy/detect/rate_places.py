@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import OptimizerMade
-from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import SchedulerSeen
+from torchwhy.record.wiring import RatesSetByHand, SchedulerSeen
 
 RAISED = 1.5  # times the first rate: from here on it is not the first rate that is too high
 
@@ -22,9 +21,8 @@ def place_of_rate(
     first, now = rates
     statements = {
         (place.file, place.line): place
-        for census in trace.of(ParameterCensus)
-        if census.optimizer == made.index
-        for place in census.rates_set
+        for seen in trace.of(RatesSetByHand)
+        for place in seen.places
     }
     is_raised = bool(first and now and now > RAISED * first)
     is_scheduled = any(seen.optimizer in (made.index, -1) for seen in trace.of(SchedulerSeen))

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import textwrap
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, Literal, NamedTuple, cast
@@ -64,6 +65,10 @@ def layer_of(filename: str) -> Layer:
     # fill a library's folder with links to files that lie elsewhere.
     if filename.startswith(_library_roots) and not filename.startswith(_own_root):
         return "library"
+    if filename.startswith(_own_root):
+        return "torch"
+    if f"-packages{os.sep}" in filename:
+        return "library"  # Debian keeps its own in a folder that Python does not name
     real = os.path.realpath(filename)
     if real.startswith(_own_root):
         return "torch"
@@ -116,10 +121,10 @@ def _is_loop_header(filename: str, line: int) -> bool:
 def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:
     code, instruction = site
     if sys.version_info >= (3, 11):
-        positions = list(code.co_positions())
         index = instruction // 2
-        if 0 <= index < len(positions) and positions[index][0] is not None:
-            line, end_line, column, end_column = positions[index]
+        position = next(islice(code.co_positions(), index, None), None) if index >= 0 else None
+        if position is not None and position[0] is not None:
+            line, end_line, column, end_column = position
             return (
                 line or code.co_firstlineno,
                 end_line,
@@ -135,6 +140,8 @@ def _in_characters(code: CodeType, line: int | None, column: int | None) -> tupl
     if line is None or column is None:
         return (None,)
     text = linecache.getline(code.co_filename, line)
+    if text.isascii():
+        return (column,)
     return (len(text.encode()[:column].decode(errors="ignore")),)
 
 
@@ -165,15 +172,17 @@ def source_between(
     if column is not None and end_column is not None:
         lines[-1] = lines[-1][:end_column]
         lines[0] = " " * column + lines[0][column:]
-    text = textwrap.dedent("".join(lines)).strip()
+    # A single line, the usual case, needs no `dedent`: that makes a regular expression of every margin.
+    text = lines[0].strip() if len(lines) == 1 else textwrap.dedent("".join(lines)).strip()
     return text if len(text) <= EXPRESSION_LIMIT else text[:EXPRESSION_LIMIT] + "…"
 
 
+@lru_cache(maxsize=4096)
 def shown_path(filename: str) -> str:
     """Return a path relative to the directory the program was started in, where it lies inside."""
     if filename.startswith("<"):
         return filename
-    absolute = os.path.normpath(Path(_start_directory) / filename)
+    absolute = os.path.normpath(os.path.join(_start_directory, filename))  # noqa: PTH118 - five times as fast
     relative = os.path.relpath(absolute, _start_directory)
     return absolute if relative.startswith("..") else relative
 
@@ -183,3 +192,4 @@ def restart_in(directory: str) -> None:
     global _start_directory  # noqa: PLW0603 - set once per program
     _start_directory = directory
     span_of.cache_clear()
+    shown_path.cache_clear()

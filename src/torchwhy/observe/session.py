@@ -10,6 +10,8 @@ import os
 import platform
 import sys
 import time
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,8 @@ from torchwhy.observe.stands import NotedOnAccess, Stands
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
+
+FEW_EVENTS = 4  # that are written after a step, of those that were postponed
 
 
 class Session:
@@ -78,6 +82,7 @@ class Session:
         self.handler: Handler
         self.own_seconds = 0.0
         self.stopped_by_us = False
+        self._postponed: deque[Callable[[], Event]] = deque()
         self._ended = False
 
     @property
@@ -103,6 +108,22 @@ class Session:
             self.writer.write(event)
         except OSError as problem:
             self._stop_recording(problem)
+
+    def postpone(self, make: Callable[[], Event]) -> None:
+        """Write an event after one of the next steps: it needs no more of this one, and the first step is long."""
+        self._postponed.append(make)
+
+    def write_postponed(self, *, all_of_them: bool = False) -> None:
+        """Write some of what was postponed, so that it is done after a few steps."""
+        waiting = self._postponed
+        count = len(waiting) if all_of_them else max(FEW_EVENTS, len(waiting) // FEW_EVENTS)
+        for _ in range(min(count, len(waiting))):
+            self.write(waiting.popleft()())
+
+    @property
+    def has_postponed(self) -> bool:
+        """Tell whether something waits to be written."""
+        return bool(self._postponed)
 
     def _stop_recording(self, problem: OSError) -> None:
         """Without a trace nobody could explain a withheld update, so from here on the program runs as if bare."""
@@ -159,6 +180,7 @@ class Session:
         if self._ended:
             return
         self._ended = True
+        self.guests.protect("graph probe", self.write_postponed)(all_of_them=True)
         self.guests.protect("cruise", self.cruise.settle)()
         self.guests.protect("exit probe", self.handler.at_exit)()
         self.guests.protect("mode probe", self.modes.tell)()

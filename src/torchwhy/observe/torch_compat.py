@@ -74,6 +74,18 @@ def fetching_code() -> tuple[Any, ...]:
     return tuple(kind.fetch.__code__ for kind in kinds)
 
 
+def fetches_by_itself(iterator: Any) -> bool:
+    """Tell whether a loader's samples are made by torch alone: rows of tensors, put together as torch does."""
+    dataset = getattr(iterator, "_dataset", None)
+    while type(dataset) is torch.utils.data.Subset:
+        dataset = dataset.dataset
+    return (
+        type(dataset) is torch.utils.data.TensorDataset
+        and getattr(iterator, "_collate_fn", None) is torch.utils.data.default_collate
+        and getattr(iterator, "_num_workers", None) == 0
+    )
+
+
 def loader_worker_module() -> Any:
     """Return the module whose `_worker_loop` a loader's worker runs; without it spawned workers are watched, too."""
     return _worker
@@ -111,9 +123,14 @@ def storage_key(tensor: torch.Tensor) -> int | None:
 
 def weak_storage(tensor: torch.Tensor) -> Any:
     """Return a weak reference to a tensor's memory; while it is held, the memory's key is not used again."""
+    return _weak_reference()(tensor.untyped_storage())
+
+
+@functools.lru_cache(maxsize=1)
+def _weak_reference() -> Any:
     from torch.multiprocessing.reductions import StorageWeakRef
 
-    return StorageWeakRef(tensor.untyped_storage())
+    return StorageWeakRef
 
 
 class _Hidden(threading.local):
@@ -178,9 +195,19 @@ def unseen(function: Function) -> Function:
 
     @functools.wraps(function)
     def hidden(*args: Any, **kwargs: Any) -> Any:
-        if torch._C._len_torch_dispatch_stack():
+        count = torch._C._len_torch_dispatch_stack()
+        if count and _hidden.modes is not None:
             with torch._C.DisableTorchFunction(), without_dispatch_modes():
                 return function(*args, **kwargs)
+        if count:  # as `without_dispatch_modes` does, without its generator: this runs often in a watched step
+            modes = _hidden.modes = [_python_dispatch._pop_mode() for _ in range(count)][::-1]
+            try:
+                with torch._C.DisableTorchFunction():
+                    return function(*args, **kwargs)
+            finally:
+                _hidden.modes = None
+                for mode in modes:
+                    _python_dispatch._push_mode(mode)
         if _hidden.inside:
             return function(*args, **kwargs)  # one of ours called us: hidden already
         _hidden.inside = True

@@ -326,6 +326,7 @@ AnyEvent = (
     | learning.Evaluated
     | learning.MetricReduced
     | wiring.SchedulerSeen
+    | wiring.RatesSetByHand
     | wiring.CallsCounted
     | wiring.IdleOptimizer
     | wiring.ParametersFollowed

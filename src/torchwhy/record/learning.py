@@ -92,9 +92,8 @@ class ParameterCensus(Event, frozen=True, tag="census"):
     `freezes` are the statements in the program's source that set `requires_grad` to something else than True, `thaws`
     those that set it to True, told when something is frozen.
     `reads_gradients`: whether that source uses a gradient by itself, told when several backward passes came before.
-    `rates_set` are its statements that set the rate of a group; `decays` are the weight decays by parameter, told when
-    a group has one of its own. `initial_rates` are the rates that a scheduler found when it was made, `schedules` the
-    statements that make one.
+    `decays` are the weight decays by parameter, told when a group has one of its own. `initial_rates` are the rates
+    that a scheduler found when it was made, `schedules` the statements that make one.
     """
 
     step: int
@@ -103,7 +102,6 @@ class ParameterCensus(Event, frozen=True, tag="census"):
     freezes: list[SourceSpan] = []
     thaws: list[SourceSpan] = []
     reads_gradients: bool | None = None
-    rates_set: list[SourceSpan] = []
     decays: dict[str, float] = {}
     initial_rates: list[float] = []
     schedules: list[SourceSpan] = []

@@ -23,6 +23,13 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     location: SourceSpan | None = None
 
 
+class RatesSetByHand(Event, frozen=True, tag="rates-set"):
+    """The statements of the program that set the rate of a group by themselves, told when it ends."""
+
+    step: int
+    places: list[SourceSpan]
+
+
 class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """How often each watched call was made in the whole run; `schedulers` by their index."""
 

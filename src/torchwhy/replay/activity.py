@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +14,7 @@ from torchwhy.observe.names import Names
 from torchwhy.observe.torch_compat import has_values
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
-from torchwhy.replay import facts
+from torchwhy.replay import facts, measures
 from torchwhy.replay.autopsy.construction import Builder
 from torchwhy.replay.expressions import span_in_module
 from torchwhy.replay.operations import Operation
@@ -66,12 +67,11 @@ class ActivityWriter:
             return
         values = output.detach()
         unit_dim = 1 if values.dim() >= IMAGE_DIMENSIONS else values.dim() - 1
-        per_unit = values.transpose(0, unit_dim).reshape(values.shape[unit_dim], -1)
-        zero = per_unit == 0
+        count = int(values.shape[unit_dim])
+        low, high = _flat_ends(operation.info.base)
+        units = measures.units(values, unit_dim, low=low, high=high)
         site = operation.place()
-        dead = int(zero.all(dim=1).sum().item())
-        saturated = _saturated(operation.info.base, values)
-        odd = operation.step > 0 or dead == per_unit.shape[0] or saturated > ODD
+        odd = operation.step > 0 or units.dead == count or units.outside > ODD
         self._stage.session.write(
             Activation(
                 step=operation.step,
@@ -80,11 +80,11 @@ class ActivityWriter:
                 location=span_in_module(site, operation.module) if site else None,
                 module=operation.module,
                 shape=list(values.shape),
-                units=int(per_unit.shape[0]),
-                dead=dead,
-                saturated=saturated,
-                zeros=float(zero.float().mean().item()),
-                rms=encode(float(values.float().pow(2).mean().sqrt().item())),
+                units=count,
+                dead=units.dead,
+                saturated=units.outside,
+                zeros=units.zeros,
+                rms=encode(measures.root_mean_square(values)),
                 # The source is read only where somebody may ask: not in the first step of a healthy run.
                 made_at=self.made_at(operation.module) if odd else None,
             )
@@ -115,18 +115,18 @@ class ActivityWriter:
                 step=self._stage.session.sentinel.step,
                 path=path,
                 facts=facts.facts_of(gave),
-                spread=encode(_spread(gave)),
+                spread=encode(measures.spread(gave)),
                 rows=int(gave.shape[0]),
                 training=bool(model.training),
                 grad=torch.is_grad_enabled(),
-                input_spread=encode(_spread(varied))
+                input_spread=encode(measures.spread(varied))
                 if varied is not None and varied.dim()
                 else 0.0,
                 location=calling_span(),
                 given=facts.facts_of(given) if given is not None else None,
-                given_rms=encode(_rms(given)) if given is not None else 0.0,
+                given_rms=encode(measures.root_mean_square(given)) if given is not None else 0.0,
                 given_computed=given is not None and given.grad_fn is not None,
-                rms=encode(_rms(gave)),
+                rms=encode(measures.root_mean_square(gave)),
             )
         )
 
@@ -147,26 +147,13 @@ def _layer_in_sequence(names: Names, path: str) -> nn.Module | None:
     return None
 
 
-def _saturated(base: str, values: torch.Tensor) -> float:
+def _flat_ends(base: str) -> tuple[float, float]:
+    """Return below and above which values an activation passes on next to no gradient."""
     if base.startswith("sigmoid"):
-        flat = (values < FLAT) | (values > 1 - FLAT)
-    elif base.startswith("tanh"):
-        flat = values.abs() > 1 - FLAT
-    else:
-        return 0.0
-    return float(flat.float().mean().item())
-
-
-def _rms(tensor: torch.Tensor) -> float:
-    return float(tensor.detach().double().pow(2).mean().sqrt().item())
-
-
-def _spread(tensor: torch.Tensor) -> float:
-    """Return the largest difference of a row to the first one, relative to the largest element."""
-    values = tensor.detach().double()
-    rows = values.reshape(values.shape[0], -1)
-    size = float(rows.abs().max().item()) if rows.numel() else 0.0
-    return float((rows - rows[:1]).abs().max().item()) / size if size else 0.0
+        return FLAT, 1 - FLAT
+    if base.startswith("tanh"):
+        return FLAT - 1, 1 - FLAT
+    return -math.inf, math.inf
 
 
 def _first_float(values: Any) -> torch.Tensor | None:

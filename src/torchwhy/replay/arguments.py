@@ -16,11 +16,7 @@ TRAINING = 5  # the place of batch normalisation's flag among its arguments
 
 def operands_of(position: int, args: Any, kwargs: Any, info: OperationInfo) -> list[torch.Tensor]:
     """Return the tensors that made one output; of a `_foreach_` operation only those of the same position."""
-    if (
-        not info.base.startswith(("_foreach_", "_fused_"))
-        or not args
-        or not isinstance(args[0], (list, tuple))
-    ):
+    if not info.is_of_lists or not args or not isinstance(args[0], (list, tuple)):
         given = tensors_in(args) + tensors_in(kwargs.values())
         # What is only written to was no operand, though after the operation it holds the result.
         written = (

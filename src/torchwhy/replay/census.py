@@ -12,17 +12,15 @@ from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
-from torchwhy.observe.probes.weights import root_mean_squares
 from torchwhy.observe.sentinel import Check
-from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.replay.freezes import (
     freezing_statements,
-    rate_statements,
     reads_gradients,
     schedules_made,
     thawing_statements,
 )
+from torchwhy.replay.measures import has_nonzero, rows_equal, weight_size
 from torchwhy.replay.operations import Operation
 
 if TYPE_CHECKING:
@@ -101,7 +99,6 @@ def _write(stage: Stage, watched: Watched, *, step: int, entries: list[Parameter
             freezes=freezing_statements() if is_frozen else [],
             thaws=thawing_statements() if is_frozen else [],
             reads_gradients=reads_gradients() if stage.session.sentinel.backwards > 1 else None,
-            rates_set=rate_statements(),
             decays=_decays(watched),
             **_schedule(watched),
         )
@@ -207,7 +204,7 @@ def _describe(
         written_by=_writer(stage, parameter),
         made_at=_place_of_writer(stage, parameter),
         rows_equal=rows_equal(parameter),
-        rms=root_mean_squares([parameter])[0],
+        rms=weight_size(parameter),
     )
 
 
@@ -229,28 +226,12 @@ def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -
     return next((span_of(site) for site in sites if site.code not in own), None)
 
 
-@unseen
-def rows_equal(parameter: torch.Tensor, tolerance: float = 0.0) -> bool:
-    """Tell whether a weight has several rows which are one and the same, bit for bit or up to a share of its size."""
-    values = parameter.detach()
-    if (
-        values.is_meta
-        or values.is_sparse
-        or values.dim() < 2
-        or values.shape[0] < 2
-        or not values.numel()
-    ):
-        return False
-    apart = (values - values[:1]).abs().max()
-    return bool((apart <= tolerance * values.abs().max()).item())
-
-
 def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
     gradient = parameter.grad
     if gradient is None or gradient.is_meta:
         return "none"
     values = gradient._values() if gradient.is_sparse else gradient
-    return "nonzero" if bool((values != 0).any().item()) else "zero"
+    return "nonzero" if has_nonzero(values) else "zero"
 
 
 def _is_orthogonal(copy: Operation) -> bool:

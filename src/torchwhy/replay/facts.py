@@ -9,6 +9,7 @@ import torch
 from torchwhy.observe.torch_compat import has_values
 from torchwhy.record.events import TensorFacts
 from torchwhy.record.numbers import Real, encode
+from torchwhy.replay.measures import counted
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
@@ -58,6 +59,19 @@ def facts_of(tensor: torch.Tensor) -> TensorFacts:
             minimum=float(number.min().item()),
             maximum=float(number.max().item()),
             zeros=int((number == 0).sum().item()),
+        )
+    known = counted(values)
+    if known is not None:
+        bad = known.nan + known.positive_infinity + known.negative_infinity
+        return TensorFacts(
+            **common,
+            minimum=known.minimum if bad < values.numel() else None,
+            maximum=known.maximum if bad < values.numel() else None,
+            nan=known.nan,
+            positive_infinity=known.positive_infinity,
+            negative_infinity=known.negative_infinity,
+            zeros=known.zeros,
+            first_bad_index=first_index(~torch.isfinite(values)) if bad else None,
         )
     finite = torch.isfinite(values)
     good = values[finite]

@@ -62,7 +62,7 @@ class ForwardNotes:
         ]
         self.trace_back(operation, given)
         for tensor, source in zip(given, operation.inputs, strict=True):
-            if isinstance(tensor, torch.nn.Parameter):
+            if _is_parameter(tensor):
                 if not operation.info.writes:  # to initialise a parameter is not to use it
                     self.used_parameters.add(id(tensor))
                 operation.leaves.append("parameter")
@@ -82,7 +82,7 @@ class ForwardNotes:
         operation.tracked = [bool(tensor.requires_grad) for tensor in given]
         operation.through = tuple(self._view_of(tensor) for tensor in given)
         operation.parameter_ids = [
-            id(tensor) if isinstance(tensor, torch.nn.Parameter) else _viewed_parameter(view)
+            id(tensor) if _is_parameter(tensor) else _viewed_parameter(view)
             for tensor, view in zip(given, operation.through, strict=True)
         ]
 
@@ -118,6 +118,13 @@ class ForwardNotes:
             view = self._views.get((*key[:4], False))
             view = None if view is not None and view.info.base in CUTS else view
         return view
+
+
+def _is_parameter(tensor: torch.Tensor) -> bool:
+    kind = type(tensor)  # asked first: `isinstance` of a parameter runs Python code of torch
+    return kind is torch.nn.Parameter or (
+        kind is not torch.Tensor and isinstance(tensor, torch.nn.Parameter)
+    )
 
 
 def _viewed_parameter(view: Operation | None) -> int | None:

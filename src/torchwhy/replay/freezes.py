@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-import sys
 from collections.abc import Callable, Iterator
 
 from torch.optim import lr_scheduler
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.frames import foreign_roots, layer_of, shown_path
+from torchwhy.observe.frames import shown_path
+from torchwhy.observe.user_modules import user_files
 
-MOST_FILES = 50  # of the program that are read
 MOST_TOLD = 8
 # `p.grad`, `getattr(p, "grad")`, `tensor.register_hook(…)`, `register_post_accumulate_grad_hook`
 READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
@@ -23,8 +22,7 @@ SETS_RATE = re.compile(r"""\[["']lr["']\]\s*[-+*/]?=(?!=)""")
 def reads_gradients() -> bool:
     """Tell whether the user's loaded files do anything with a gradient by themselves, between backward and step."""
     return any(
-        READS_GRADIENT.search("".join(linecache.getlines(filename)))
-        for filename in list(_user_files())[:MOST_FILES]
+        READS_GRADIENT.search("".join(linecache.getlines(filename))) for filename in user_files()
     )
 
 
@@ -59,7 +57,7 @@ def _makes_schedule(node: ast.stmt) -> bool:
 def _statements(hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]) -> list[SourceSpan]:
     """Return the wanted statements of files in whose text the hint occurs; only those are parsed."""
     found: list[SourceSpan] = []
-    for filename in list(_user_files())[:MOST_FILES]:
+    for filename in user_files():
         text = "".join(linecache.getlines(filename))
         if hint.search(text) is None:
             continue
@@ -88,18 +86,6 @@ def _sets_rate(node: ast.stmt) -> bool:
         and target.slice.value == "lr"
         for target in targets
     )
-
-
-def _user_files() -> Iterator[str]:
-    seen = set()
-    foreign = foreign_roots()  # asked first: of two thousand modules only a few are the program's
-    for module in list(sys.modules.values()):
-        filename = getattr(module, "__dict__", {}).get("__file__")
-        if not isinstance(filename, str) or filename.startswith(foreign):
-            continue
-        if filename not in seen and layer_of(filename) == "user":
-            seen.add(filename)
-            yield filename
 
 
 def _with_function(

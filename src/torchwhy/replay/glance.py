@@ -1,7 +1,9 @@
 """Operations of the first step that a glance is enough for, as long as their results are finite.
 
-Between the program's lines, torch cuts samples out of a dataset, stacks them, and updates weights: hundreds of
-operations about which nobody will ask, unless a bad value is born in one of them.
+Between the program's lines, torch cuts samples out of a dataset, stacks them, differentiates, and updates weights:
+hundreds of operations about which nobody will ask, unless a bad value is born in one of them. Where all of the work is
+torch's own, the microscope steps aside altogether: while a plain dataset is fetched from, and while an optimizer of
+torch writes. What an update spoils then, a second run sees.
 """
 
 from __future__ import annotations
@@ -13,11 +15,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchwhy.observe import gradients
-from torchwhy.observe.frames import layer_of
+from torchwhy.observe.frames import layer_of, user_sites
 from torchwhy.observe.native.records import fast
-from torchwhy.observe.torch_compat import current_node, fetching_code
+from torchwhy.observe.torch_compat import (
+    current_node,
+    fetching_code,
+    sequence_number,
+    storage_key,
+)
 from torchwhy.replay.arguments import can_look, written_by
 from torchwhy.replay.births import Call
+from torchwhy.replay.inquest.writes import Record
 from torchwhy.replay.operations import Operation, OperationInfo
 from torchwhy.replay.surroundings import Surroundings, look_around
 
@@ -30,21 +38,69 @@ _by_index, _by_iteration = fetching_code()
 
 
 def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
-    """Tell whether an operation needs no more than this; of an update it is noted what it wrote."""
-    updates = microscope.updating() and current_node() is None
-    if microscope.book.is_open or not (updates or is_torchs_own_fetching(sys._getframe(2))):
+    """Tell whether an operation needs no more than this; it is noted who wrote what, the rest is left out."""
+    if microscope.book.is_open:
+        return False
+    node, frame = current_node(), sys._getframe(2)
+    if node is not None:
+        return _differentiates(microscope, (info, result), node, frame)
+    updates = microscope.updating()
+    if not (updates or is_torchs_own_fetching(frame)):
         return False
     _, args, kwargs = call
-    written = written_by(info, args, kwargs)
+    written = written_by(info, args, kwargs) if info.writes else []
     if not are_fine(written or (result if isinstance(result, tuple) else (result,))):
         return False
     microscope.seen += 1
     if written and updates:
         operation = Operation(microscope.seen, info, microscope.next_step)
-        around = _surroundings(microscope, sys._getframe(2))
+        around = _surroundings(microscope, frame)
         operation.sites, operation.outer, operation.phase = around.sites, around.outer, "update"
         microscope.writes.ran(operation, written, written)
     return True
+
+
+def _differentiates(
+    microscope: Microscope, ran: tuple[OperationInfo, Any], node: Any, frame: FrameType
+) -> bool:
+    """Note an operation of a backward pass: of which forward operation it is, and what it wrote."""
+    info, result = ran
+    results = result if isinstance(result, (list, tuple)) else (result,)
+    if sequence_number() != microscope.last_sequence or not are_fine(results):
+        return False  # a gradient that will be differentiated is part of the forward
+    microscope.seen += 1
+    operation = Operation(microscope.seen, info, microscope.step)
+    around = _around_backward(microscope, frame)
+    operation.sites, operation.outer = around.sites, around.outer
+    microscope.place_in_backward(operation, node)
+    if not info.is_view or info.is_creating:
+        for tensor in results:
+            if isinstance(tensor, torch.Tensor):
+                microscope.ledger.wrote(tensor, operation, frozenset())
+    microscope.remember(operation)
+    return True
+
+
+def _around_backward(microscope: Microscope, frame: FrameType) -> Surroundings:
+    """Return the way to a backward pass, the same for all operations that one and the same frame runs."""
+    key, known = (id(frame), frame.f_lasti), microscope.surroundings_of_backward
+    if known is None or known[0] != key:
+        known = microscope.surroundings_of_backward = (key, look_around(frame))
+    return known[1]
+
+
+def note_update(microscope: Microscope, parameters: list[torch.Tensor]) -> None:
+    """Note that an optimizer of torch wrote its weights while the microscope had stepped aside."""
+    microscope.seen += 1
+    sites = user_sites(sys._getframe(1), limit=1)
+    keys = frozenset(key for p in parameters if (key := storage_key(p)) is not None)
+    site = sites[0] if sites else None
+    microscope.writes.writes.append(Record(microscope.seen, "step", "update", site, None, keys))
+
+
+def is_torchs_own(optimizer: Any) -> bool:
+    """Tell whether an optimizer's arithmetic is all torch's, and its hyperparameters are numbers."""
+    return type(optimizer).__module__.startswith("torch.optim.")
 
 
 def _surroundings(microscope: Microscope, frame: FrameType) -> Surroundings:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe.frames import span_of
+from torchwhy.observe.frames import Site, span_of
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.expressions import span_in_module
@@ -43,7 +44,7 @@ class GraphWriter:
                 self.reached.update(operation.order for operation in found)
                 names = self._stage.session.names.parameters()
                 for operation in found:
-                    self._write(operation, names)
+                    self._note(operation, names)
             site = maker.place() if maker is not None else None
             self._stage.session.write(
                 LossRoot(
@@ -74,29 +75,18 @@ class GraphWriter:
                     )
                 )
 
-    def _write(self, operation: Operation, names: dict[int, str]) -> None:
+    def _note(self, operation: Operation, names: dict[int, str]) -> None:
+        """Take of an operation what it will let go of with the step; the event is written later."""
         if operation.order in self._told or len(self._told) >= MOST_TOLD:
             return
         self._told.add(operation.order)
-        site = operation.place()
-        self._stage.session.write(
-            GraphOperation(
-                order=operation.order,
-                op=operation.info.name,
-                step=operation.step,
-                location=span_in_module(site, operation.module) if site else None,
-                module=operation.module,
-                shape=operation.shape,
-                dtype=operation.dtype,
+        self._stage.session.postpone(
+            partial(
+                _event,
+                operation,
+                operation.place(),
                 inputs=[source.order if source is not None else -1 for source in operation.inputs],
-                input_shapes=operation.input_shapes,
-                leaves=operation.leaves,
-                scalars={name: _plain(value) for name, value in operation.scalars},
-                differentiable=operation.sequence is not None,
-                facts=operation.facts,
-                is_view=operation.info.is_view or operation.info.base in CUTS,
                 views=[view.order if view is not None else -1 for view in operation.through],
-                tracked=operation.tracked,
                 parameters=[
                     names.get(number, "")
                     for number in operation.parameter_ids
@@ -107,6 +97,26 @@ class GraphWriter:
                 else None,
             )
         )
+
+
+def _event(operation: Operation, site: Site | None, **noted: Any) -> GraphOperation:
+    return GraphOperation(
+        order=operation.order,
+        op=operation.info.name,
+        step=operation.step,
+        location=span_in_module(site, operation.module) if site else None,
+        module=operation.module,
+        shape=operation.shape,
+        dtype=operation.dtype,
+        input_shapes=operation.input_shapes,
+        leaves=operation.leaves,
+        scalars={name: _plain(value) for name, value in operation.scalars},
+        differentiable=operation.sequence is not None,
+        facts=operation.facts,
+        is_view=operation.info.is_view or operation.info.base in CUTS,
+        tracked=operation.tracked,
+        **noted,
+    )
 
 
 def _is_odd(operation: Operation) -> bool:

@@ -9,12 +9,15 @@ import torch
 
 from torchwhy.observe.randomness import RandomState
 from torchwhy.observe.sentinel import Check
+from torchwhy.record.wiring import RatesSetByHand
 from torchwhy.replay import refused
 from torchwhy.replay.autopsy.spots import Spot, spots_of, told_error
 from torchwhy.replay.census import write_census
 from torchwhy.replay.cuts import write_cuts
 from torchwhy.replay.ending import look_at_the_end
 from torchwhy.replay.experiments.samples import Samples
+from torchwhy.replay.freezes import rate_statements
+from torchwhy.replay.glance import is_torchs_own, note_update
 from torchwhy.replay.hand_updates import HandUpdates
 from torchwhy.replay.post_mortem import post_mortem
 from torchwhy.replay.rewind import Rewind
@@ -40,6 +43,7 @@ class Replay:
         self.rewind = Rewind(self.stage)
         protect = session.guests.protect
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
+        self._write_postponed = protect("graph probe", session.write_postponed)
         self._write_census = protect("census probe", write_census)
         self._follow = protect("census probe", self.stage.followed.after_step)
         self._write_cuts = protect("graph probe", write_cuts)
@@ -70,6 +74,8 @@ class Replay:
         """Note which births the losses descend from; `torch.autograd.grad` accumulates nothing and is no loss."""
         if self.signals.curvature.is_running:
             return  # our own differentiation
+        self.stage.microscope.resume()
+        self.stage.microscope.surroundings_of_backward = None
         if not self.session.sentinel.optimizers.any_made:
             self._step_without_optimizer()
             self._note_hand_update(losses)
@@ -97,10 +103,22 @@ class Replay:
             self._bad_step(check)
         elif self.second_look is not None:
             self.second_look.come_closer(check.step + 1)
+        elif check.watched is not None and not check.has_closure and not check.is_bad:
+            self._step_aside_for(check.watched)
+
+    def _step_aside_for(self, watched: Watched) -> None:
+        """Let an optimizer of torch write unseen: gradients are fine, and what it does to them is well known."""
+        microscope = self.stage.microscope
+        if microscope.glances and not self.stage.book.is_open and is_torchs_own(watched.optimizer):
+            microscope.pause()
+            microscope.missed_update = microscope.is_paused
 
     def after_step(self, check: Check | None) -> None:
         """Look at what was written while the microscope is on; keep what a replay of the next step needs."""
         self.stage.microscope.tidy()
+        if self.stage.microscope.is_paused and check is not None and check.watched is not None:
+            self.stage.microscope.resume()
+            note_update(self.stage.microscope, check.watched.parameters())
         if self.rewind.is_repeating:
             self.rewind.after_withheld_step()
             return
@@ -116,6 +134,8 @@ class Replay:
         if self.second_look is None and not self.rewind.alarmed:
             self._signal_step(check)
             self._ask_samples()
+            if self.session.sentinel.step:
+                self._write_postponed()
         if self.stage.microscope.is_on:
             self.stage.book.drop_reaches()
             self.stage.begin_step(self.session.sentinel.step + 1)
@@ -128,6 +148,7 @@ class Replay:
             and not self.rewind.alarmed
             and not self.stage.microscope.is_busy
             and self.signals.is_idle
+            and not self.session.has_postponed
             and self.swallowed.is_resting
         )
 
@@ -195,13 +216,20 @@ class Replay:
 
     def at_exit(self) -> None:
         """Look at what the program leaves behind."""
-        self.session.guests.protect("census probe", self.stage.followed.at_exit)()
+        protect = self.session.guests.protect
+        protect("census probe", self.stage.followed.at_exit)()
+        protect("census probe", self._tell_rates_set)()
         self.swallowed.end()
         state = self.rewind.state
         self.rewind.leave()
         if state == "watching" and not self.rewind.alarmed:
             look_at_the_end(self.stage)
         self.leave()
+
+    def _tell_rates_set(self) -> None:
+        places = rate_statements() if self.session.sentinel.optimizers.any_made else []
+        if places:
+            self.session.write(RatesSetByHand(step=self.session.sentinel.step, places=places))
 
     def leave(self) -> None:
         """Take everything off; also called in a forked child."""

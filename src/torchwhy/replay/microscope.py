@@ -21,8 +21,6 @@ from torchwhy.observe import gradients, torch_compat
 from torchwhy.replay import glance
 from torchwhy.replay.arguments import (
     can_look,
-    makes_nan_of_infinite_scalar,
-    nonfinite_scalars,
     operands_of,
     written_by,
 )
@@ -30,8 +28,9 @@ from torchwhy.replay.births import BirthBook, Call
 from torchwhy.replay.forward_notes import CUTS, ForwardNotes
 from torchwhy.replay.inquest.writes import WriteLog
 from torchwhy.replay.ledger import Ledger
+from torchwhy.replay.lineage import Lineage
 from torchwhy.replay.modules import ModuleStack
-from torchwhy.replay.operations import Operation, OperationInfo, info_of, tensors_in
+from torchwhy.replay.operations import Operation, OperationInfo, dtype_name, info_of, tensors_in
 from torchwhy.replay.surroundings import Surroundings, look_around
 from torchwhy.replay.underflow import is_worth_keeping
 
@@ -44,6 +43,7 @@ MOST_OPERATIONS = (
 )
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class Microscope(TorchDispatchMode):
@@ -56,6 +56,7 @@ class Microscope(TorchDispatchMode):
         self.book = book
         self.modules = modules
         self.ledger = Ledger()
+        self.lineage = Lineage(book, self.ledger)
         self.writes = WriteLog()
         self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
         self.is_on = False
@@ -66,6 +67,8 @@ class Microscope(TorchDispatchMode):
         self.updating: Callable[[], bool] = lambda: False
         self.open_check: Callable[[], object] = lambda: None  # of the update in hand
         self.surroundings_of_update: tuple[object, Surroundings] | None = None
+        self.surroundings_of_backward: tuple[object, Surroundings] | None = None
+        self.missed_update = False  # an optimizer wrote while it had stepped aside
         self.seconds = 0.0
         self.seen = 0
         self.limit_seconds = math.inf
@@ -77,9 +80,10 @@ class Microscope(TorchDispatchMode):
         self._fail = fail
         self._operations: list[Operation] = []
         self._by_sequence: dict[int, Operation] = {}
-        self._last_sequence = 0
+        self.last_sequence = 0
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
+        self.is_paused = False
         self._thread = 0
         self._held = 0
 
@@ -97,8 +101,11 @@ class Microscope(TorchDispatchMode):
         if self.is_on:
             return
         self.is_on = True
-        self._last_sequence = torch_compat.sequence_number()
         self.modules.install()
+        self._put_on()
+
+    def _put_on(self) -> None:
+        self.last_sequence = torch_compat.sequence_number()
         here = threading.get_ident()  # a mode is on for one thread: the one that trains
         if not self._is_entered or self._thread != here:
             self._is_entered, self._thread = True, here
@@ -116,6 +123,19 @@ class Microscope(TorchDispatchMode):
         """Take the mode off torch's stack if it is not needed there."""
         if self._is_entered and not self.is_on:
             self._is_entered = not torch_compat.take_off(self)
+
+    def pause(self) -> None:
+        """Step aside while torch does work of its own, about which nobody will ask."""
+        if self.is_on and self._is_entered and self._thread == threading.get_ident():
+            self._is_entered = not torch_compat.take_off(self)
+            self.is_paused = not self._is_entered
+
+    def resume(self) -> None:
+        """Look again after a pause."""
+        if self.is_paused:
+            self.is_paused = False
+            if self.is_on and not self._is_entered:
+                self._put_on()
 
     def begin_step(self, step: int) -> None:
         """Forget the operations of the step before; births and the ledger stay."""
@@ -172,8 +192,9 @@ class Microscope(TorchDispatchMode):
         result = func(*args, **kwargs)
         began = time.perf_counter()
         try:
-            if not (self.glances and glance.is_enough(self, info, (func, args, kwargs), result)):
-                self._look(info, (func, args, kwargs), result, before=before)
+            call = (func, args, kwargs)
+            if not (self.glances and glance.is_enough(self, info, call, result)):
+                self._look(info, call, result, before=before)
             self.seconds += time.perf_counter() - began
             if self.seconds > self.limit_seconds:
                 self.over_limit()
@@ -184,24 +205,24 @@ class Microscope(TorchDispatchMode):
     def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         func, args, kwargs = call
         self.seen += 1
-        given = tensors_in(args) + tensors_in(kwargs.values())
+        given = tensors_in(args)
+        if kwargs:
+            given += tensors_in(kwargs.values())
         if info.base in READS:
             self._note_read(given)
             if any(tensor.requires_grad for tensor in given):
                 self._note_cut(info, given, None)
             return
-        written = written_by(info, args, kwargs)
+        written = written_by(info, args, kwargs) if info.writes else []
         results = tensors_in(result if isinstance(result, (list, tuple)) else (result,))
         outputs = results + written if info.keeps_statistics else written or results
-        if any(tensor.is_nested or is_lazy(tensor) for tensor in (*given, *outputs)):
-            return  # rows of several lengths, or no shape yet: most questions about it have no answer
+        for tensor in (*given, *outputs):
+            if (type(tensor) not in PLAIN and is_lazy(tensor)) or tensor.is_nested:
+                return  # rows of several lengths, or no shape yet: most questions about it have no answer
         operation = self._remember(info, given, args)
         self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
         if outputs:
-            operation.shape, operation.dtype = (
-                list(outputs[0].shape),
-                str(outputs[0].dtype).removeprefix("torch."),
-            )
+            operation.shape, operation.dtype = list(outputs[0].shape), dtype_name(outputs[0])
         if info.is_view and not info.is_creating:
             if operation.node is None:
                 self.notes.viewed(operation, outputs)
@@ -213,8 +234,11 @@ class Microscope(TorchDispatchMode):
             births: frozenset[int] = frozenset()
             if not info.is_empty:
                 arguments, keywords = (args, kwargs) if before is None else before
-                given = operands_of(position, arguments, keywords, info)
-                births = self._births_in(operation, (func, arguments, keywords), output, given)
+                if info.writes or info.is_of_lists:
+                    given = operands_of(position, arguments, keywords, info)
+                births = self.lineage.births_in(
+                    operation, (func, arguments, keywords), output, given
+                )
             operation.births |= births
             if (
                 operation.node is None
@@ -228,51 +252,6 @@ class Microscope(TorchDispatchMode):
         if operation.phase == "clip":
             self.on_clip(operation)
 
-    def _births_in(
-        self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
-    ) -> frozenset[int]:
-        """Return the births that a result's bad values descend from; none if it has no bad value."""
-        if gradients.is_finite(output):
-            return self._healed(given, operation, output)
-        bad_inputs = [t for t in given if can_look(t) and not gradients.is_finite(t)]
-        if not bad_inputs:
-            if operation.info.base == "set_" and operation.phase == "data":
-                return (
-                    frozenset()
-                )  # a worker's batch arrives: whose value it is, is known when it is used
-            if operation.info.base == "set_":
-                return frozenset({self.book.from_source(output, operation, None)})
-            if not operation.info.is_creating and makes_nan_of_infinite_scalar(call, output):
-                return frozenset({self.book.from_infinity(operation, call, output, given, ())})
-            if operation.info.is_creating or nonfinite_scalars(call):
-                return frozenset({self.book.from_constant(operation, output)})
-            return frozenset({self.book.by_operation(operation, call, output, given)})
-        parents: frozenset[int] = frozenset()
-        for tensor in bad_inputs:
-            known = self.ledger.births_of(tensor)
-            parents |= known or frozenset({self._source(tensor, operation)})
-        holds_nan = bool(torch.isnan(output).any().item())
-        fed_nan = any(
-            bool(torch.isnan(t).any().item())
-            for t in bad_inputs
-            if t.is_floating_point() or t.is_complex()
-        )
-        if holds_nan and not fed_nan:
-            return frozenset({self.book.from_infinity(operation, call, output, given, parents)})
-        return parents
-
-    def _source(self, tensor: torch.Tensor, operation: Operation) -> int:
-        """Return the birth of a bad tensor that nobody here computed, and remember it for its memory."""
-        entry = self.ledger.entry(tensor)
-        maker = (entry.unwritten or entry.last_operation) if entry is not None else None
-        birth = self.book.from_source(tensor, operation, maker)
-        self.ledger.wrote(tensor, maker or operation, frozenset({birth}))
-        if entry is None:
-            written = self.ledger.entry(tensor)
-            if written is not None:
-                written.last_operation = None
-        return birth
-
     def source_of(self, tensor: torch.Tensor) -> frozenset[int]:
         """Return the births of a bad tensor met outside of any operation: a loss, a gradient, a weight."""
         known = self.ledger.births_of(tensor)
@@ -281,17 +260,7 @@ class Microscope(TorchDispatchMode):
         last = self._operations[-1] if self._operations else None
         if last is None:
             return frozenset()
-        return frozenset({self._source(tensor, last)})
-
-    def _healed(
-        self, given: list[torch.Tensor], operation: Operation, output: torch.Tensor
-    ) -> frozenset[int]:
-        if output.is_floating_point():
-            for tensor in given:
-                births = self.ledger.births_of(tensor)
-                if births:
-                    self.book.healed(births, operation)
-        return frozenset()
+        return frozenset({self.lineage.source(tensor, last)})
 
     def _copies(
         self, info: OperationInfo, args: Any, kwargs: Any
@@ -321,31 +290,47 @@ class Microscope(TorchDispatchMode):
         node = torch_compat.current_node()
         if node is None:
             operation.step = self.next_step
-        operation.phase = self._phase(around.part, node, info)
-        if node is not None:
-            operation.node = node.name().rpartition(":")[2]
-            operation.forward = self._by_sequence.get(torch_compat.node_sequence(node))
+            operation.module = self.modules.path
+            operation.phase = self._phase(around.part)
+        else:
+            self.place_in_backward(operation, node)
+            if around.part in ("clip", "optim"):
+                operation.phase = self._phase(around.part)
             if operation.node == "AccumulateGrad":
                 operation.parameter = self.book.name_of(getattr(node, "variable", None))
-        operation.module = self.modules.path or (
-            operation.forward.module if operation.forward else None
-        )
         sequence = torch_compat.sequence_number()
-        if sequence > self._last_sequence:
-            for number in range(self._last_sequence, sequence):
+        if sequence > self.last_sequence:
+            for number in range(self.last_sequence, sequence):
                 self._by_sequence[number] = operation
             operation.sequence = sequence - 1
-            self._last_sequence = sequence
+            self.last_sequence = sequence
         entries = [self.ledger.entry(tensor) for tensor in given]
         operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
         if node is None:
             self.notes.describe(operation, given, args)
+        self.remember(operation)
+        return operation
+
+    def remember(self, operation: Operation) -> None:
+        """Keep an operation for as long as the step lasts."""
         if len(self._operations) >= MOST_OPERATIONS:
             del self._operations[: MOST_OPERATIONS // 2]
             for number in sorted(self._by_sequence)[: len(self._by_sequence) // 2]:
                 del self._by_sequence[number]
         self._operations.append(operation)
-        return operation
+
+    def place_in_backward(self, operation: Operation, node: Any) -> None:
+        """Tell an operation which node of the graph it is computed for."""
+        name = node.name()
+        operation.node = name.rpartition(":")[2]
+        operation.forward = self._by_sequence.get(torch_compat.node_sequence(node))
+        operation.module = self.modules.path or (
+            operation.forward.module if operation.forward else None
+        )
+        accumulates = "AccumulateGrad" in name or (
+            operation.info.base in ("add", "add_") and "Add" not in name
+        )
+        operation.phase = "accumulate" if accumulates else "backward"
 
     def _may_hold(self, operation: Operation, given: list[torch.Tensor]) -> bool:
         """Tell whether the operands may be kept until the step is over: not many, outside of autograd very few."""
@@ -356,16 +341,11 @@ class Microscope(TorchDispatchMode):
         self._held += elements
         return True
 
-    def _phase(self, part: str, node: Any, info: OperationInfo) -> str:
+    def _phase(self, part: str) -> str:
         if part == "clip":
             return "clip"
-        if part == "optim" or (self.updating() and node is None):
+        if part == "optim" or self.updating():
             return "update"
-        if node is not None:
-            accumulates = "AccumulateGrad" in node.name() or (
-                info.base in ("add", "add_") and "Add" not in node.name()
-            )
-            return "accumulate" if accumulates else "backward"
         return "data" if part == "data" else "forward"
 
     def _note_read(self, given: list[torch.Tensor]) -> None:

@@ -17,7 +17,9 @@ from torchwhy.observe.names import Names
 from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.torch_compat import is_tracing
 from torchwhy.record.events import Event, ModuleCalled
+from torchwhy.replay.operations import dtype_name
 
+MOST_SHAPES = 8
 MOST_CALLS = 300  # module calls told of: the walk through one forward of a large model
 
 
@@ -38,6 +40,7 @@ class ModuleStack:
         self.step = 0
         self.tells = True
         self.on_output: Callable[[str, Any], object] = lambda *_: None
+        self.on_call: Callable[[], object] = lambda: None  # before a module that no other one calls
         self.on_outermost: Callable[[nn.Module], object] = lambda _: None
         self.on_model: Callable[[str, nn.Module, Any, Any], object] = lambda *_: None
         self._called: dict[int, weakref.ref[nn.Module]] = {}
@@ -76,6 +79,8 @@ class ModuleStack:
                 self.install()
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
+        if not self._stack:
+            self.on_call()
         if not self._stack and id(module) not in self._paths:
             self._names.learn(sys._getframe(2))
             self._names.add_root(type(module).__name__, module)  # for want of a variable's name
@@ -146,8 +151,8 @@ class ModuleStack:
 
 
 def _shapes(values: Any) -> list[str]:
-    return [
-        f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}"
-        for _, leaf in leaves_of(values)
-        if isinstance(leaf, torch.Tensor)
-    ][:8]
+    if type(values) is torch.Tensor:
+        values = (values,)
+    is_plain = type(values) is tuple and all(type(value) is torch.Tensor for value in values)
+    leaves = values if is_plain else [leaf for _, leaf in leaves_of(values)]
+    return [f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves[:MOST_SHAPES]]

@@ -54,6 +54,7 @@ class OperationInfo:
     is_overwriting: bool
     is_ignored: bool
     keeps_statistics: bool
+    is_of_lists: bool
     writes: tuple[tuple[int, str], ...]
 
 
@@ -64,7 +65,9 @@ def info_of(function: Any) -> OperationInfo:
     name = str(function)
     parts = name.split(".")
     base = parts[1] if len(parts) > 1 else name
-    arguments = list(schema.arguments) if schema is not None else []
+    # To ask a schema for its arguments costs more than all the rest; most operations write into none.
+    is_read = base in KEEPING_STATISTICS or getattr(schema, "is_mutable", False)
+    arguments = list(schema.arguments) if schema is not None and is_read else []
     writes = tuple(
         (position, argument.name)
         for position, argument in enumerate(arguments)
@@ -81,6 +84,7 @@ def info_of(function: Any) -> OperationInfo:
         is_overwriting=base in OVERWRITING or is_out,
         is_ignored=base in IGNORED or parts[0] in ("profiler", "prim"),
         keeps_statistics=base in KEEPING_STATISTICS,
+        is_of_lists=base.startswith(("_foreach_", "_fused_")),
         writes=writes,
     )
 
@@ -134,6 +138,16 @@ class Operation:
         if self.forward is not None:
             return self.forward.place()
         return self.outer[0] if self.outer else None
+
+
+@lru_cache(maxsize=64)
+def _name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def dtype_name(tensor: torch.Tensor) -> str:
+    """Return `float32` for a tensor of torch.float32."""
+    return _name_of(tensor.dtype)
 
 
 def tensors_in(values: Any) -> list[torch.Tensor]:

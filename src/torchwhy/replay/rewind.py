@@ -49,7 +49,8 @@ class Rewind:
             return
         self.alarmed = True
         withholds = self.session.on_failure != "continue" and check.watched is not None
-        if self.stage.microscope.is_on:
+        microscope = self.stage.microscope
+        if microscope.is_on and not (check.bad_parameters and microscope.missed_update):
             self._raise_alarm(check, withheld=withholds)
             self._conclude(check, "first-step", reproduced=True)
         elif withholds and self._can_repeat(check):

@@ -61,10 +61,15 @@ class Stage:
         microscope.open_check = lambda: sentinel.open_check
         microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
+        self.modules.on_call = microscope.resume
         self.modules.on_outermost = microscope.forward_begins
         protect = self.session.guests.protect
         self.modules.on_model = protect("activity probe", self.activity.model_gave)
         microscope.on_forward = protect("activity probe", self.activity.saw)
+        if microscope.glances:
+            batches = self.session.batches
+            batches.on_fetch = protect("microscope", microscope.pause)
+            batches.on_fetched = protect("microscope", microscope.resume)
         microscope.enter()
 
     def look_without_limit(self, step: int | None = None) -> None:
@@ -73,6 +78,7 @@ class Stage:
             torch_compat.force_eager(on=True)
         self.microscope.limit_seconds = float("inf")
         self.microscope.glances = False
+        self.session.batches.on_fetch = self.session.batches.on_fetched = None
         if step is not None:
             self.begin_step(step)
         self.microscope.enter()
@@ -82,6 +88,7 @@ class Stage:
         if not self.microscope.is_on:
             return
         self.microscope.leave()
+        self.session.batches.on_fetch = self.session.batches.on_fetched = None
         self.modules.tells = False
         self.book.drop_reaches()
         self.session.own_seconds += self.microscope.seconds
@@ -116,7 +123,7 @@ class Stage:
 
     def note_bad_parameters(self, check: Check) -> None:
         """Note which births bad weights descend from."""
-        if not self.microscope.is_on or check.watched is None:
+        if not self.microscope.is_on or check.watched is None or self.microscope.missed_update:
             return
         for name, parameter in zip(check.watched.names(), check.watched.parameters(), strict=True):
             if not gradients.is_finite(parameter):

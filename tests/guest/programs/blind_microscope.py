@@ -11,7 +11,7 @@ if inside is not None:
     look = inside.Microscope._look
 
     def broken(self, *args, **kwargs):
-        if self.seen >= 20:
+        if self.seen >= 8:
             raise RuntimeError("a fault inside the look")
         look(self, *args, **kwargs)
 

@@ -109,6 +109,21 @@ int one_number(PyObject *tensor, double *value); /* 1 if it is a plain tensor wi
 int is_plain_and_finite(PyObject *tensor);       /* 1 yes, 0 no, or cannot be told */
 int has_shape(PyObject *tensor, const Shape *shape);
 
+typedef struct {
+    const void *data;
+    int64_t count, size[MOST_DIMENSIONS];
+    int is_double, dimensions, in_order; /* in_order: the last dimension lies together, then the one before, … */
+} Values;
+int plain_values(PyObject *tensor, Values *values); /* 1 if each element has a place of its own and there are no gaps */
+
+/* ---- measures.c: methods of the module ---- */
+
+PyObject *measured(PyObject *module, PyObject *tensor);
+PyObject *has_nonzero(PyObject *module, PyObject *tensor);
+PyObject *same_rows(PyObject *module, PyObject *tensor);
+PyObject *rows_apart(PyObject *module, PyObject *tensor);
+PyObject *units_at_rest(PyObject *module, PyObject *args);
+
 /* ---- watching.c ---- */
 
 extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteType;

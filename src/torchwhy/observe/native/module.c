@@ -92,11 +92,16 @@ static PyMethodDef methods[] = {
      "Take what is needed of torch; False if this torch does not offer its tensors."},
     {"number_in", number_in, METH_O, "Return the one number of a plain tensor on the CPU, else None."},
     {"surely_finite", surely_finite, METH_O, "Tell whether a tensor is plain, on the CPU, and finite throughout."},
+    {"measured", measured, METH_O, "Return NaNs, infinities of both signs, zeros, range and sum of squares, else None."},
+    {"has_nonzero", has_nonzero, METH_O, "Tell whether any element is not 0; None if that cannot be told here."},
+    {"same_rows", same_rows, METH_O, "Tell whether all rows are one and the same; None if that cannot be told here."},
+    {"rows_apart", rows_apart, METH_O, "Return the largest distance of an element to the first row's, and the largest size."},
+    {"units_at_rest", units_at_rest, METH_VARARGS, "Return how many units are always 0, and values at 0 and outside of a range."},
     {NULL},
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_fast", "What runs at every step, in C; see README.md beside it.", -1, methods, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_fast", "What runs at every step, in C.", -1, methods, NULL, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__fast(void) {

@@ -99,6 +99,24 @@ int is_plain_and_finite(PyObject *tensor) {
     return view.type.bits == 32 ? finite32((const uint32_t *)data, count) : finite64((const uint64_t *)data, count);
 }
 
+int plain_values(PyObject *tensor, Values *values) {
+    View view;
+    int64_t span, count = 1, step = 1;
+    if (!plain_view(tensor, &view, &span) || view.dimensions > MOST_DIMENSIONS) return 0;
+    values->in_order = 1;
+    for (int d = view.dimensions - 1; d >= 0; d--) {
+        values->size[d] = view.shape[d];
+        if (view.strides != NULL && view.shape[d] > 1 && view.strides[d] != step) values->in_order = 0;
+        step *= view.shape[d];
+        count *= view.shape[d];
+    }
+    values->data = (const char *)view.data + view.byte_offset;
+    values->count = count;
+    values->dimensions = view.dimensions;
+    values->is_double = view.type.bits == 64;
+    return span == count;
+}
+
 int has_shape(PyObject *tensor, const Shape *shape) {
     View view;
     if (table == NULL || !is_tensor(tensor)) return 0;

@@ -7,6 +7,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from torchwhy.observe.stands import Stands, index_note
 MOST_BATCHES = (
     16  # batches kept for one step; with more micro-batches than this the step is rerun instead
 )
+FIRST_BATCHES = 8  # of a loader that the first step may consist of
 MOST_BYTES = 2**29  # of all batches kept together; the newest one is always kept
 MOST_LEAVES = 16  # tensors of one batch that are described
 
@@ -101,6 +103,9 @@ class BatchKeeper(BatchesRecord):
         self.usual: list[str] = []  # the shapes of the first batch of the loop in hand
         self.look_from: float = math.inf  # the batch from which on somebody wants to be told
         self.when_drawn: Callable[[int], float | None] | None = None
+        # While the first step is looked at: called around the work of a loader that is all torch's own.
+        self.on_fetch: Callable[[], object] | None = None
+        self.on_fetched: Callable[[], object] | None = None
         self.shapes: list[
             Any
         ] = []  # of the newest batch's tensors; the same object as long as they stay the same
@@ -171,8 +176,17 @@ class BatchKeeper(BatchesRecord):
         seen: deque[Any] = deque(maxlen=1024)
         self._indices[iterator] = seen
         self._following = None
-        # A C iterator: if the sampler raises, its traceback does not show us.
-        return map(self._index_note(seen.append), sampler)
+        # C iterators: if the sampler raises, its traceback does not show us.
+        noted = map(self._index_note(seen.append), sampler)
+        if self.on_fetch is None or not torch_compat.fetches_by_itself(iterator):
+            return noted
+        return chain(map(self._fetches, islice(noted, FIRST_BATCHES)), noted)
+
+    def _fetches(self, index: Any) -> Any:
+        """Tell that torch is about to fetch samples, with no code of the program on the way."""
+        if self.on_fetch is not None:
+            self.on_fetch()
+        return index
 
     def _keep(self, iterator: Any, frame: Any) -> None:
         """Keep one batch; runs for every batch, so it asks as little as it can.
@@ -206,6 +220,8 @@ class BatchKeeper(BatchesRecord):
                 versions=self._versions,
             )
         )
+        if self.on_fetched is not None:
+            self.on_fetched()
         if self._size * len(recent) > MOST_BYTES:
             self._keep_to_the_limit()
         if self.drawn >= self.look_from and self.when_drawn is not None:

@@ -6,7 +6,6 @@ Reads only what lies there: no property, no `__len__` and no iterator of a class
 from __future__ import annotations
 
 import sys
-import sysconfig
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from torch import nn
 from torchwhy.observe.frames import layer_of
 from torchwhy.observe.names import borrowed_locals
 from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.user_modules import user_modules
 
 MOST_FRAMES = 12  # user frames: a training loop sits at most this deep below the script
 MOST_ITEMS = 4096  # items looked at in one collection, 1 µs each; of a longer one the ends are
@@ -298,29 +298,3 @@ def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
             found += 1
             yield frame
         frame = frame.f_back
-
-
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
-_modules: tuple[int, list[ModuleType]] = (0, [])
-
-
-def user_modules() -> list[ModuleType]:
-    """Return the modules of the program: its script and what it imported of its own."""
-    global _modules  # noqa: PLW0603 - looked up again only when something was imported
-    if _modules[0] != len(sys.modules):
-        found = [
-            m for m in list(sys.modules.values()) if type(m) is ModuleType and _is_users_module(m)
-        ]
-        _modules = (len(sys.modules), found)
-    return _modules[1]
-
-
-def _is_users_module(module: ModuleType) -> bool:
-    attributes = vars(module)
-    if attributes.get("__name__") == "__main__":
-        return True
-    file = attributes.get("__file__")
-    # Thousands of modules are a library's at first sight, and resolving the path of each takes 10 µs.
-    if not isinstance(file, str) or file.startswith(_LIBRARIES) or "-packages" in file:
-        return False
-    return layer_of(file) == "user"

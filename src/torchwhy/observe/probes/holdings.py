@@ -32,9 +32,9 @@ from torchwhy.observe.probes.holders import (
     is_tensor,
     items_of,
     user_frames,
-    user_modules,
 )
 from torchwhy.observe.probes.statements import Variable, parsed
+from torchwhy.observe.user_modules import user_modules
 from torchwhy.record.learning import Held, Holdings
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import layer_of
 from torchwhy.observe.names import Names
+from torchwhy.observe.user_modules import user_files
 from torchwhy.replay.autopsy.sources import Scope, Written, assignments, own_nodes, scopes, tree_of
 
 CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
-MOST_FILES = 200  # of the user's modules searched for a constructor
 MOST_NAMES = 60  # followed from one constructor argument
 DEEPEST = 12  # steps from a layer up through its owners
 
@@ -27,7 +27,7 @@ class Builder:
     def __init__(self, names: Names, files: list[str]) -> None:
         self._owners: dict[int, tuple[nn.Module, str]] = {}
         self._roots: dict[int, str] = {}
-        self._files = list(dict.fromkeys([*files, *_user_files()]))
+        self._files = list(dict.fromkeys([*files, *user_files()]))
         for name, root in names.roots():
             self._roots[id(root)] = name
             for parent in root.modules():
@@ -387,12 +387,3 @@ def _file_of(kind: type) -> str | None:
     if not isinstance(filename, str) or layer_of(filename) != "user" or tree_of(filename) is None:
         return None
     return filename
-
-
-def _user_files() -> list[str]:
-    found = []
-    for module in list(sys.modules.values()):
-        filename = getattr(module, "__file__", None)
-        if isinstance(filename, str) and filename.endswith(".py") and layer_of(filename) == "user":
-            found.append(filename)
-    return found[:MOST_FILES]

@@ -9,7 +9,7 @@ import torch
 
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import Experiment
-from torchwhy.replay.census import rows_equal
+from torchwhy.replay.measures import rows_equal
 
 if TYPE_CHECKING:
     from torchwhy.observe.optimizers import Watched
