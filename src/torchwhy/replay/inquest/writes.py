@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -13,8 +13,7 @@ from torchwhy.replay.operations import Operation
 MOST_RECORDS = 20_000  # operations remembered over all watched steps; later ones are not taken up
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One operation without its tensors: its place, and the keys of the memory it got, gave or changed."""
 
     order: int
