@@ -140,6 +140,16 @@ def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
     ]
 
 
+def place_of_evaluation(trace: Trace, mode: ForwardModes) -> SourceSpan | None:
+    """Return where the way to this forward parts from that of training: a helper may serve both."""
+    trains = [place for other in training_modes(trace, mode.path) for place in _way_to(other)]
+    return next((place for place in _way_to(mode) if place not in trains), mode.location)
+
+
+def _way_to(mode: ForwardModes) -> list[SourceSpan]:
+    return [mode.location, *mode.called_from] if mode.location is not None else []
+
+
 def active_layers(mode: ForwardModes, state: str) -> list[str]:
     """Return the layers with a mode of their own that were in `state`: `Dropout(p=0.3)` in `body.3`."""
     layers = [layer.rpartition(" ")[0] for layer in mode.mode_layers if layer.endswith(f" {state}")]

@@ -209,8 +209,14 @@ class Session:
 
     def watch_modes(self) -> None:
         """Count the modes in which the known models run from now on."""
-        for path, model in self.names.roots():
-            self.modes.watch(self.hooks, path, model)
+        waiting = list(self.names.roots())
+        while waiting:
+            path, model = waiting.pop(0)
+            if type(model).forward is torch.nn.Module.forward:
+                # A list of models, or one whose methods have names of their own: its parts are called.
+                waiting += [(f"{path}.{name}", part) for name, part in model.named_children()]
+            else:
+                self.modes.watch(self.hooks, path, model)
 
     def stop_program(self) -> None:
         """End the user's program after a withheld update, the way `sys.exit(1)` in its own code would."""

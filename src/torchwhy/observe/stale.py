@@ -34,6 +34,7 @@ class StaleWatch:
         self._used: dict[int, tuple[int, Marks]] = {}
         self._suspect: dict[int, SourceSpan | None] = {}
         self._times: dict[int, int] = {}
+        self._clips: dict[int, int] = {}  # calls that clip, up to the last step
         self._cleared: set[int] = set()
         self._in_closures: dict[
             int, tuple[int, int]
@@ -59,6 +60,7 @@ class StaleWatch:
                 if len(marks) == PARAMETERS_WATCHED:
                     break
         self._used[watched.index] = (step, marks)
+        self._clips[watched.index] = self._session.calls.counts.get("clip", 0)
 
     @unseen
     def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
@@ -79,11 +81,16 @@ class StaleWatch:
                     self._cleared.add(watched.index)
                     del self._suspect[watched.index]
                     del self._used[watched.index]
-            elif _remain(watched, used[1], untouched=True):
+            elif _remain(watched, used[1], untouched=not self._clipped(watched)):
                 sites = user_sites(frame, limit=1) if watched.index not in self._times else ()
                 self._suspect[watched.index] = span_of(sites[0]) if sites else None
             else:
                 self._cleared.add(watched.index)
+
+    def _clipped(self, watched: Watched) -> bool:
+        """Tell whether gradients were clipped after the step: that writes to them, and clears nothing."""
+        clips = self._session.calls.counts.get("clip", 0)
+        return clips > self._clips.get(watched.index, clips)
 
     def _in_closure(self, watched: Watched, frame: FrameType | None) -> None:
         """Count the backward passes within a step that found gradients of an earlier one."""

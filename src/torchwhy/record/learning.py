@@ -226,7 +226,8 @@ class ForwardModes(Event, frozen=True, tag="modes"):
 
     `steps` counts the optimizer steps before which it ran, `backwards` the backward passes it fed. `discarded`: the
     result was not used. `repeats`: calls with the very input of the call before. `switched_at` is the `train()` or
-    `eval()` call before the first forward, `freshly`: no backward pass had run since.
+    `eval()` call before the first forward, `freshly`: no backward pass had run since. `called_from` is the way there,
+    innermost first, at the first time.
     """
 
     step: int
@@ -245,6 +246,7 @@ class ForwardModes(Event, frozen=True, tag="modes"):
     switched: str | None = None
     switched_at: SourceSpan | None = None
     freshly: bool = False
+    called_from: list[SourceSpan] = []
 
 
 class DropoutInEvaluation(Event, frozen=True, tag="dropout-in-evaluation"):

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 CLOSURE_SECONDS = 0.5  # of looking, after which a closure is not looked at again
+MOST_BACKWARDS, WAITING_SECONDS = (
+    16,
+    1.0,
+)  # of looking, in which an optimizer that was made should make a step
 HAND_STEPS = 3  # backward passes seen in a program without optimizer: its update by hand lies between two of them
 
 
@@ -89,6 +93,7 @@ class Replay:
         if accumulates and self.second_look is None and not self.rewind.is_repeating:
             self._signal_backward(losses)
             self._end_long_look()
+            self._end_look_without_step()
 
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
@@ -261,6 +266,13 @@ class Replay:
         is_called_again = check is not None and check.has_closure and not self.signals.is_looking
         if is_called_again and self.stage.microscope.seconds > CLOSURE_SECONDS:
             self.stage.step_back("the closure of the first step was seen, and is called again")
+
+    def _end_look_without_step(self) -> None:
+        """Wait for an optimizer that makes no step as long as micro-batches may take, and no longer."""
+        sentinel = self.session.sentinel
+        has_waited = not sentinel.step and sentinel.backwards > MOST_BACKWARDS
+        if has_waited and self.stage.microscope.seconds > WAITING_SECONDS:
+            self.stage.step_back(f"no step came in {sentinel.backwards} backward passes")
 
     def _step_without_optimizer(self) -> None:
         """A program that updates by hand: each backward is a step, and the second one ends the first."""

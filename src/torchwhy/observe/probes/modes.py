@@ -33,6 +33,7 @@ from torchwhy.record.learning import ForwardModes
 GROUP = "modes"
 MOST_TALLIES = 64  # places told of; a program that calls its model from more is told of in part
 RECENT = 256  # forwards remembered until the next backward pass: a decoder may be called once for every word
+MOST_CALLERS = 3  # frames of the program around the one that calls a model
 LOOKS = 8  # backward passes whose graph is searched for a forward; one that never fed any is then taken for evaluation
 MOST_NODES = 5000  # of a graph that is searched
 INPUTS_COMPARED = (
@@ -66,6 +67,7 @@ class _Place:
     grad: bool
     layers: list[str]
     site: Site | None
+    callers: tuple[Site, ...]
     first_step: int
     switch: Switch | None
     freshly: bool
@@ -166,6 +168,7 @@ class ModeCounter(ModesRecord):
                     last_step=tally.last_step,
                     mode_layers=place.layers,
                     location=span_of(place.site) if place.site else None,
+                    called_from=[span_of(site) for site in place.callers],
                     steps=tally.steps,
                     discarded=is_whole_statement(place.site),
                     repeats=tally.repeats,
@@ -235,7 +238,7 @@ class ModeCounter(ModesRecord):
             self._recent.append((tally, sequence_number()))
 
     def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
-        sites = user_sites(frame, limit=1)
+        sites = user_sites(frame, limit=1 + MOST_CALLERS)
         switch = self.switch_of(model)
         place = _Place(
             path=path,
@@ -243,6 +246,7 @@ class ModeCounter(ModesRecord):
             grad=grad,
             layers=mode_layers(model),
             site=sites[0] if sites else None,
+            callers=sites[1:],
             first_step=self.position.step,
             switch=switch,
             code=frame.f_code,

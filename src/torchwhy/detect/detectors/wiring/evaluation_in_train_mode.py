@@ -9,7 +9,12 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
-from torchwhy.detect.wiring import active_layers, is_interleaved, training_modes
+from torchwhy.detect.wiring import (
+    active_layers,
+    is_interleaved,
+    place_of_evaluation,
+    training_modes,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
@@ -281,7 +286,7 @@ class EvaluationInTrainMode(Detector):
             message=f"`{mode.path}` is evaluated here in train mode: {shown} still act as in training",
             step=mode.first_step,
             rank=trace.rank,
-            location=mode.location,
+            location=place_of_evaluation(trace, mode),
             evidence=(
                 Evidence(
                     f"{mode.count} forward passes in train mode, {gradients}, fed no "
