@@ -178,8 +178,9 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
             "through which torchwhy comes in; run it without."
         )
     return (
-        "nothing can be said about this run: no Python process in it used torch. "
-        "If one did, it was started without torchwhy's environment (PYTHONPATH, TORCHWHY_RUN)."
+        "nothing can be said about this run: no Python process that is watched used torch. If one did, it was forked "
+        'off another (multiprocessing\'s "fork"; with "spawn" it is watched), or started without torchwhy\'s '
+        "environment (PYTHONPATH, TORCHWHY_RUN)."
     )
 
 

@@ -7,11 +7,12 @@ import pytest
 from tests.detect.test_cures import at, edited
 from torchwhy.detect.cures import (
     graphs,
-    loops,
     memory,
+    modules,
     optimizers,
     padding,
     samples,
+    schedules,
     shapes,
 )
 from torchwhy.detect.edits import Source
@@ -217,7 +218,7 @@ def test_a_scheduler_in_the_function_of_an_epoch_moves_to_its_caller():
     """
 
     source, finding = at(text, "sched.step()")
-    fix, *_ = loops.move_to_outer_loop(finding, source)
+    fix, *_ = schedules.move_to_outer_loop(finding, source)
 
     assert edited(source, fix).endswith("    epoch(model, scheduler)\n    scheduler.step()\n")
     assert "        opt.step()\n\nfor" in edited(source, fix)
@@ -265,3 +266,67 @@ def test_only_a_state_of_a_recurrence_is_bounded():
         "h = torch.tanh(w * h + x[t])"
     ]
     assert first_change(samples.bounded_state, loss, "out * out") is None
+
+
+def test_a_scheduler_in_the_method_of_a_batch_moves_behind_the_loop_over_batches():
+    text = """
+    class Engine:
+        def step(self, batch):
+            self.opt.step()
+            self.sched.step()
+
+        def run(self, data):
+            for _ in range(3):
+                for batch in data:
+                    self.step(batch)
+    """
+
+    source, finding = at(text, "self.sched.step()")
+    (fix,) = schedules.move_to_outer_loop(finding, source)
+
+    assert edited(source, fix).endswith(
+        "                self.step(batch)\n            self.sched.step()\n"
+    )
+
+
+def test_a_schedule_of_batches_moves_into_the_loop_over_them():
+    text = """
+    for epoch in range(3):
+        for x in data:
+            opt.step()
+        sched.step()
+    """
+
+    source, finding = at(text, "sched.step()", message="made for 160 steps: it only began")
+    (fix,) = schedules.step_with_optimizer(finding, source)
+
+    assert edited(source, fix).endswith("        opt.step()\n        sched.step()\n")
+
+
+def test_a_limit_of_clipping_is_raised_where_it_is_written():
+    text = "LIMIT = 1e-7\nclip_grad_norm_(net.parameters(), LIMIT)\n"
+
+    source, finding = at(text, "clip_grad_norm_(net.parameters(), LIMIT)")
+    first, second = optimizers.looser_clip(finding, source)
+
+    assert edited(source, first).startswith("LIMIT = 1.0\n")
+    assert "clip" not in edited(source, second)
+
+
+def test_only_the_operand_that_has_a_dimension_too_many_loses_it():
+    said = "shapes (32, 1) and (32,) were stretched to (32, 32)"
+    source, finding = at("loss = value - goal\n", "value - goal", message=said)
+
+    squeezed, unsqueezed = modules.same_shape(finding, source)
+
+    assert edited(source, squeezed) == "loss = value.squeeze(-1) - goal\n"
+    assert edited(source, unsqueezed) == "loss = value - goal.unsqueeze(-1)\n"
+
+
+def test_an_optimizer_given_the_same_model_twice_gets_the_one_it_lacks():
+    text = "G, D = make()\na = Adam(D.parameters(), 1e-3)\nb = Adam(D.parameters(), 1e-3)\n"
+    source, finding = at(text, "b = Adam(D.parameters(), 1e-3)", message="lacks G.0.weight")
+
+    (fix,) = optimizers.all_parameters(finding, source)
+
+    assert "b = Adam(G.parameters(), 1e-3)" in edited(source, fix)

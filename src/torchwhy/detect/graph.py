@@ -136,6 +136,20 @@ class ForwardGraph:
         tracked = operation.tracked[position] if position < len(operation.tracked) else True
         return tracked and self.trains(self.source(operation, position))
 
+    @property
+    def chases_a_network(self) -> bool:
+        """Tell whether an error is taken against what a network gives, as in learning from one's own estimates.
+
+        Such a target moves with what is learnt and seen, and the size of the error with it.
+        """
+        return any(
+            not operation.tracked[place] and any(above.parameters for above in self.ancestors(made))
+            for operation in self.operations("sub", *ERRORS)
+            if operation.differentiable and len(operation.tracked) > 1 and any(operation.tracked)
+            for place, made in enumerate(self.sources(operation)[: len(operation.tracked)])
+            if made is not None
+        )
+
     def goes_to_loss(
         self,
         operation: GraphOperation,

@@ -34,8 +34,14 @@ class History:
 
     @property
     def rate(self) -> float | None:
-        """Return the learning rate of the failing step."""
-        return self.rates[-1][1] if self.rates else None
+        """Return the learning rate of the failing step, or one far above it from which it was lowered before.
+
+        What a rate of the first steps has thrown away, a lower one does not bring back.
+        """
+        if not self.rates:
+            return None
+        last, highest = self.rates[-1][1], max(rate for _, rate in self.rates)
+        return highest if highest >= RAISED * last else last
 
     def rate_at(self, step: int) -> float | None:
         """Return the learning rate of one step: the last that was set before or at it."""

@@ -24,8 +24,8 @@ class BadIndices:
 
     @property
     def counts_from_one(self) -> bool:
-        """Tell whether the labels run from 1 to the number of classes."""
-        return self.minimum >= 1 and self.maximum == self.size
+        """Tell whether the labels run from 1 to the number of classes; a few from the middle tell nothing."""
+        return self.minimum == 1 and self.maximum == self.size
 
     def words(self, noun: str) -> str:
         """Return `the label 5`, `labels out of range (5, 6)`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from torchwhy.detect.births import as_real, counted_births, finding_from, show
+from torchwhy.detect.births import as_real, counted_births, describe, finding_from, show
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
@@ -93,7 +93,10 @@ def samples_of(birth: Birth) -> str:
 
 
 def operand_fact(birth: Birth, operand: Operand | None, value: float | None) -> Evidence:
-    """Return the fact about the value that an operand had at the first bad element."""
+    """Return the fact about the value that an operand had at the first bad element, or about all its elements."""
+    if value is None and operand is not None and operand.tensor is not None:
+        claim = f"{name_of(operand)}: {describe(operand.tensor)}"
+        return Evidence(claim, step=birth.step, location=operand.origin_location)
     return Evidence(
         f"{name_of(operand)} was {show(value)}{samples_of(birth)}",
         value=as_real(value),

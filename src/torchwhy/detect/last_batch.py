@@ -54,18 +54,25 @@ def _cut_by_hand(crash: Crash) -> LastBatch | None:
     sizes = {
         int(value) for frame in crash.frames for value in frame.numbers.values() if _is_count(value)
     }
+    written = _numbers_written(crash)
     for frame in crash.frames:
         for tensor in frame.tensors:
-            for usual in sorted(sizes, reverse=True):
-                samples = tensor.shape[0] if tensor.shape else 0
-                if (
-                    usual > 1
-                    and samples > usual
-                    and samples % usual in rests - {0}
-                    and usual in rests
-                ):
+            samples = tensor.shape[0] if tensor.shape else 0
+            for usual in sorted(sizes | written, reverse=True):
+                if not 1 < usual < samples or samples % usual not in rests - {0}:
+                    continue
+                is_named = usual in sizes and usual in rests
+                # A number of the failing line may mean anything, unless the passes over the data end just here.
+                full = samples // usual
+                if is_named or (usual in written and crash.step % (full + 1) == full):
                     return LastBatch(usual, samples % usual, samples, from_loader=False)
     return None
+
+
+def _numbers_written(crash: Crash) -> set[int]:
+    """Return the numbers that stand in the failing expression."""
+    text = (crash.location.expression or "") if crash.location else ""
+    return {int(number) for number in re.findall(r"\b\d{1,6}\b", text)}
 
 
 def _is_count(value: object) -> bool:

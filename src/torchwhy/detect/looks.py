@@ -37,16 +37,22 @@ class Measured:
     ratio: float
     bound: float
     possible: float
+    partial: bool = False
+    arrived: float = 1.0
 
 
-def curvatures(trace: Trace, training: Training) -> list[Measured]:
-    """Return the answers of the curvature experiment for one optimizer, oldest first."""
+def curvatures(trace: Trace, training: Training, *, in_part: bool = False) -> list[Measured]:
+    """Return the answers of the curvature experiment for one optimizer, oldest first.
+
+    `in_part`: also those along a part of the weights only, where the whole is at least as curved.
+    """
     found = []
     for experiment in trace.of(Experiment):
         answer = experiment.answer
         if experiment.question != CURVATURE or "curvature" not in answer:
             continue
-        if answer.get("optimizer") == training.made.index:
+        partial = answer.get("partial") is True
+        if answer.get("optimizer") == training.made.index and (in_part or not partial):
             found.append(
                 Measured(
                     step=experiment.step,
@@ -56,6 +62,8 @@ def curvatures(trace: Trace, training: Training) -> list[Measured]:
                     ratio=_number(answer["ratio"]),
                     bound=_number(answer["bound"]),
                     possible=_number(answer["possible"]),
+                    partial=partial,
+                    arrived=_number(answer.get("arrived", 1.0)),
                 )
             )
     return [measured for measured in found if math.isfinite(measured.curvature)]

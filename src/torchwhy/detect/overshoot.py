@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from torchwhy.detect.history import times
+from torchwhy.detect.history import times, total_size
 from torchwhy.detect.looks import (
     IDENTICAL,
     Measured,
@@ -17,7 +17,7 @@ from torchwhy.detect.looks import (
     training_outputs,
 )
 from torchwhy.detect.spikes import jumps, steady_rate
-from torchwhy.detect.training import ADAPTIVE, Training
+from torchwhy.detect.training import ADAPTIVE, Training, trainings
 from torchwhy.finding import Evidence
 from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
@@ -28,6 +28,11 @@ AT_THE_BOUND = 0.99  # a loss that jumps from one side of the minimum to the oth
 ROSE = 1.5  # a loss that ends this much above its start has been made worse, in a run whose rate is proven unstable
 LEARNT = (
     0.5  # of the first loss: what lies below has been learnt, whatever the output looks like by now
+)
+AWAY = 1e4  # loss over its first value: no noise, no curriculum and no rare class keeps a loss up there
+CARRIED = 10.0  # growth of the weights with it: the updates took them there, whatever the curvature is by then
+OUT_OF_THE_GAME = (
+    100.0  # loss over its first value; of players that keep up with each other it stays below 20
 )
 WHOLE = 1.0  # an update as large as the weights themselves leaves nothing of what they were
 MOST_POINTS = 400  # losses kept for a curve
@@ -55,20 +60,57 @@ class Overshoot:
 
 def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     """Return how the updates of one optimizer overshot, None unless harm and cause are both proven."""
-    if trace.alarms or not training.alone or not training.rate or len(training.losses) < 3:
+    if trace.alarms or not training.rate or len(training.losses) < 3:
         return None
+    if not training.alone:
+        return _in_turn(trace, training)
     harm = _harm(trace, training)
     jump = next(jumps(training), None)
     if harm is None or (jump is not None and steady_rate(training, jump)):
         return None  # a rate that served until one step came is not what that step was about
     step, text, needed = harm
     # The first that is unstable: later ones stand on ground to which the updates have led.
-    measured = next((m for m in curvatures(trace, training) if m.ratio >= AT_THE_BOUND), None)
+    known = curvatures(trace, training, in_part=True)
+    measured = next((m for m in known if m.ratio >= AT_THE_BOUND), None)
     update = decisive_update(training, step)
-    proven = any(m.ratio >= needed for m in curvatures(trace, training))
+    proven = any(m.ratio >= needed for m in known) or ran_away(training)
     if not proven and (update[1] < WHOLE or needed > UNSTABLE):
         return None
     return Overshoot(step, text, measured, update)
+
+
+def _in_turn(trace: Trace, training: Training) -> Overshoot | None:
+    """Judge one of several optimizers that step in turn: losses of a game go up and down, its weights do not.
+
+    Updates as large as the weights that made them many times larger are proof, and a loss that left all measure, be
+    it the other player's, is the harm.
+    """
+    update = decisive_update(training, training.losses[-1][0])
+    if update[1] < WHOLE or _growth(training) < CARRIED:
+        return None
+    for other in trainings(trace):
+        first, last = (other.values[0], median(other.tail)) if other.values else (0.0, 0.0)
+        if first > 0 and last >= OUT_OF_THE_GAME * first:
+            grown = f"made the weights {times(_growth(training))} as large"
+            text = f"{grown}, and a loss went from {first:.3g} to {last:.3g}"
+            return Overshoot(training.losses[-1][0], text, None, update)
+    return None
+
+
+def ran_away(training: Training) -> bool:
+    """Tell whether loss and weights grew together by orders of magnitude, and stay there.
+
+    A softmax that is wrong on every sample has next to no curvature, so a bound measured there proves nothing.
+    """
+    if not training.stays_grown or _growth(training) < CARRIED:
+        return False
+    return median(training.tail) >= AWAY * training.values[0]
+
+
+def _growth(training: Training) -> float:
+    """Return how many times larger the weights are at the end of the run."""
+    sizes = [total_size(one.names, one.weight_rms, training.counts) for one in training.samples]
+    return sizes[-1] / sizes[0] if sizes and sizes[0] > 0 else 1.0
 
 
 def decisive_update(training: Training, step: int) -> tuple[int, float]:
@@ -139,6 +181,11 @@ def proof_of(training: Training, overshoot: Overshoot) -> list[Evidence]:
                 step=measured.step,
             )
         )
+    if ran_away(training):
+        growth = _growth(training)
+        last = training.samples[-1].step
+        claim = f"the weights grew with it, {times(growth)} by step {last}"
+        facts.append(Evidence(claim, value=growth, step=last))
     step, size = overshoot.update
     if size >= WHOLE:
         facts.append(

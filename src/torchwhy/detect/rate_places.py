@@ -19,6 +19,9 @@ def place_of_rate(
     knows whose work it is, and the place where the optimizer was made is told.
     """
     first, now = rates
+    made_with = made.defaults.get("lr")
+    if isinstance(made_with, (int, float)) and first:
+        first = min(first, float(made_with)) or first
     statements = {
         (place.file, place.line): place
         for seen in trace.of(RatesSetByHand)

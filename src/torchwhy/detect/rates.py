@@ -18,6 +18,9 @@ FEW = 5  # steps at a rate of 0 that rounding or an off-by-one may make
 PER_BATCH = 0.8  # scheduler steps per optimizer step, from which on it is stepped per batch
 TURNS = 4  # half waves of a cosine that was to fall once
 MOST_SHOWN = 60  # points of a curve
+LENGTHS = ("total_steps", "T_max", "total_iters")
+AS_LONG = 0.8  # of the training: such a schedule counts its steps, whatever the last epochs were cut short by
+HARDLY_STEPPED = 0.25  # of its length
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,15 @@ class RateCourse:
         )
         turns = self.calls_of_first / length if length and self.is_per_batch else 0.0
         return turns if turns >= TURNS else 0.0
+
+    @property
+    def left_over(self) -> float:
+        """Return how many steps a schedule was made for that is as long as the training and was hardly stepped."""
+        scheduler = self.schedulers[0] if len(self.schedulers) == 1 else None
+        settings = scheduler.settings if scheduler is not None else {}
+        length = max((settings.get(name, 0.0) for name in LENGTHS), default=0.0)
+        is_as_long = AS_LONG * self.count <= length <= self.count / AS_LONG
+        return length if is_as_long and self.calls < HARDLY_STEPPED * length else 0.0
 
     def steps_after(self, since: int) -> int:
         """Return the number of steps from one on."""

@@ -11,6 +11,7 @@ from torchwhy.detect.training import Training, is_lower, ranks_lower
 FATAL = 1e4  # loss over the largest of the steps before it: no batch of the same kind does that
 FEWEST_BEFORE = 5  # steps that must have gone well before
 MOVED = 1.5  # growth of all weights together, below which they are as they were
+LEVEL = 5.0  # largest of ten losses over their median; batches of a few samples each reach 4
 JUMP = 10.0  # loss over the median of the steps before it
 STAYS = (
     5.0  # level after the jump over the level before it: what came back this far did not recover
@@ -93,9 +94,15 @@ def fatal_jump(training: Training) -> int | None:
             for sample in training.samples
             if sample.step <= step and sample.step > step - WINDOW
         ]
-        settled = len(sizes) > 1 and sizes[-1] <= MOVED * min(sizes)
+        settled = sizes[-1] <= MOVED * min(sizes) if len(sizes) > 1 else _was_level(values, place)
         return place if settled and steady_rate(training, place) else None
     return None
+
+
+def _was_level(values: list[float], place: int) -> bool:
+    """Tell whether the losses before a place did not grow: a rate that is too high makes them grow step by step."""
+    before = values[max(0, place - WINDOW) : place]
+    return len(before) == WINDOW and max(before) <= LEVEL * median(before)
 
 
 def steady_rate(training: Training, place: int) -> bool:

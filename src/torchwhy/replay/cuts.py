@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,6 +12,7 @@ from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.learning import GraphCut
 from torchwhy.replay.inquest.cut_graph import switch_around
+from torchwhy.replay.numbers_read import READS, Cut, read_and_made_anew
 from torchwhy.replay.operations import Operation
 
 if TYPE_CHECKING:
@@ -33,24 +30,9 @@ JOINING = {
     "huber_loss",
     "cosine_similarity",
 }
-MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
 DERIVABLE = ("float", "bfloat", "complex")
 # Steps and draws: autograd has a derivative for them, and it is 0.
 FLAT = {"normal", "round", "floor", "ceil", "trunc", "sign", "heaviside", "poisson", "bernoulli"}
-READS = {"_local_scalar_dense", "item"}
-
-
-@dataclass(frozen=True)
-class Cut:
-    """One place where a value left its graph: `operation` used it without, `by` is the call that took it out.
-
-    Where there is no such call, `last` is the operation that has no derivative.
-    """
-
-    operation: Operation
-    by: Operation | None
-    meets: bool
-    last: Operation | None = None
 
 
 def write_cuts(stage: Stage, check: Check) -> None:
@@ -70,7 +52,7 @@ def write_cuts(stage: Stage, check: Check) -> None:
     ]
     for name, parameter in pairs:
         if parameter.requires_grad and parameter.grad is None and id(parameter) not in used:
-            _write_if_only_read(stage, check, name, parameter)
+            _write_if_only_read(stage, check, operations, named=(name, parameter))
     if not dry:
         return
     groups: dict[tuple[int, str], list[str]] = {}
@@ -102,13 +84,20 @@ def write_cuts(stage: Stage, check: Check) -> None:
         stage.session.write(event)
 
 
-def _write_if_only_read(stage: Stage, check: Check, name: str, parameter: torch.Tensor) -> None:
-    """Write where a module's forward took the bare value of a parameter that no operation uses otherwise."""
+def _write_if_only_read(
+    stage: Stage, check: Check, operations: list[Operation], *, named: tuple[str, torch.Tensor]
+) -> None:
+    """Write where the bare value of a parameter that no operation uses otherwise was taken for a forward pass.
+
+    Outside of a module it may have been taken for a log: there, the value must go on to a loss.
+    """
+    name, parameter = named
     read = next(
         (
             cut
             for cut in stage.microscope.notes.cuts
-            if id(parameter) in cut.parameter_ids and cut.module is not None
+            if id(parameter) in cut.parameter_ids
+            and (cut.module is not None or _goes_on(stage, operations, cut))
         ),
         None,
     )
@@ -128,6 +117,15 @@ def _write_if_only_read(stage: Stage, check: Check, name: str, parameter: torch.
     )
 
 
+def _goes_on(stage: Stage, operations: list[Operation], cut: Operation) -> bool:
+    """Tell whether what a call took out of its graph feeds an operation on the way to a loss."""
+    return any(
+        operation.order in stage.graph.reached and _detached_by(operation, position) is cut
+        for operation in operations
+        for position in range(len(operation.through))
+    )
+
+
 def _cut_of(
     stage: Stage, operations: list[Operation], parameter: int
 ) -> tuple[Cut, str, SourceSpan | None] | None:
@@ -143,7 +141,7 @@ def _cut_of(
         cut = Cut(cut.operation, cut.by, all(c.meets for c in same), cut.last)
         how, where = _words(cut)
         return cut, how, where
-    return _made_anew(stage, operations, alive)
+    return read_and_made_anew(stage, operations, alive)
 
 
 def _flattened(
@@ -231,72 +229,6 @@ def _words(cut: Cut) -> tuple[str, SourceSpan | None]:
         return "no-grad", switch or (span_of(site) if site else None)
     last = cut.last.place() if cut.last is not None else site
     return "underivable", span_of(last) if last else None
-
-
-def _made_anew(
-    stage: Stage, operations: list[Operation], alive: set[int]
-) -> tuple[Cut, str, SourceSpan | None] | None:
-    """Return the new tensor on the way to the loss that was made of numbers read from followed values before."""
-    reads = [
-        cut
-        for cut in stage.microscope.notes.cuts
-        if any(s is not None and s.order in alive for s in cut.inputs)
-    ]
-    if not reads:
-        return None
-    pairs = list(_pairs(reads, operations, stage.graph.reached))
-    # Of several tensors made of numbers, the one whose variable the numbers were put into is meant.
-    for read, made in sorted(pairs, key=lambda pair: not _share_a_name(*pair)):
-        cut = Cut(made, None, meets=False)
-        where, here = made.place(), read.place()
-        if where is None:
-            continue
-        span = span_of(where)
-        how = "item" if read.info.base in READS else "array"
-        text = span.expression or ""
-        if here is not None and (not text.rstrip().endswith(")") or _left_here(read, made)):
-            span = span_of(here)
-        return cut, how, span
-    return None
-
-
-def _left_here(read: Operation, made: Operation) -> bool:
-    """Tell whether a function took an array out of the graph and made its tensor of that some lines later.
-
-    A number may have been read to be printed, and an array elsewhere to be drawn.
-    """
-    here, there = read.place(), made.place()
-    return (
-        read.info.base not in READS
-        and here is not None
-        and there is not None
-        and here.code is there.code
-        and span_of(here).line < span_of(there).line
-    )
-
-
-def _pairs(
-    reads: list[Operation], operations: list[Operation], reached: set[int]
-) -> Iterator[tuple[Operation, Operation]]:
-    for made in operations:
-        if made.order not in reached or made.info.base not in MADE_ANEW or any(made.inputs):
-            continue
-        before = [read for read in reads if read.order < made.order]
-        if before:
-            related = [read for read in before if _share_a_name(read, made)]
-            yield (related or before)[-1], made
-
-
-def _share_a_name(read: Operation, made: Operation) -> bool:
-    """Tell whether the line that read a number names a variable that the new tensor is made of."""
-    here, there = read.place(), made.place()
-    if here is None or there is None:
-        return False
-    line = linecache.getline(here.code.co_filename, span_of(here).line)
-    text = span_of(there).expression or ""
-    arguments = text.partition("(")[2]
-    words = set(re.findall(r"[A-Za-z_]\w*", arguments)) - {"torch", "self", "dtype", "device"}
-    return bool(words & set(re.findall(r"[A-Za-z_]\w*", line)))
 
 
 def _was_loaded(stage: Stage, parameter: object) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from torchwhy.observe.probes.evaluations import WORDS, Evaluations
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real, encode
+from torchwhy.replay.autopsy.sources import tree_of
 from torchwhy.replay.inquest import source
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ PLUMBING = {__file__, *(module.__file__ for module in (guest, reads, stands, tor
 OWN_ROOT = str(Path(guest.__file__).resolve().parents[1]) + os.sep
 # What is still the same loss when it comes out of these.
 SAME = ("item", "mean", "sum", "detach", "cpu", "float", "double", "data", "squeeze", "numpy")
+VARIABLE = re.compile(r"Name\(id='\w+'")
 MOST_SITES = 16  # places in the source that are followed
 
 
@@ -145,7 +148,34 @@ def reads_a_loss(site: Site) -> bool:
         part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "")
         for part in (source.inside(scope) if scope is not None else ())
     }
-    return is_called_loss(node) and names.isdisjoint(EXPECTING)
+    is_loss = is_called_loss(node) or is_computed_like_a_loss(node, site.code.co_filename)
+    return is_loss and names.isdisjoint(EXPECTING)
+
+
+def is_computed_like_a_loss(node: ast.AST, filename: str) -> bool:
+    """Tell whether the file calls something a loss that is the same formula of other variables.
+
+    `(net(v) - w).pow(2).mean().item` is one where `loss = (net(x) - y).pow(2).mean()` is trained on.
+    """
+    while isinstance(node, ast.Attribute) and node.attr == "item":
+        node = node.value
+    tree = tree_of(filename)
+    if tree is None or not isinstance(node, ast.Call):
+        return False
+    formula = _without_names(node)
+    return any(
+        isinstance(target, ast.Name)
+        and _names_loss(target.id)
+        and value is not None
+        and _without_names(value) == formula
+        for statement in ast.walk(tree)
+        for target, value in source.targets_of(statement)
+    )
+
+
+def _without_names(node: ast.AST) -> str:
+    """Return an expression as text that is the same for other variables."""
+    return VARIABLE.sub("Name", ast.dump(node))
 
 
 def is_called_loss(node: ast.AST) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from torchwhy.verify.trial import Laboratory, Tried, try_fix
 
 ENOUGH_SECONDS = 2.0  # with less left a trial would only be started to be killed
 MOST_SECOND_CHANGES = 3  # on top of one that laid a further cause bare
+# Two cures of one program that end a hundredfold apart do not both leave it sound: 1 / 1e-12 is finite, too.
+FAR_ABOVE = 100.0
 RANK = {"cured": 0, "symptom-only": 1, "no-difference": 2, "not-run": 3}
 SAFETY_RANK = {"safe": 0, "changes-results": 1, "show-only": 2}
 NOTHING_KNOWN = "no change of the source is known that could be tried for this cause."
@@ -153,12 +156,19 @@ class Campaign:
         return is_cured and done.course is not None and is_convincing(self.control, done.course)
 
     def judged(self) -> list[Fix]:
-        """Return the tried fixes; where one is seen to learn, those that do not have removed the symptom only."""
-        if not any(self._convinces(one) for one in self.tried):
-            return self.fixes
+        """Return the tried fixes; where one is seen to learn, those that do not have removed the symptom only.
+
+        Where none is, those have whose loss ends up far above that of another.
+        """
+        cured = [one for one in self.tried if one.fix.trial.verdict == "cured"]
+        kept = [one for one in cured if self._convinces(one)]
+        if not kept:
+            least = min((_last(one) for one in cured), default=0.0)
+            bound = FAR_ABOVE * least if least > 0 else math.inf
+            kept = [one for one in cured if _last(one) <= bound]
         return [
             one.fix
-            if self._convinces(one) or one.fix.trial.verdict != "cured"
+            if one in kept or one not in cured
             else replace(one.fix, trial=replace(one.fix.trial, verdict="symptom-only"))
             for one in self.tried
         ]
@@ -230,6 +240,11 @@ class Campaign:
         return course.steps >= self.control.steps and not (
             left.detector == first.detector and same_place
         )
+
+
+def _last(tried: Tried) -> float:
+    last = tried.course.last if tried.course is not None else None
+    return 0.0 if last is None else last
 
 
 def with_trials(finding: Finding, tried: Sequence[Fix]) -> Finding:

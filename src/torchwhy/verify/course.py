@@ -18,6 +18,7 @@ ENOUGH_LOSSES = 16  # fewer losses of a noisy run do not tell whether they fall
 REGAINED = (
     0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
 )
+OF_THE_LOSS = frozenset({"broadcast-in-loss"})
 CURVE_POINTS = 200  # a curve in the report needs no more
 
 
@@ -32,6 +33,7 @@ class Course:
     exit_code: int | None
     timed_out: bool = False
     repeated: bool = False  # the failure was seen a second time, in a replay or a rerun
+    players: int = 1  # optimizers that made steps, each on a loss of its own
 
     @property
     def finite_losses(self) -> list[float]:
@@ -120,6 +122,7 @@ def course_of(traces: Sequence[Trace], findings: Sequence[Finding], run: Run) ->
             for replayed in look.of(Replayed)
             if replayed.how != "first-step"
         ),
+        players=max(1, len({step.optimizer for step in trace.steps})),
     )
 
 
@@ -157,7 +160,7 @@ def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, 
         return "not-run", f"the time limit came at step {trial.steps}, before it could tell"
     if stands_still(control, trial):
         return "symptom-only", "no failure, but not one step was made past it"
-    if not learns_as_well(control, trial):
+    if not learns_as_well(control, trial) and not is_another_loss(trial, finding):
         return "symptom-only", _does_not_learn(control, trial)
     return "cured", _all_well(control, trial)
 
@@ -204,6 +207,15 @@ def learns_as_well(control: Course, trial: Course) -> bool:
         wanted = control.first - REGAINED * (control.first - control.last)
         return trial.last is not None and trial.last <= wanted
     return True
+
+
+def is_another_loss(trial: Course, finding: Finding) -> bool:
+    """Tell whether a cure makes another quantity of the loss, whose course is then no measure for the old one's.
+
+    The mean over all pairs falls where nothing is learnt; the error of a value that learns from itself need not fall,
+    and nor need the losses of players who learn to beat each other.
+    """
+    return (finding.detector in OF_THE_LOSS or trial.players > 1) and not _grew(trial)
 
 
 def is_convincing(control: Course, trial: Course) -> bool:

@@ -62,3 +62,14 @@ def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[s
             yield from (
                 source.of(target) for target in statement.targets if isinstance(target, ast.Name)
             )
+
+
+def initialised(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `super().__init__()` as the first line of the `__init__` that forgot it."""
+    if "before Module.__init__() call" not in finding.message or finding.location is None:
+        return
+    statement = source.statement_at(finding.location.line)
+    scope = None if statement is None else source.scope_of(statement)
+    if isinstance(scope, ast.FunctionDef) and scope.name == "__init__":
+        text = "super().__init__()"
+        yield from source.fix(f"call {text} first", source.insert_before(scope.body[0], text))

@@ -196,6 +196,18 @@ def _stacked(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"keep the graph: {torch}.stack({name})", *edits)
 
 
+def read_without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `x.detach().numpy()` for the `x.numpy()` at the finding, `x.float().numpy()` for a bfloat16."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    end = source.stretch(node.func.value)[1]
+    if node.func.attr == "numpy" and "requires grad" in finding.message:
+        yield from source.fix("read it without its graph: .detach()", Edit(end, end, ".detach()"))
+    elif node.func.attr == "numpy" and "ScalarType BFloat16" in finding.message:
+        yield from source.fix("NumPy knows float32: .float()", Edit(end, end, ".float()"))
+
+
 def not_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the activations of the file without `inplace=True`."""
     node = source.at(finding.location)

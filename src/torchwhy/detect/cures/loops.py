@@ -110,7 +110,7 @@ def clear_behind_step(finding: Finding, source: Source) -> Iterator[Fix]:
     if goals:
         title = f"move {' '.join(source.of(moved).split())} behind {source.of(goals[0]).splitlines()[0]}"
         yield from source.fix(
-            title, source.remove(moved), source.insert_after(goals[0], _with_comment(source, moved))
+            title, source.remove(moved), source.insert_after(goals[0], with_comment(source, moved))
         )
 
 
@@ -133,10 +133,10 @@ def _moved(
     insert = source.insert_after if after else source.insert_before
     place = "after" if after else "before"
     title = f"move {' '.join(source.of(moved).split())} {place} {source.of(goal).splitlines()[0]}"
-    yield from source.fix(title, source.remove(moved), insert(goal, _with_comment(source, moved)))
+    yield from source.fix(title, source.remove(moved), insert(goal, with_comment(source, moved)))
 
 
-def _with_comment(source: Source, statement: ast.stmt) -> str:
+def with_comment(source: Source, statement: ast.stmt) -> str:
     """Return a statement with the comment behind it."""
     if statement.lineno != statement.end_lineno:
         return source.of(statement)
@@ -150,77 +150,6 @@ def block_of(source: Source, statement: ast.stmt) -> list[ast.stmt]:
         if isinstance(body, list) and statement in body:
             return body
     return []
-
-
-def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the finding's statement moved behind the inner loop it stands in."""
-    line = finding.location.line if finding.location is not None else 0
-    moved = source.statement_at(line)
-    inner = None if moved is None else enclosing(source, moved, *LOOPS)
-    if moved is None or not isinstance(inner, ast.stmt):
-        return
-    if enclosing(source, inner, *LOOPS) is None:
-        yield from _moved_to_caller(source, moved)
-        return
-    title = f"move {source.of(moved)} out of the inner loop"
-    text = _with_comment(source, moved)
-    yield from source.fix(title, source.remove(moved), source.insert_after(inner, text))
-
-
-def _moved_to_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
-    """Yield a call moved out of a function of one epoch, behind the call of that function."""
-    function = source.scope_of(moved)
-    call = moved.value if isinstance(moved, ast.Expr) else None
-    if not isinstance(function, ast.FunctionDef) or not isinstance(call, ast.Call):
-        return
-    if not isinstance(call.func, ast.Attribute):
-        return
-    name = source.of(call.func.value)
-    names = [one.arg for one in function.args.args]
-    for outer in source.calls(function.name):
-        place = source.statement_of(outer)
-        there = name
-        if name in names:
-            number = names.index(name) - (names[0] in ("self", "cls"))
-            given = keyword(outer, name)
-            if given is None and number < len(outer.args):
-                given = outer.args[number]
-            there = source.of(given) if given is not None else ""
-        if place is None or not there or enclosing(source, outer, *LOOPS) is None:
-            continue
-        text = there + source.of(call)[len(name) :]
-        yield from source.fix(
-            f"call {text} once per epoch, after {function.name}",
-            source.without(moved),
-            source.insert_after(place, text),
-        )
-
-
-def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield a schedule with as many steps as the loop that steps it."""
-    statement = source.statement_at(finding.location.line) if finding.location is not None else None
-    node = None if statement is None else next(source.calls("step", within=statement), None)
-    loop = None if statement is None else enclosing(source, statement, ast.For)
-    if (
-        not isinstance(loop, ast.For)
-        or not isinstance(loop.iter, ast.Call)
-        or len(loop.iter.args) != 1
-    ):
-        return
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return
-    name = source.of(node.func.value)
-    for made in source.calls("LinearLR", "CosineAnnealingLR", "PolynomialLR", "OneCycleLR"):
-        owner = source.statement_of(made)
-        given = keyword(made, "total_iters", "T_max", "total_steps")
-        if (
-            given is not None
-            and isinstance(owner, ast.Assign)
-            and source.of(owner.targets[0]) == name
-        ):
-            text = source.of(loop.iter.args[0])
-            title = f"give the schedule as many steps as the training has: {text}"
-            yield from source.fix(title, source.replace(given, text))
 
 
 def add_step(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torchwhy.detect.cures.loops import LOOPS
 from torchwhy.detect.cures.syntax import (
@@ -21,6 +21,7 @@ from torchwhy.finding import Finding, Fix
 
 ADDS = ("append", "appendleft", "add", "extend", "insert", "put", "put_nowait", "push", "update")
 NUMBERS = ("item", "float", "int", "len", "str", "tolist", "detach", "perf_counter", "time", "copy")
+PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what can be given a value
 WINDOW = 100  # entries: enough for a moving average, and no growth
 
 
@@ -124,13 +125,11 @@ def carried(source: Source, statement: ast.stmt) -> list[str]:
     for target in statement.targets:
         targets += target.elts if isinstance(target, ast.Tuple) else [target]
     parts = [target for one in targets for target in ast.walk(one)]
-    made = [source.of(one) for one in parts if isinstance(one, ast.Name | ast.Attribute)]
-    read = {
-        source.of(one)
-        for one in ast.walk(statement.value)
-        if isinstance(one, ast.Name | ast.Attribute)
-    }
-    return [name for name in dict.fromkeys(made) if name in read and name != "self"]
+    made = [source.of(one) for one in parts if isinstance(one, PLACES)]
+    read = {source.of(one) for one in ast.walk(statement.value) if isinstance(one, PLACES)}
+    names = [name for name in dict.fromkeys(made) if name in read and name != "self"]
+    # Of `memory["h"]` it is the item that is carried on, not the dict around it.
+    return [name for name in names if not any(one.startswith(f"{name}[") for one in names)]
 
 
 def feeds_backward(source: Source, statement: ast.stmt, name: str) -> bool:
@@ -193,10 +192,14 @@ def _has_constant(node: ast.BinOp) -> bool:
 
 def cut_state(source: Source, statement: ast.stmt, name: str) -> Iterator[Fix]:
     """Yield a state that the next step gets without its graph: a tensor, or a tuple of tensors."""
+    before = _before_inner_loop(source, statement)
+    if before is not None:
+        yield from _cut(source, name, lambda text: source.insert_before(before, text))
+        return
     places = [
         node
         for node in ast.walk(getattr(statement, "value", statement))
-        if isinstance(node, ast.Name | ast.Attribute) and source.of(node) == name
+        if isinstance(node, PLACES) and source.of(node) == name
     ]
     if places and isinstance(statement, ast.Assign):
         edits = [source.replace(node, f"{name}.detach()") for node in places]
@@ -204,14 +207,34 @@ def cut_state(source: Source, statement: ast.stmt, name: str) -> Iterator[Fix]:
     loop = enclosing(source, statement, *LOOPS)
     is_inside = source.scope_of(statement) is source.scope_of(loop) if loop is not None else False
     last = loop.body[-1] if isinstance(loop, LOOPS) and is_inside else statement
+    yield from _cut(source, name, lambda text: source.insert_after(last, text))
+
+
+def _cut(source: Source, name: str, put: Callable[[str], Edit | None]) -> Iterator[Fix]:
     for text in (
         f"{name} = {name}.detach()",
         f"{name} = tuple(part.detach() for part in {name})",
         f"{name} = [part.detach() for part in {name}]",
     ):
-        yield from source.fix(
-            f"cut the graph between the steps: {text}", source.insert_after(last, text)
-        )
+        yield from source.fix(f"cut the graph between the steps: {text}", put(text))
+
+
+def _before_inner_loop(source: Source, statement: ast.stmt) -> ast.stmt | None:
+    """Return the loop through time around a statement whose losses go backward only after it; None without one.
+
+    A state that is cut inside of such a loop learns nothing about more than one moment.
+    """
+    scope = source.scope_of(statement)
+    inner: ast.stmt | None = None
+    node: ast.AST | None = source.parents.get(statement)
+    while node is not None and node is not scope:
+        if isinstance(node, LOOPS):
+            if next(source.calls("backward", within=node), None) is not None:
+                return inner
+            inner = node
+        node = source.parents.get(node)
+    sends = next(source.calls("backward", within=scope), None) is not None
+    return inner if sends else None
 
 
 def let_go(finding: Finding, source: Source) -> Iterator[Fix]:

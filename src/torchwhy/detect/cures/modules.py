@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchwhy.detect.cures.syntax import (
@@ -112,6 +113,17 @@ def other_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
             )
 
 
+def over_next_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a mean, sum or maximum that runs over dimension 1 in place of 0."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call) or "runs over dimension 0" not in finding.message:
+        return
+    given = keyword(node, "dim", "axis") or operand_of(source, node, number=1)
+    if given is not None:
+        text = f"{word_of(node)} over dimension 1"
+        yield from source.fix(f"take the {text}", source.replace(given, "1"))
+
+
 def sigmoid_for_one(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield a sigmoid in place of a softmax over a single element, which is always 1."""
     prefix = _nn(source)
@@ -138,11 +150,25 @@ def same_shape(finding: Finding, source: Source) -> Iterator[Fix]:
             operand = operand_of(source, node, number=number)
             if operand is None or isinstance(operand, ast.Constant):
                 continue
+            if not _fits(finding, number, method):
+                continue
             text = f"{in_brackets(source.of(operand), operand)}.{method}"
             where = source.stretch(operand)
             if isinstance(node, ast.BinOp):
                 where = source.in_own_brackets(operand)
             yield from source.fix(f"give both the same shape: {text}", Edit(*where, text))
+
+
+def _fits(finding: Finding, number: int, method: str) -> bool:
+    """Tell whether an operand of the shape that the finding tells has a last dimension to lose, or one too few."""
+    told = re.search(r"shapes \(([\d, ]+)\) and \(([\d, ]+)\)", finding.message)
+    if told is None:
+        return True
+    shapes = [re.findall(r"\d+", one) for one in told.groups()]
+    own, other = shapes[number], shapes[1 - number]
+    if method.startswith("un"):
+        return len(own) < len(other) and other[-1] == "1"
+    return len(own) > len(other) and own[-1] == "1"
 
 
 def batch_first(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -24,10 +25,12 @@ from torchwhy.detect.edits import Edit, Source, in_brackets, is_python
 from torchwhy.finding import Finding, Fix, Safety, SourceSpan
 
 Guard = Callable[[str], str]
+RANGE = re.compile(r"its elements lie between (\S+) and (\S+)")
 ARRAY_MODULES = ("np", "numpy")
 
 LOG_BOUND = "1e-8"
 ROOT_BOUND = "1e-12"
+ROUNDING_BOUND = "1e-5"  # as in torch's own normalisations: E[x²] − E[x]² is 0 up to rounding
 DIVISOR_BOUND = "1e-8"
 ROOTS = ("sqrt", "sqrt_", "pow", "pow_", "rsqrt", "cdist", "dist", "hypot", "std", "float_power")
 DIVISIONS = ("div", "div_", "divide", "true_divide")
@@ -160,11 +163,21 @@ def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
     divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
     if not divides and word not in DIVISIONS:
         return
-    for guard in (at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND), at_least("1")):
+    for guard in _divisor_guards(finding):
         yield from guarded(source, node, guard, number=1)
     divisor = None if node is None else operand_of(source, node, number=1)
     if isinstance(divisor, ast.Name) or word_of(divisor) == "len":
         yield from guarded(source, node, lambda text: f"max({text}, 1)", number=1)
+
+
+def _divisor_guards(finding: Finding) -> list[Guard]:
+    """Return the guards that leave the other divisors as they are: no bound for both signs, no 1 for fractions."""
+    found = [match for one in finding.evidence if (match := RANGE.fullmatch(one.claim))]
+    low, high = (float(found[0][1]), float(found[0][2])) if found else (0.0, 0.0)
+    if low < 0:
+        return [plus(DIVISOR_BOUND)]
+    counts = [at_least("1")] if low.is_integer() and high.is_integer() else []
+    return [at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND), *counts]
 
 
 def _for_division_in_place(source: Source, line: int) -> Iterator[Fix]:
@@ -204,6 +217,8 @@ def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from guarded(source, node, lambda text: f"{text}.abs()")
     elif word is not None and word in DOMAINS:
         yield from guarded(source, node, DOMAINS[word])
+        if word in ("sqrt", "rsqrt"):
+            yield from guarded(source, node, at_least(ROUNDING_BOUND))
 
 
 def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:

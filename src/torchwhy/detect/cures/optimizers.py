@@ -239,6 +239,24 @@ def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from _set_where_written(source, call, "lr", f"{rate:g}", title=title)
 
 
+def looser_clip(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the clipping of the finding with a usual limit, and the program without it."""
+    line = finding.location.line if finding.location is not None else 0
+    for call in source.calls("clip_grad_norm_", "clip_grad_value_"):
+        if not call.lineno <= line <= (call.end_lineno or 0):
+            continue
+        given = keyword(call, "max_norm", "clip_value")
+        if given is None and len(call.args) > 1:
+            given = call.args[1]
+        place = written(source, given)
+        if place is not None:
+            title = "clip at 1.0"
+            yield from place.source.fix(title, place.source.replace(place.node, "1.0"))
+        statement = source.statement_of(call)
+        if isinstance(statement, ast.Expr):
+            yield from source.fix("do not clip", source.without(statement))
+
+
 def set_in_groups(source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
     """Yield an option set to each of some usual values in the groups of parameters that have one written out."""
     written = [
@@ -284,6 +302,13 @@ def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
     scope = source.scope_of(given)
     for name in dict.fromkeys(re.findall(r"(\w+)(?:\.\w+)*\.(?:weight|bias)", said)):
         if name in names_in(scope) and name not in names_in(given):
+            others = [one for one in optimizer_calls(source) if one is not call and one.args]
+            if any(source.of(one.args[0]) == source.of(given) for one in others):
+                yield from source.fix(  # written twice, and meant for another model the second time
+                    f"give the optimizer {name}.parameters()",
+                    source.replace(given, f"{name}.parameters()"),
+                )
+                continue
             text = f"[*{source.of(given)}, *{name}.parameters()]"
             yield from source.fix(
                 f"give the optimizer the parameters of {name}, too", source.replace(given, text)

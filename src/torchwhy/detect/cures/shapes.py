@@ -153,24 +153,33 @@ def sized_by_batch(finding: Finding, source: Source) -> Iterator[Fix]:
     node = source.at(finding.location)
     if usual is None or size is None or not isinstance(node, ast.Call):
         return
-    places = [
-        part
-        for one in node.args
-        for part in ast.walk(one)
-        if isinstance(part, ast.expr)
-        and (place := written(source, part)) is not None
-        and place.number == float(usual[2])
+    scope = source.scope_of(node)
+    beside = [
+        call
+        for call in source.calls(word_of(node) or "", within=scope)
+        if source.scope_of(call) is scope
     ]
-    if places:
-        text = f"{size[1]}.shape[0]"
-        yield from source.fix(
-            f"take the size from the batch: {text}", *(source.replace(one, text) for one in places)
-        )
+    text = f"{size[1]}.shape[0]"
+    # Of two states of one size, the second fails as soon as the first is mended.
+    for calls in dict.fromkeys((tuple(beside), (node,))):
+        places = [part for call in calls for part in _numbers_like(source, call, float(usual[2]))]
+        if places:
+            edits = [source.replace(one, text) for one in places]
+            yield from source.fix(f"take the size from the batch: {text}", *edits)
     for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
         for given in call.args:
             if source.of(given) == usual[1] and call.lineno > node.lineno:
                 text = f"{usual[1]}[: len({size[1]})]"
                 yield from source.fix(f"use {text}", source.replace(given, text))
+
+
+def _numbers_like(source: Source, call: ast.Call, wanted: float) -> Iterator[ast.expr]:
+    """Yield the arguments of a call that are this number, written there or somewhere else."""
+    for one in call.args:
+        for part in ast.walk(one):
+            place = written(source, part) if isinstance(part, ast.expr) else None
+            if place is not None and place.number == wanted and isinstance(part, ast.expr):
+                yield part
 
 
 def axes_swapped(finding: Finding, source: Source) -> Iterator[Fix]:

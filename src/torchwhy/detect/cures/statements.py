@@ -180,10 +180,26 @@ def any_batch_size(finding: Finding, source: Source) -> Iterator[Fix]:
     reshapes = isinstance(node, ast.Call) and word_of(node) in ("view", "reshape")
     if not reshapes or not isinstance(node, ast.Call) or len(node.args) < 2:
         return
-    if isinstance(node.args[0], ast.Constant | ast.Name):
+    if any(source.of(one) == "-1" for one in node.args[1:]):
+        yield from _size_of_batch(source, node)
+    elif isinstance(node.args[0], ast.Constant | ast.Name):
         shape = ", ".join(["-1", *(source.of(one) for one in node.args[1:])])
         edit = source.replace(node.args[0], "-1")
         yield from source.fix(f"let the batch have any size: {word_of(node)}({shape})", edit)
+
+
+def _size_of_batch(source: Source, node: ast.Call) -> Iterator[Fix]:
+    """Yield `x.view(x.size(0), -1)` for `x.view(32, -1)`, with the size of the function's input for a longer chain."""
+    scope = source.scope_of(node)
+    assert isinstance(node.func, ast.Attribute)
+    reshaped = node.func.value
+    given = [one.arg for one in scope.args.args] if isinstance(scope, ast.FunctionDef) else []
+    inputs = [name for name in given if name != "self"]
+    name = source.of(reshaped) if isinstance(reshaped, ast.Name) else next(iter(inputs), None)
+    if name is not None:
+        text = f"{name}.size(0)"
+        edit = source.replace(node.args[0], text)
+        yield from source.fix(f"take the size from the batch: {text}", edit)
 
 
 def only_matrices(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -9,9 +9,10 @@ to the optimizer: a loss scale taken out again, or clipping, shortens the step a
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -103,13 +104,8 @@ class Curvature:
         if side is None:
             return
         self.is_running = True
-        slope = None
         try:
-            answer, slope = _curvature(loss, side, ends)
-        except (
-            RuntimeError
-        ) as refusal:  # no second derivative, no memory: an answer, not a fault of ours
-            answer = {"refused": str(refusal).partition("\n")[0][:200]}
+            answer, slope, side = _whole_or_part(loss, side, ends)
         finally:
             self.is_running = False
         spent = time.perf_counter() - began
@@ -220,6 +216,67 @@ def _felt(answer: dict[str, Any], side: Side, share: float) -> dict[str, Any]:
         "gradient": encode(decode(answer["gradient"]) * share),
         "arrived": share,
     }
+
+
+def _whole_or_part(
+    loss: torch.Tensor, side: Side, ends: float
+) -> tuple[dict[str, Any], torch.Tensor | None, Side]:
+    """Return the curvature along all weights, or where an operation has no second derivative along those after it.
+
+    A part can only be less curved than the whole: what is unstable for the part is unstable.
+    """
+    try:
+        return *_curvature(loss, side, ends), side
+    except (
+        RuntimeError
+    ) as problem:  # no second derivative, no memory: an answer, not a fault of ours
+        refusal = str(problem).partition("\n")[0][:200]
+    part = _past(loss, side, refusal)
+    if part is not None:
+        try:
+            answer, slope = _curvature(loss, part, ends)
+        except RuntimeError as problem:
+            refusal = str(problem).partition("\n")[0][:200]
+        else:
+            return answer | {"partial": True}, slope, part
+    return {"refused": refusal}, None, side
+
+
+def _past(loss: torch.Tensor, side: Side, refusal: str) -> Side | None:
+    """Return the side without the weights that the loss reaches through operations of the kind that refused."""
+    found = re.search(r"(?:aten::)?(\w+?)_backward\b", refusal)
+    if found is None:
+        return None
+    kind = found[1].replace("_", "").lower()
+    blocked = [node for node in _above([loss.grad_fn]) if _kind(node) == kind]
+    behind = {id(getattr(node, "variable", None)) for node in _above(blocked)}
+    kept = [id(parameter) not in behind for parameter in side.parameters]
+    if all(kept) or not any(kept):
+        return None
+    sizes = [parameter.numel() for parameter in side.parameters]
+    scales = zip(side.scale.split(sizes), kept, strict=True)
+    return replace(
+        side,
+        parameters=[p for p, keeps in zip(side.parameters, kept, strict=True) if keeps],
+        scale=torch.cat([scale for scale, keeps in scales if keeps]),
+    )
+
+
+def _kind(node: Any) -> str:
+    """Return `mkldnnrnnlayer` for a node `MkldnnRnnLayerBackward0`."""
+    return str(node.name()).partition("Backward")[0].replace("_", "").lower()
+
+
+def _above(nodes: list[Any]) -> list[Any]:
+    """Return some nodes of a graph and all that feeds them."""
+    seen = set(nodes)
+    waiting = list(nodes)
+    while waiting:
+        for above, _ in waiting.pop().next_functions:
+            if above is not None and above not in seen:
+                seen.add(above)
+                waiting.append(above)
+    return list(seen)
 
 
 def _curvature(

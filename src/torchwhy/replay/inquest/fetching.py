@@ -51,6 +51,7 @@ def look(spots: list[Spot], again: Again | None) -> Clues:
     if missing and missing[0] < len(seen.indices):
         clues.facts.update(index=float(seen.indices[missing[0]]), is_none=True)
     if seen.samples:
+        _note_missing_key(seen, clues)
         _note_unequal(seen.samples, seen.indices, clues)
         _note_reversed(seen.samples, clues)
     return clues
@@ -120,6 +121,20 @@ def _note_getitem(dataset: Any, clues: Clues) -> None:
     returns = [node for node in source.inside(scope) if type(node).__name__ == "Return"]
     if returns:
         clues.places["getitem"] = source.span(returns[-1], code.co_filename, code.co_name)
+
+
+def _note_missing_key(seen: Again, clues: Clues) -> None:
+    """Name the first sample that lacks a key of the first one in the batch."""
+    first = seen.samples[0]
+    if not isinstance(first, Mapping):
+        return
+    for index, sample in zip(seen.indices, seen.samples, strict=False):
+        missing = [key for key in first if isinstance(sample, Mapping) and key not in sample]
+        if missing:
+            clues.facts.update(
+                index=float(index), missing_key=repr(missing[0]), first_index=float(seen.indices[0])
+            )
+            return
 
 
 def _note_unequal(samples: list[Any], indices: list[int], clues: Clues) -> None:

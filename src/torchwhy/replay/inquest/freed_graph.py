@@ -55,7 +55,10 @@ def _in_one_frame(spot: Spot, nodes: set[Any], clues: Clues) -> bool:
     code = spot.frame.f_code
     scope = source.scope_of(code)
     loops = source.loops_around(scope, line_of(spot)) if scope is not None else []
-    for loop in loops:
+    turns: list[source.Turn] = [*loops]
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        turns.append(scope)
+    for loop in turns:
         candidates = list(_carried(loop, spot, nodes))
         if not candidates:
             continue
@@ -70,7 +73,7 @@ def _in_one_frame(spot: Spot, nodes: set[Any], clues: Clues) -> bool:
     return False
 
 
-def _note_cure(place: ast.expr, loop: source.Loop, spot: Spot, clues: Clues) -> None:
+def _note_cure(place: ast.expr, loop: source.Turn, spot: Spot, clues: Clues) -> None:
     """Note the diff that detaches a state where it is taken over; not for sums, which want another cure."""
     name = str(clues.facts["carried"])
     statement = source.statement_around(loop, place)
@@ -83,16 +86,33 @@ def _note_cure(place: ast.expr, loop: source.Loop, spot: Spot, clues: Clues) -> 
         clues.facts["way"] == "loop"
         and not clues.facts["is_sum"]
         and isinstance(value, torch.Tensor)
+        and not _is_in_an_inner_loop(place, loop)
     ):
         clues.facts["diff"] = replaced(spot.frame.f_code.co_filename, place, f"{name}.detach()")
 
 
-def _carried(loop: source.Loop, spot: Spot, nodes: set[Any]) -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield variables of this graph that are read in a loop's body before they are given a value there."""
+def _is_in_an_inner_loop(place: ast.expr, turn: source.Turn) -> bool:
+    """Tell whether a place is passed several times in one turn: cut there, the turn would be cut into pieces."""
+    return any(
+        any(part is place for statement in node.body for part in ast.walk(statement))
+        for node in source.inside(turn)
+        if isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+    )
+
+
+def _carried(loop: source.Turn, spot: Spot, nodes: set[Any]) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield variables of this graph that are read in a loop's body before they are given a value there.
+
+    A function that is called in every turn is such a body for the variables that outlive its calls.
+    """
     lookup = Lookup(spot.frame)
+    code = spot.frame.f_code
+    outlive = {*code.co_freevars, *code.co_names} - {*code.co_varnames, *code.co_cellvars}
+    is_function = isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef))
     first: dict[str, Touch] = {}
     for touch in touches(loop.body):
-        first.setdefault(touch.name, touch)
+        if not is_function or touch.name in outlive:
+            first.setdefault(touch.name, touch)
     read = {name: _value(lookup, name) for name, touch in first.items() if touch.is_read}
     # A value of the graph itself says more than one that only shares a part with it, like a kept best loss.
     for belongs in (_is_in, _shares_a_part_with):

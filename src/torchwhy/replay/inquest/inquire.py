@@ -12,6 +12,7 @@ from torchwhy.replay.inquest import (
     fetching,
     freed_graph,
     reversed_array,
+    shy_modules,
     written_in_place,
 )
 from torchwhy.replay.inquest.clues import Clues
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FREED = "backward through the graph a second time"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 IN_PLACE = "modified by an inplace operation"
+EMPTY = "optimizer got an empty parameter list"
+NOTHING = "NoneType"
 NEGATIVE = "stride in the given numpy array is negative"
 
 
@@ -39,6 +42,10 @@ def inquire(stage: Stage, message: str, spots: list[Spot], again: Again | None =
     clues = fetching.look(spots, again)
     if NEGATIVE in message:
         clues = reversed_array.look(spots, clues)
+    if EMPTY in message:
+        shy_modules.note_hidden_layers(spots, clues)
+    if NOTHING in message:
+        shy_modules.note_silent_forward(spots, clues)
     _note_parameter(stage, spots, clues)
     _note_mode(spots, clues)
     return clues
@@ -62,5 +69,6 @@ def _note_mode(spots: list[Spot], clues: Clues) -> None:
     for spot in spots:
         owner = spot.variables.get("self")
         if isinstance(owner, nn.Module):
-            clues.facts["training"] = owner.training
+            # A module whose own __init__ did not call that of nn.Module has no mode yet.
+            clues.facts["training"] = bool(vars(owner).get("training", True))
             return

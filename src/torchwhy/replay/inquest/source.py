@@ -13,6 +13,7 @@ from torchwhy.replay.autopsy.sources import position_of, tree_of
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop = ast.For | ast.While | ast.AsyncFor
+Turn = Loop | ast.FunctionDef | ast.AsyncFunctionDef  # what is run again and again
 NEW_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 

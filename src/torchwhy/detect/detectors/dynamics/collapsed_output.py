@@ -38,7 +38,7 @@ class CollapsedOutput(Detector):
 
     ## Broken
 
-    The average over the wrong dimension takes the mean over the batch.
+    The body is given the mask of the inputs, and not the inputs.
 
     ```python
     import torch
@@ -52,9 +52,9 @@ class CollapsedOutput(Detector):
             self.head = nn.Linear(32, 3)
 
         def forward(self, x):
-            features = self.body(x)
-            pooled = features.mean(dim=0, keepdim=True).expand_as(features)
-            return self.head(pooled)
+            mask = (x != 0).float()
+            features = self.body(mask)
+            return self.head(features)
 
 
     torch.manual_seed(0)

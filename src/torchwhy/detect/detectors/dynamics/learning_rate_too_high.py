@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import certainty_of, counted_births, show
 from torchwhy.detect.by_hand import diverged_by_hand
+from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.cures import optimizers
 from torchwhy.detect.detectors.numerics import (
     domain_error,
@@ -31,9 +32,7 @@ from torchwhy.record.trace import Trace
 
 GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
 SUDDEN_UPDATES = 3  # so few updates leave no curve of losses to read, only the size of the jump
-HUGE_GRADIENT = (
-    1e3  # gradient over weight before any update: beyond this the gradient exploded, not the rate
-)
+HUGE_GRADIENT = 1e3  # over the weights before any update: beyond, the gradient exploded
 MOVED = 1.2  # weights of a healthy run change by less in the few steps in which a wrong rate doubles the loss
 JUMP = 1e3  # a loss that rises so much in one step of a run that went well met a bad batch; divergence is gradual
 ADAPTIVE = frozenset(
@@ -260,8 +259,7 @@ class LearningRateTooHigh(Detector):
         yield from diverged_by_hand(trace, births, self.name)
         grown = weights_diverged(trace)
         if grown:
-            worst = max(grown, key=lambda history: history.weight_ratio)
-            yield self._finding(trace, worst, births)
+            yield self._finding(trace, max(grown, key=lambda one: one.weight_ratio), births)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from optimizers.lower_rate(finding, source)
@@ -273,7 +271,7 @@ class LearningRateTooHigh(Detector):
             if overshoot is None:
                 continue
             made, rate = training.made, show(training.rate)
-            yield Finding(
+            found = Finding(
                 detector=self.name,
                 severity="error",
                 message=f"lr={rate} is too high for this {made.kind}: its updates {overshoot.harm}",
@@ -283,6 +281,7 @@ class LearningRateTooHigh(Detector):
                 evidence=tuple(proof_of(training, overshoot)),
                 fixes=(Fix(title=stable_advice(training, overshoot), safety="show-only"),),
             )
+            yield judged_among(found, training, trace)
 
     def _finding(self, trace: Trace, history: History, births: list[Birth]) -> Finding:
         made, rate = history.made, show(history.rate)

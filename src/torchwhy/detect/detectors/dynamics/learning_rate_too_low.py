@@ -6,16 +6,21 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
+from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.cures import optimizers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import Measured, curvatures
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import ADAPTIVE, Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import ScaleChanged
+from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
 
 HARDLY = 1e-3  # share of their own size that the weights went in the whole run: no layer can learn within that
 FAR_BELOW = 1e-3  # rate over stable rate; sensible rates lie between 0.01 and 1 of it
+FAR_BELOW_A_PART = 1e-4  # the same along a part of the weights, which is less curved than the whole
+SHORTENED = 0.01  # share of the gradient that a clipping leaves; against explosions it cuts single steps, not all
 WORTH_IT = 1e-4  # share of the loss that one step at the stable rate would take off: at a minimum it is below 1e-8
 
 
@@ -25,7 +30,8 @@ class LearningRateTooLow(Detector):
     ## What it finds
 
     A loss that did not fall, weights that went less than a thousandth of their own size over all steps, and a slope:
-    measured in the run, a step at the stable rate would lower the loss at once.
+    measured in the run, a step at the stable rate would lower the loss at once. Where the rate would do and the
+    gradient is clipped to next to nothing, the clipping is named.
 
     ## Why it breaks training
 
@@ -112,7 +118,7 @@ class LearningRateTooLow(Detector):
     """
 
     name = "learning-rate-too-low"
-    needs = frozenset({"loss", "weights", "curvature"})
+    needs = frozenset({"loss", "weights", "curvature", "calls"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -122,17 +128,53 @@ class LearningRateTooLow(Detector):
                 continue
             if training.rates[-1][1] > training.rates[0][1]:
                 continue
-            measured = next(iter(curvatures(trace, training)), None)
-            if measured is not None and measured.ratio < FAR_BELOW and measured.possible > WORTH_IT:
-                yield self._finding(trace, training, measured)
+            measured = next(iter(curvatures(trace, training, in_part=True)), None)
+            if measured is None or not measured.possible > WORTH_IT:
+                continue
+            if measured.ratio < (FAR_BELOW_A_PART if measured.partial else FAR_BELOW):
+                clip = _shortened_by(trace, measured)
+                found = (
+                    self._finding(trace, training, measured)
+                    if clip is None
+                    else self._clipped(trace, training, measured, clip=clip)
+                )
+                yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from optimizers.raise_rate(finding, source)
+        clips = tuple(optimizers.looser_clip(finding, source))
+        yield from clips or optimizers.raise_rate(finding, source)
+
+    def _clipped(
+        self, trace: Trace, training: Training, measured: Measured, *, clip: CallSeen
+    ) -> Finding:
+        rate, moved = show(training.rate), training.moved()
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"{clip.target} leaves {measured.arrived:.1g} of the gradient: in {len(training.losses)} steps the "
+                f"weights moved by {moved:.1g} of their size, and the loss stayed at {training.values[-1]:.4g}"
+            ),
+            step=0,
+            rank=trace.rank,
+            location=clip.location,
+            evidence=(
+                Evidence(
+                    f"lr={rate} itself is no lower than usual: with the whole gradient, rates up to "
+                    f"{measured.stable_rate * measured.arrived:.2g} are stable",
+                    value=measured.arrived,
+                    step=measured.step,
+                ),
+                loss_curve(training),
+            ),
+            fixes=(Fix(title="clip at a norm near 1, or not at all", safety="show-only"),),
+        )
 
     def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
         rate, moved = show(training.rate), training.moved()
         # Measured was the first group, whose rate may be 0.
         ratio = measured.ratio or (training.rate or 0.0) / measured.stable_rate
+        where = "for the last layers" if measured.partial else "here"
         sensible = "1e-3" if training.made.kind in ADAPTIVE else f"{measured.stable_rate / 10:.1g}"
         return Finding(
             detector=self.name,
@@ -147,7 +189,7 @@ class LearningRateTooLow(Detector):
             location=training.made.location,
             evidence=(
                 Evidence(
-                    f"rates up to {measured.stable_rate:.2g} are stable here; lr={rate} is "
+                    f"rates up to {measured.stable_rate:.2g} are stable {where}; lr={rate} is "
                     f"{ratio:.1g} of that",
                     value=ratio,
                     step=measured.step,
@@ -161,3 +203,16 @@ class LearningRateTooLow(Detector):
             ),
             fixes=(Fix(title=f"raise lr={rate}, for instance to {sensible}", safety="show-only"),),
         )
+
+
+def _shortened_by(trace: Trace, measured: Measured) -> CallSeen | None:
+    """Return the clipping that made the steps short, if the rate would do for the gradient as it was.
+
+    Under a GradScaler the gradient is divided by the loss scale on its way, too.
+    """
+    if measured.arrived > SHORTENED or measured.ratio < FAR_BELOW * measured.arrived:
+        return None
+    if any(True for _ in trace.of(ScaleChanged)):
+        return None
+    calls = (call for event in trace.of(StepCalls) for call in event.calls)
+    return next((call for call in calls if call.name == "clip"), None)

@@ -13,7 +13,7 @@ from torchwhy.detect.detectors.dynamics.learning_rate_too_high import (
     failing_births,
 )
 from torchwhy.detect.edits import Source
-from torchwhy.detect.graph import elements
+from torchwhy.detect.graph import ForwardGraph, elements
 from torchwhy.detect.history import times
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.spikes import (
@@ -134,11 +134,12 @@ class LossSpike(Detector):
 
     ## Limits
 
-    The batch that did it is named only by its step.
+    The batch that did it is named only by its step. Where the targets are made by a network (temporal differences),
+    a jump is only noted.
     """
 
     name = "loss-spike"
-    needs = frozenset({"loss"})
+    needs = frozenset({"loss", "graph"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -150,7 +151,10 @@ class LossSpike(Detector):
                 continue
             if not _grew_with_the_batch(trace, training, place):
                 found = self._finding(trace, training, place)
-                yield _about_a_level(found) if goes_on_level(training, place) else found
+                if ForwardGraph(trace).chases_a_network:
+                    yield _about_a_target(found)
+                else:
+                    yield _about_a_level(found) if goes_on_level(training, place) else found
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding, source)
@@ -180,7 +184,7 @@ class LossSpike(Detector):
                 evidence=(
                     loss_curve(training),
                     Evidence(
-                        f"the weights were as before when step {step} began: its batch, not the rate",
+                        f"until step {step} began, weights and losses were as before: its batch, not the rate",
                         step=step,
                     ),
                 ),
@@ -246,6 +250,16 @@ def _grew_with_the_batch(trace: Trace, training: Training, place: int) -> bool:
     larger = elements(after[0].facts.shape) / max(1, elements(before[-1].facts.shape))
     level = median(training.values[place - WINDOW : place])
     return larger > 1 and median(training.values[-AFTER:]) < STAYS * level * larger
+
+
+def _about_a_target(found: Finding) -> Finding:
+    """Return the finding about a loss whose targets come from a network: a reward that is met at last raises them."""
+    return replace(
+        found,
+        severity="note",
+        message=f"{found.message.replace('never came back: it ends', 'ends')}; its targets are made by a network, "
+        "so they change as well",
+    )
 
 
 def _about_a_level(found: Finding) -> Finding:

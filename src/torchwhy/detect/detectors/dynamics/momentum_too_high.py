@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from statistics import correlation
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.cures import optimizers
+from torchwhy.detect.detectors.dynamics.learning_rate_too_high import weights_diverged
 from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import curvatures
 from torchwhy.detect.overshoot import loss_curve
@@ -119,12 +121,13 @@ class MomentumTooHigh(Detector):
             swings = _swings(training)
             if trouble is None and swings < SWINGS:
                 continue
-            if momentum >= ENDLESS or (
-                not trace.alarms and swings >= SWINGS and _rate_is_stable(trace, training)
-            ):
-                yield self._finding(
+            # A run that ended in infinity has no swings to count: what was measured on its way there must speak.
+            harmed = _was_measured(trace, training) if trace.alarms else swings >= SWINGS
+            if momentum >= ENDLESS or (harmed and _rate_is_stable(trace, training)):
+                found = self._finding(
                     trace, training, float(momentum), swings=swings, trouble=trouble
                 )
+                yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from optimizers.set_to(finding, source, "momentum", ("0.9",))
@@ -167,6 +170,12 @@ class MomentumTooHigh(Detector):
             fixes=(Fix(title=f"lower momentum={momentum:g} to 0.9", safety="show-only"),),
             births=trouble.births if trouble is not None else (),
         )
+
+
+def _was_measured(trace: Trace, training: Training) -> bool:
+    """Tell whether the curvature is known and the failure is one of updates that carried the weights away."""
+    grown = any(one.made.index == training.made.index for one in weights_diverged(trace))
+    return grown and bool(curvatures(trace, training))
 
 
 def _rate_is_stable(trace: Trace, training: Training) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+from msgspec.structs import replace
+
 from torchwhy.detect.base import Detector
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, is_lower, trainings
@@ -117,21 +119,13 @@ class Overfitting(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
             return
-        for curve in trace.of(Evaluated):
-            lowest = min(range(len(curve.values)), key=curve.values.__getitem__)
-            end = median(curve.values[-LAST:])
-            if (
-                len(curve.values) < FEWEST
-                or lowest >= len(curve.values) - LAST
-                or not curve.values[lowest] > 0
-            ):
-                continue
-            if end < ROSE * curve.values[lowest]:
-                continue
-            training = _still_learning(trace, curve.steps[lowest])
-            if training is not None:
-                yield self._finding(trace, training, curve, lowest)
-                return
+        for evaluated in trace.of(Evaluated):
+            for training in trainings(trace):
+                curve = _during(evaluated, training)
+                lowest = _turn(curve)
+                if lowest is not None and _still_learning(training, curve.steps[lowest]):
+                    yield self._finding(trace, training, curve, lowest)
+                    return
 
     def _finding(self, trace: Trace, training: Training, curve: Evaluated, lowest: int) -> Finding:
         best, end = curve.values[lowest], median(curve.values[-LAST:])
@@ -160,11 +154,31 @@ class Overfitting(Detector):
         )
 
 
-def _still_learning(trace: Trace, turn: int) -> Training | None:
-    """Return the training whose loss went on falling after the turn of the evaluation loss."""
-    for training in trainings(trace):
-        before = [loss for step, loss in training.losses if step <= turn][-20:]
-        after = [loss for step, loss in training.losses if step > turn]
-        if is_lower(after[len(after) // 2 :], than=before):
-            return training
-    return None
+def _during(curve: Evaluated, training: Training) -> Evaluated:
+    """Return what was evaluated while one optimizer trained: before and after, or in turn, it may be another model."""
+    if not training.alone or not training.losses:
+        return replace(curve, steps=[], values=[])
+    first, last = training.losses[0][0], training.losses[-1][0]
+    own = [place for place, step in enumerate(curve.steps) if first < step <= last + 1]
+    return replace(
+        curve,
+        steps=[curve.steps[place] for place in own],
+        values=[curve.values[place] for place in own],
+    )
+
+
+def _turn(curve: Evaluated) -> int | None:
+    """Return the place from which the evaluation loss rose and stays up."""
+    if len(curve.values) < FEWEST:
+        return None
+    lowest = min(range(len(curve.values)), key=curve.values.__getitem__)
+    if lowest >= len(curve.values) - LAST or not curve.values[lowest] > 0:
+        return None
+    return lowest if median(curve.values[-LAST:]) >= ROSE * curve.values[lowest] else None
+
+
+def _still_learning(training: Training, turn: int) -> bool:
+    """Tell whether the training loss went on falling after the turn of the evaluation loss."""
+    before = [loss for step, loss in training.losses if step <= turn][-20:]
+    after = [loss for step, loss in training.losses if step > turn]
+    return is_lower(after[len(after) // 2 :], than=before)

@@ -6,9 +6,18 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.candidates import judged_among, outdone_by
 from torchwhy.detect.looks import Measured, curvatures
 from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import SAME, THROWN_UP, Training, is_lower, trainings
+from torchwhy.detect.training import (
+    ERRORS,
+    SAME,
+    THROWN_UP,
+    Training,
+    is_lower,
+    ranks_lower,
+    trainings,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot
 from torchwhy.record.trace import Trace
@@ -117,7 +126,7 @@ class StuckLoss(Detector):
                 continue
             measured = next((m for m in curvatures(trace, training) if m.ratio < STABLE), None)
             if _repeats(training) and measured is not None and measured.possible >= WORTH_IT:
-                yield self._finding(trace, training, measured)
+                yield judged_among(self._finding(trace, training, measured), training, trace)
             elif (
                 len(training.losses) >= LONG
                 and training.can_be_told
@@ -125,6 +134,7 @@ class StuckLoss(Detector):
                 and median(training.tail) <= THROWN_UP * median(training.head)
                 and not _carries_on(training, courses)
                 and not _fell_before(training)
+                and outdone_by(training, trace) is None
             ):
                 yield self._note(trace, training)
 
@@ -159,9 +169,13 @@ class StuckLoss(Detector):
         )
 
     def _note(self, trace: Trace, training: Training) -> Finding:
+        first, last = median(training.head), median(training.tail)
+        half = len(training.losses) // 2
+        falls_on = ranks_lower(training.tail, than=training.values[:half]) > ERRORS
         message = (
-            f"the loss did not fall in {len(training.losses)} steps: {median(training.head):.4g} at first, "
-            f"{median(training.tail):.4g} in the second half; it may be at its floor"
+            f"the loss {'hardly fell' if last < first else 'did not fall'} in {len(training.losses)} steps: "
+            f"{first:.4g} at first, {last:.4g} in the second half; "
+            f"{'it still falls, but slowly' if falls_on else 'it may be at its floor'}"
         )
         if not any(training.values):
             message = f"the loss is 0 in all {len(training.losses)} steps: there is nothing to learn from it"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.cures import optimizers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.history import total_size
@@ -151,7 +152,8 @@ class WeightDecayTooStrong(Detector):
             hardly = median(training.tail) > LITTLE * training.losses[0][1]
             if hardly and shrunk <= SHRUNK and alone <= ALONE:
                 sizes = tuple(_size(training, sample, names) for sample in training.samples)
-                yield self._finding(trace, training, decay=decay, sizes=sizes, alone=alone)
+                found = self._finding(trace, training, decay=decay, sizes=sizes, alone=alone)
+                yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         if '"weight_decay"' in source.text:  # what a group says itself is stronger

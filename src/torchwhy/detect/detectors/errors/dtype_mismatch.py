@@ -226,6 +226,8 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
     )
     if odd is None:
         message = f"{expression_of(crash)} mixes number types"
+    elif says(crash, r"could not infer output dtype"):
+        message = f"{expression_of(crash)} takes the mean of whole numbers: convert them first"
     elif _is_index(crash, layer):
         message = f"{odd.name} is {odd.dtype}, but {expression_of(crash)} needs whole numbers (int64) as indices"
     else:
@@ -303,6 +305,8 @@ def _source(crash: Crash, odd: NamedTensor | None) -> list[Evidence]:
 
 
 def _advice(crash: Crash, odd: NamedTensor | None) -> list[Fix]:
+    if says(crash, r"could not infer output dtype"):
+        return [idea("take the mean of floating point numbers: `.float().mean()`")]
     if odd is not None and odd.dtype == NUMPY_DEFAULT and crash.facts.get("dataset_field"):
         return [
             idea(

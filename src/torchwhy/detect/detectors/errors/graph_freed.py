@@ -156,8 +156,9 @@ class GraphFreed(Detector):
 
     ## Limits
 
-    The carrier is looked for among the variables of the frames that were running, and among the attributes of
-    their modules. State kept elsewhere (a global cache in another module) is told as the failing line.
+    The carrier is looked for among the variables of the frames that were running (globals and variables of a closure
+    included), and among the attributes of their modules. State kept elsewhere (a global cache in another module) is
+    told as the failing line.
     """
 
     name = "graph-freed"
@@ -231,6 +232,7 @@ def _fixes(crash: Crash) -> Iterator[Fix]:
         yield idea(
             f"compute `{name}` inside the loop, or use `{name}.detach()` if it needs no gradient"
         )
+        yield idea("add the losses up in the loop, and send their sum backward once, after it")
     elif way == "twice" and first != second:
         yield idea(f"send them backward together: `({first} + {second}).backward()`")
         yield idea(

@@ -191,7 +191,9 @@ def _fixes(crash: Crash) -> list[Fix]:
     if bad is None:
         return shifted
     ideas = []
-    if bad.maximum >= bad.size and not shifted:
+    if "one_hot" in expression_of(crash):
+        ideas.append(idea(f"make it with {bad.maximum + 1} classes, or mend the labels"))
+    elif bad.maximum >= bad.size and not shifted:
         ideas.append(
             idea(
                 f"give the last layer {bad.maximum + 1} outputs, one for each label from 0 to {bad.maximum}"

@@ -37,6 +37,7 @@ PATTERNS = (
     r"(?:mat1|mat2|self|vec|tensor1|tensor2) must be a (?:matrix|vector)",
     r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of dimensions \((\d+)\)",
 )
+LETTER = r"einsum\(\): subscript (\w+) has size (\d+) for operand \d+ which does not broadcast with .* size (\d+)"
 IN_PRODUCT = r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)"
 FACTORS = ("self", "mat1", "mat2", "tensor", "input", "other", "batch1", "batch2", "vec")
 FEATURE_LAYERS = ("in_features", "input_size", "normalized_shape", "embed_dim", "in1_features")
@@ -209,13 +210,18 @@ def _judge(trace: Trace, crash: Crash, numbers: list[int]) -> Finding:
         detector=MatmulSizeMismatch.name,
         message=message,
         evidence=[*_odd_one(fixes), *operand_evidence(crash), *walk_evidence(crash)],
-        fixes=fixes
-        or [
-            idea(
-                "make the last size of the left tensor equal the second last size of the right one"
-            )
-        ],
+        fixes=fixes or [_advice(crash)],
     )
+
+
+def _advice(crash: Crash) -> Fix:
+    letter = says(crash, LETTER)
+    if letter is not None:
+        return idea(
+            f"the letter `{letter[1]}` of the einsum stands for {letter[2]} in one operand and for {letter[3]} in "
+            "another: give them the same size there, or letters of their own"
+        )
+    return idea("make the last size of the left tensor equal the second last size of the right one")
 
 
 def _factors(crash: Crash) -> list[NamedTensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -172,7 +173,9 @@ def _judge(trace: Trace, crash: Crash, *, asked: list[int], there: int) -> Findi
     fitting = nearest_fit(asked, shape)
     wanted = math.prod(size for size in asked if size != -1)
     has = f"{name} ({sizes(shape)})" if len(shape) > 1 else name
-    if -1 in asked:
+    if -1 in asked[1:]:
+        problem = f"wants a multiple of {_product(asked)} elements, and {has} has {there}"
+    elif -1 in asked:
         problem = f"splits into rows of {_product(asked)} elements, and the {there} of {has} are no multiple of it"
     else:
         problem = f"asks for {_product(asked)} elements, and {has} has {there}"
@@ -218,11 +221,22 @@ def _reshaped(crash: Crash, there: int) -> tuple[str, list[int]]:
     """Return name and shape of the tensor: among the operands, what torch itself was given, the last station."""
     for tensor in (*crash.operands, *crash.inputs):
         if math.prod(tensor.shape) == there:
-            return tensor.name, tensor.shape
+            return _receiver(crash) if tensor.name == "self" else tensor.name, tensor.shape
     for station in reversed(crash.walk):
         if math.prod(station.shape) == there:
             return f"the output of {station.what}", station.shape
     return "the tensor", [there]
+
+
+def _receiver(crash: Crash) -> str:
+    """Return `self.conv(x)` of `self.conv(x).view(32, -1)`: torch itself knows its operand only as `self`."""
+    try:
+        node = ast.parse(expression_of(crash), mode="eval").body
+    except SyntaxError:
+        return "the tensor"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value)
+    return "the tensor"
 
 
 def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> list[int] | None:

@@ -38,7 +38,7 @@ PATTERNS = (
     r"target size \(torch\.Size.*different (?:to|from) the input size",
     r"Target size \(torch\.Size.*must be the same as input size",
     r"[Ee]xpected target (?:size|batch|to)",
-    r"size mismatch \(got input: \[.*\], target: \[",
+    r"size mismatch \(got input: \[.*\] ?, target: \[",
     r"input and target (?:batch|shapes|size).*(?:do not match|must|don't match)",
     r"only batches of spatial targets supported",
     r"[Ee]xpected (?:input|target).*(?:to have the same|of the same) (?:size|shape)",
@@ -247,14 +247,24 @@ def _judge(trace: Trace, crash: Crash) -> Finding:
         location=torn[1].location if torn is not None else None,
         fixes=[idea("keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`")]
         if torn
-        else _cures(crash),
+        else _cures(crash, output, target),
     )
 
 
-def _cures(crash: Crash) -> list[Fix]:
-    return fixes_of(crash, *CURES)[:3] or [
-        idea("give the loss one target for each row of the output")
-    ]
+def _cures(crash: Crash, output: NamedTensor | None, target: NamedTensor | None) -> list[Fix]:
+    tried = fixes_of(crash, *CURES)[:3]
+    if tried or output is None or target is None:
+        return tried or [idea("give the loss one target for each row of the output")]
+    images = min(len(output.shape), len(target.shape)) > 2
+    if images and output.shape[0] == target.shape[0] and output.shape[-2:] != target.shape[-2:]:
+        there, wanted = sizes(output.shape[-2:]), sizes(target.shape[-2:])
+        return [
+            idea(
+                f"the output is {there} where the target is {wanted}: pad the convolutions so that they keep the "
+                "size, or crop or resize one of the two"
+            )
+        ]
+    return [idea("give the loss one target for each row of the output")]
 
 
 def _words(tensor: NamedTensor | None, otherwise: str) -> str:

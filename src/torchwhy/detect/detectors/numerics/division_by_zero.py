@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name
-from torchwhy.detect.cures import operands, shapes
+from torchwhy.detect.cures import bounds, operands, shapes
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
@@ -32,7 +32,7 @@ from torchwhy.detect.operands import (
     zero_divisor,
 )
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Birth
+from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
 NORMALISATIONS = frozenset(
@@ -222,6 +222,7 @@ class DivisionByZero(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from bounds.for_every_use(finding, source)
         yield from operands.for_division(finding, source)
         yield from shapes.eps_where_made(finding, source)
 
@@ -252,10 +253,20 @@ def judge(birth: Birth) -> Verdict | None:
     way = "the gradient of " if is_formula(birth) else ""
     return Verdict(
         f"{way}{expression_of(birth)} divides by zero: {name} was exactly 0{samples_of(birth)}",
-        (operand_fact(birth, divided_by, 0.0),),
+        (operand_fact(birth, divided_by, 0.0), *_range_of(birth, divided_by)),
         f"keep {name} away from 0 before dividing: add a small constant that fits its scale, clamp it, or "
         f"replace the zeros with torch.where first",
     )
+
+
+def _range_of(birth: Birth, divisor: Operand) -> Iterator[Evidence]:
+    """Yield where the other elements of a divisor lie: one of both signs must not be clamped."""
+    facts = divisor.tensor
+    if facts is None or facts.minimum is None or facts.maximum is None:
+        return
+    if facts.minimum < facts.maximum:
+        claim = f"its elements lie between {facts.minimum:.6g} and {facts.maximum:.6g}"
+        yield Evidence(claim, step=birth.step)
 
 
 def is_gradient_of_root(birth: Birth) -> bool:

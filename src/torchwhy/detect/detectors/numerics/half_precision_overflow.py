@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
-from torchwhy.detect.cures import data
+from torchwhy.detect.cures import data, loss_scales
 from torchwhy.detect.detectors.numerics import exp_overflow
 from torchwhy.detect.detectors.numerics.float_overflow import fact_of, inner_name, size_of
 from torchwhy.detect.edits import Source
@@ -216,6 +216,7 @@ class HalfPrecisionOverflow(Detector):
         yield from findings_by_place(trace, self.name, judge_unscaled)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from loss_scales.smaller(finding, source)
         yield from data.wider(finding, source)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
-from torchwhy.detect.cures import operands
+from torchwhy.detect.cures import bounds, operands
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
@@ -206,6 +206,7 @@ class LogOfNonpositive(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from bounds.for_every_use(finding, source)
         yield from operands.for_log(finding, source)
 
 

@@ -189,7 +189,7 @@ class NonfiniteLiteral(Detector):
             title = f"replace the {value} of {expression} by a finite value, or mask it out before it is computed with"
             if birth.phase == "update" and _rate_is_odd(trace, birth):
                 message = f"the learning rate was no finite number in {expression}, and {value} went into {went}"
-                fact = f"up to step {birth.step - 1} it was {_rate_before(trace, birth)}"
+                fact = _rate_before(trace, birth)
                 title = "look at what sets the learning rate: a scheduler of your own, or a division by its length"
             evidence = [Evidence(fact, value=birth.value, step=birth.step)]
             found = finding_from(
@@ -221,4 +221,6 @@ def _rate_is_odd(trace: Trace, birth: Birth) -> bool:
 
 def _rate_before(trace: Trace, birth: Birth) -> str:
     rates = [rate for step in trace.steps if step.step < birth.step for rate in step.rates]
-    return f"{rates[-1]:g}" if rates else "never a finite number"
+    if not rates:
+        return "it was never a finite number before"
+    return f"up to step {birth.step - 1} it was {rates[-1]:g}"

@@ -127,17 +127,28 @@ class NonfiniteWeights(Detector):
             )
         ]
         title = f"load a checkpoint from before {name} went bad, or set it anew; check it with `torch.isfinite`"
+        if _is_state(birth):
+            title = (
+                "load an optimizer state from before it went bad, or start with a fresh optimizer"
+            )
         found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         return replace(found, fixes=(Fix(title, safety="show-only"),))
 
 
 def _name(trace: Trace, birth: Birth) -> str:
     """Return the weight by its own name, or by the one under which it was found bad."""
+    if _is_state(birth):
+        return "the optimizer's state"
     kind = "buffer" if birth.origin == "buffer" else "parameter"
     found = [name for alarm in trace.alarms[:1] for name in alarm.names]
     own = birth.origin_name if birth.origin in ("parameter", "buffer") else None
     name = own or (found[0] if found else None)
     return f"{kind} `{name}`" if name else f"a {kind}"
+
+
+def _is_state(birth: Birth) -> bool:
+    """Tell whether an update came upon the value: what it reads besides weights and gradients is its own memory."""
+    return birth.phase == "update" and birth.origin in ("array", "unknown")
 
 
 def _written_by_this_run(trace: Trace, birth: Birth) -> bool:

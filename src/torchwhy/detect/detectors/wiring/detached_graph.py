@@ -27,7 +27,7 @@ CURES = {
     "detach": "remove the `.detach()`",
     "data": "use the tensor itself in place of `.data`",
     "item": "use the tensor itself, not a new tensor made of its number",
-    "number": "use the parameter itself, not its number",
+    "number": "use the tensor itself, not its number",
     "array": "stay with torch operations between the parameters and the loss",
     "no-grad": "compute this part outside of `no_grad`",
     "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or keep the value before it was rounded",

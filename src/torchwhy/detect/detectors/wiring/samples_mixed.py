@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import shapes
+from torchwhy.detect.cures import modules, shapes
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
+from torchwhy.detect.looks import constant_output, last_look
 from torchwhy.detect.samples import SamplesAnswer, samples_answer
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ModuleCalled
@@ -15,6 +16,7 @@ from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 
 RESHAPES = ("view", "_unsafe_view", "reshape", "_reshape_alias")
+REDUCTIONS = ("mean", "sum", "amax", "amin", "max", "min", "logsumexp", "median", "nanmean")
 # Layers of torch that reshape inside, by the book.
 LAYERS = {
     "MultiheadAttention",
@@ -37,7 +39,8 @@ class SamplesMixed(Detector):
     A `view` or `reshape` of a tensor whose sizes come out in another order: (time, batch, features) becomes (batch,
     time, features), the final states (layers, batch, hidden) become (batch, layers · hidden), (batch, height, width,
     channels) becomes (batch, channels, height, width), (batch, time, width) becomes (batch, heads, time, part). For
-    samples it was tried: with sample 0 changed, the live model's outputs of other samples moved.
+    samples it was tried: with sample 0 changed, the live model's outputs of other samples moved. Or a mean, sum or
+    maximum inside of the model that runs over the samples, after which all of them have the same output.
 
     ## Why it breaks training
 
@@ -124,6 +127,38 @@ class SamplesMixed(Detector):
         optimizer.step()
     ```
 
+    An average over the wrong dimension.
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(10, 32), nn.ReLU())
+            self.head = nn.Linear(32, 3)
+
+        def forward(self, x):
+            features = self.body(x)
+            pooled = features.mean(dim=0, keepdim=True).expand_as(features)  # <- samples-mixed
+            return self.head(pooled)
+
+
+    torch.manual_seed(0)
+    x = torch.randn(120, 10)
+    labels = x[:, :3].argmax(dim=1)
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(150):
+        logits = model(x)
+        loss = nn.functional.cross_entropy(logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -197,7 +232,7 @@ class SamplesMixed(Detector):
     """
 
     name = "samples-mixed"
-    needs = frozenset({"graph", "experiment"})
+    needs = frozenset({"graph", "experiment", "output"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
@@ -219,6 +254,51 @@ class SamplesMixed(Detector):
                 continue
             seen.add(reshape.location)
             yield self._finding(trace, reshape, answer if mixed else None)
+        if not seen:
+            yield from self._averaged(trace, graph)
+
+    def _averaged(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        """Yield the reduction over the samples that leaves one and the same output for all of them."""
+        look = last_look(trace)
+        outputs = [constant_output(trace, step) for step in (0, look or 0)]
+        # Once may be chance, as in a head that starts at 0.
+        if look is None or outputs[0] is None or outputs[1] is None or trace.alarms:
+            return
+        rows, path = outputs[0].rows, outputs[0].path
+        reductions = (o for o in graph.operations(*REDUCTIONS) if over_samples(o, rows))
+        for reduction in reductions:
+            source = graph.source(reduction)
+            taken = graph.taken_by(source) if source is not None else []
+            # What is also used as it is, as in a normalisation by hand, still tells the samples apart.
+            if not graph.trains(reduction) or not all(over_samples(one, rows) for one in taken):
+                continue
+            what = expression_of(reduction.location, "a reduction")
+            yield Finding(
+                detector=self.name,
+                severity="error",
+                message=(
+                    f"{what} runs over dimension 0 of {reduction.input_shapes[0]}, the {rows} samples of the batch: "
+                    f"{path} gives the same output for all of them"
+                ),
+                step=0,
+                rank=trace.rank,
+                location=reduction.location,
+                evidence=(
+                    Evidence(
+                        "largest difference between two rows of the output, relative to its size",
+                        value=outputs[1].spread,
+                        step=look,
+                    ),
+                    Evidence("the same for the input", value=outputs[1].input_spread, step=look),
+                ),
+                fixes=(
+                    Fix(
+                        "reduce another dimension: 1 of (batch, time, …), the last of features",
+                        safety="show-only",
+                    ),
+                ),
+            )
+            return
 
     def _finding(
         self, trace: Trace, reshape: GraphOperation, answer: SamplesAnswer | None
@@ -255,6 +335,17 @@ class SamplesMixed(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from shapes.axes_swapped(finding, source)
+        yield from modules.over_next_dimension(finding, source)
+
+
+def over_samples(operation: GraphOperation, rows: int) -> bool:
+    """Tell whether an operation makes one of all samples along dimension 0, and of dimension 0 only."""
+    given = operation.input_shapes[0] if operation.input_shapes else []
+    if base_of(operation) not in REDUCTIONS or len(given) < 2 or given[0] != rows:
+        return False
+    told = operation.scalars.get("1")
+    axes = told if isinstance(told, list) else [told]
+    return axes in ([0], [-len(given)])
 
 
 def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
+from torchwhy.detect.cures import loops, schedules
 from torchwhy.detect.edits import Source
 from torchwhy.detect.rates import ENOUGH_STEPS, RateCourse, rate_courses
 from torchwhy.detect.training import is_lower, trainings
@@ -17,6 +17,9 @@ from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
 
 BY_METRIC = "ReduceLROnPlateau"
+HARDLY_BEGAN = (
+    0.01  # of the rate it leads to: a warm-up that is there at the end was meant for another run
+)
 WARMING = 0.1  # of the rate it leads to: what a warm-up begins with is lower
 FEW_LOSSES = 3  # of which no middle can be told
 
@@ -205,16 +208,14 @@ class SchedulerMisuse(Detector):
                 yield from self._never_stepped(trace, course)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.move_to_outer_loop(finding, source)
-        yield from loops.schedule_as_long_as_training(finding, source)
+        yield from schedules.step_with_optimizer(finding, source)
+        yield from schedules.move_to_outer_loop(finding, source)
+        yield from schedules.schedule_as_long_as_training(finding, source)
         yield from loops.move_after(finding, source, "step")
 
     def _never_stepped(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
         """Yield a warm-up that was made and never stepped: it set the rate to its low beginning, and there it is."""
-        census = next(
-            (one for one in trace.of(ParameterCensus) if one.optimizer == course.optimizer), None
-        )
-        meant = max(census.initial_rates, default=0.0) if census is not None else 0.0
+        census, meant = _meant(trace, course)
         is_still = len({rate for _, rate in course.rates}) == 1 and not trace.of(SchedulerSeen)
         if census is None or not is_still or program_died(trace):
             return
@@ -238,6 +239,7 @@ class SchedulerMisuse(Detector):
 
     def _judge(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
         scheduler = course.schedulers[0]
+        hardly_begun = list(self._judge_length(trace, course))
         if course.negative_since is not None:
             yield self._finding(
                 trace, course, f"the rate fell below 0 at step {course.negative_since}: from there on training climbs",
@@ -269,11 +271,31 @@ class SchedulerMisuse(Detector):
                 f"{scheduler.settings['T_max']:g} is stepped per batch, {course.calls} times",
                 step=int(scheduler.settings["T_max"]), severity="warning", advice=_advice(course),
             )  # fmt: skip
+        elif hardly_begun:
+            yield from hardly_begun
         elif _came_first(trace, scheduler):
             yield self._finding(
                 trace, course, f"{scheduler.kind} is stepped before the optimizer has made its first step: "
                 f"its first rate, {course.peak:.3g}, is skipped",
                 step=0, severity="warning", advice="call scheduler.step() after optimizer.step()",
+            )  # fmt: skip
+
+    def _judge_length(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
+        """Yield a schedule that had hardly begun when the training ended."""
+        if _hardly_began(trace, course):
+            meant, peak = _meant(trace, course)[1], course.peak
+            whole = course.count * meant / peak
+            yield self._finding(
+                trace, course, f"the warm-up is longer than the training: in {course.count} steps the rate rose to "
+                f"{peak:.2g}, the optimizer was made with lr={meant:g}; at this pace it would take {whole:.1g} steps",
+                step=0, severity="warning", advice="let the warm-up end within the first tenth of the training",
+            )  # fmt: skip
+        elif course.left_over and course.count >= ENOUGH_STEPS and not program_died(trace):
+            kind = course.schedulers[0].kind
+            yield self._finding(
+                trace, course, f"{kind} was made for {course.left_over:g} steps, as many as the training has, and "
+                f"was stepped {course.calls} times: it only began",
+                step=0, severity="warning", advice="call scheduler.step() after each optimizer.step()",
             )  # fmt: skip
 
     def _finding(
@@ -316,6 +338,26 @@ def _advice(course: RateCourse) -> str:
     if any(scheduler.kind == "ReduceLROnPlateau" for scheduler in course.schedulers):
         return "give it a number that falls as the model gets better (or mode='max'), and more patience"
     return "give the schedule as many steps as the training has"
+
+
+def _meant(trace: Trace, course: RateCourse) -> tuple[ParameterCensus | None, float]:
+    """Return the highest rate that the optimizer was made with, before any scheduler changed it."""
+    census = next(
+        (one for one in trace.of(ParameterCensus) if one.optimizer == course.optimizer), None
+    )
+    return census, max(census.initial_rates, default=0.0) if census is not None else 0.0
+
+
+def _hardly_began(trace: Trace, course: RateCourse) -> bool:
+    """Tell whether a rate that only rose was still next to nothing at the end, and so nothing was learnt."""
+    peak, meant = course.peak, _meant(trace, course)[1]
+    rose = course.first_cut is None and course.rates[-1][1] > course.rates[0][1]
+    if course.count < ENOUGH_STEPS or not rose or program_died(trace):
+        return False
+    if not 0 < peak < HARDLY_BEGAN * meant:
+        return False
+    own = (one for one in trainings(trace) if one.made.index == course.optimizer)
+    return any(training.never_learnt for training in own)
 
 
 def _had_come_to_rest(trace: Trace, course: RateCourse) -> bool:

@@ -20,6 +20,11 @@ PER_SAMPLE = {
     "index", "log",
 }  # fmt: skip
 OF_A_CHOICE = {"gather", "index", "log"}
+# What may stand between the weights of an attention and the product that uses them.
+DROPOUTS = {"native_dropout", "mul"}
+# What is done to its scores before the softmax.
+MASKS = {"mul", "div", "add", "sub", "masked_fill", "where", "tanh", "clamp"}
+SWAPS = {"transpose", "permute", "t", "numpy_T", "mT", "movedim", "swapaxes"}
 
 
 class SoftmaxOverBatch(Detector):
@@ -29,7 +34,8 @@ class SoftmaxOverBatch(Detector):
 
     In the graph of the first step: a softmax over dimension 0 whose rows a loss then judges one by one; a softmax over
     dimension 0 inside of a model whose outputs move for all samples when one sample is changed (tried on the live
-    model); or a softmax over a last dimension that has one element, which is always 1.
+    model); the weights of an attention that sum to 1 over the samples, the heads or the queries, while the product with
+    the values sums over the keys; or a softmax over a last dimension that has one element, which is always 1.
 
     ## Why it breaks training
 
@@ -185,7 +191,10 @@ class SoftmaxOverBatch(Detector):
             if softmax.location in seen or not graph.trains(softmax):
                 continue
             told = (
-                _of_one(graph, softmax) or _of_rows(graph, softmax) or _of_samples(trace, softmax)
+                _of_one(graph, softmax)
+                or _of_rows(graph, softmax)
+                or _of_attention(graph, softmax)
+                or _of_samples(trace, softmax)
             )
             if told is None:
                 continue
@@ -270,6 +279,52 @@ def _of_rows(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
         f"the softmax runs over dimension 0, the {rows} samples of the batch: they compete with each other",
         (fact,),
     )
+
+
+def _of_attention(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
+    """Judge the weights of an attention, (batch, …, queries, keys), by the product that sums over the keys."""
+    axis, shape = axis_of(softmax), softmax.shape
+    if axis is None or axis == len(shape) - 1 or len(shape) < 3 or min(shape[axis], shape[-1]) < 2:
+        return None
+    taken = graph.taken_by(softmax)
+    taken += [after for one in taken if base_of(one) in DROPOUTS for after in graph.taken_by(one)]
+    product = next((one for one in taken if _sums_over_last(graph, one, softmax)), None)
+    if product is None or not _are_scores(graph, softmax):
+        return None
+    fact = Evidence(
+        f"{expression_of(product.location, 'the product with the values')} sums over dimension {len(shape) - 1} "
+        f"of these weights, and the sum of them along it is not 1",
+        step=0,
+        location=product.location,
+    )
+    rows = "the samples of the batch: they compete with each other" if axis == 0 else ""
+    rows = rows or f"not over dimension {len(shape) - 1}, which the product after it sums over"
+    return f"the softmax runs over dimension {axis} of {shape}, {rows}", (fact,)
+
+
+def _sums_over_last(graph: ForwardGraph, product: GraphOperation, softmax: GraphOperation) -> bool:
+    """Tell whether a product multiplies a softmax from the left as it is, with no dimension swapped on the way."""
+    shape = softmax.shape
+    if base_of(product) != "bmm" or product.input_shapes[0] != [elements(shape[:-2]), *shape[-2:]]:
+        return False
+    current: GraphOperation | None = product
+    while current is not None and current.order != softmax.order:
+        view = graph.view(current, 0)
+        while view is not None:
+            if base_of(view) in SWAPS:
+                return False
+            view = graph.view(view, 0)
+        current = graph.operation(current.inputs[0]) if current.inputs else None
+    return current is not None
+
+
+def _are_scores(graph: ForwardGraph, softmax: GraphOperation) -> bool:
+    """Tell whether a softmax was taken of a product of tensors, which may be scaled and masked."""
+    current = graph.source(softmax)
+    while current is not None and base_of(current) in MASKS:
+        before = [made for made in graph.sources(current) if made is not None]
+        current = next((made for made in before if made.differentiable), None)
+    return current is not None and base_of(current) == "bmm"
 
 
 def _of_samples(trace: Trace, softmax: GraphOperation) -> Told | None:

@@ -34,6 +34,7 @@ USUAL = (
     1e-3,
     0.1,
 )  # rates of SGD on a mean in tutorials and papers: who writes another one had this sum in mind
+SHARES = {"_softmax", "div"}  # what makes weights that add up to 1
 SCALE_SENSITIVE = {"SGD", "ASGD"}  # Adam and its kin divide by the size of the gradient
 
 
@@ -131,7 +132,7 @@ class SumOverBatch(Detector):
 
     ## Lookalike
 
-    A sum that is divided by the number of samples, and a sum over the features of one sample.
+    A sum that is divided by the number of samples, a sum over the features of one sample, and a sum of shares.
 
     ```python
     import torch
@@ -143,6 +144,22 @@ class SumOverBatch(Detector):
         x = torch.randn(32, 5)
         error = (model(x) - x[:, :3]) ** 2
         loss = error.sum() / len(x) + error.sum(dim=1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(5, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for step in range(40):
+        x = torch.randn(32, 5)
+        error = (model(x)[:, 0] - x[:, 0]) ** 2
+        shares = torch.softmax(error.detach(), dim=0)
+        loss = (shares * error).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -228,7 +245,20 @@ def _summed(graph: ForwardGraph, root: GraphOperation | None, rows: int) -> Grap
     holds_samples = bool(shape) and shape[0] == rows and elements(shape) > 1
     by_hand = base_of(root) == "sum" and not root.shape
     fused = root.scalars.get(REDUCTION.get(base_of(root), "")) == BY_SUM
-    return root if holds_samples and (by_hand or fused) else None
+    if not holds_samples or not (by_hand or fused) or _adds_shares(graph, root):
+        return None
+    return root
+
+
+def _adds_shares(graph: ForwardGraph, root: GraphOperation) -> bool:
+    """Tell whether what is added up was multiplied by shares of the batch: a weighted mean, whatever its size."""
+    product = graph.source(root)
+    if product is None or base_of(product) != "mul":
+        return False
+    return any(
+        made is not None and base_of(made) in SHARES and not graph.operand_trains(product, place)
+        for place, made in enumerate(graph.sources(product))
+    )
 
 
 def _rate(made: OptimizerMade) -> float | None:

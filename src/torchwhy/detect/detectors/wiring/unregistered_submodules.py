@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.crashes import crashes, finding_of, idea
 from torchwhy.detect.cures import modules
 from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import named, untrained
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.crashes import Crash
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
@@ -20,7 +22,8 @@ class UnregisteredSubmodules(Detector):
 
     Modules that were called in the forward of another module, that no known model reaches through its attributes,
     whose parameters get gradients, are in no optimizer and never change: they live in a Python list or dictionary.
-    The same of an `nn.Parameter` that lies in such a list or dictionary of a module.
+    The same of an `nn.Parameter` that lies in such a list or dictionary of a module. A model that has nothing else
+    leaves the optimizer with an empty list of parameters, and the program dies of that.
 
     ## Why it breaks training
 
@@ -219,9 +222,12 @@ class UnregisteredSubmodules(Detector):
     """
 
     name = "unregistered-submodules"
-    needs = frozenset({"census"})
+    needs = frozenset({"census", "crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        for crash in crashes(trace):
+            if "hidden_in" in crash.facts:
+                yield _no_parameters(trace, crash)
         for census in trace.of(ParameterCensus):
             # A matrix of zeros behind another one keeps the gradient of that one at 0 in the first step.
             hidden = [
@@ -279,3 +285,21 @@ class UnregisteredSubmodules(Detector):
                 ),
             ),
         )
+
+
+def _no_parameters(trace: Trace, crash: Crash) -> Finding:
+    """Describe a model all of whose layers are hidden: the optimizer finds nothing to train."""
+    kinds, place = crash.facts["hidden"], crash.facts["hidden_in"]
+    family = "Parameter" if kinds == "Parameter" else "Module"
+    what = "parameters" if kinds == "Parameter" else f"layers ({kinds})"
+    return finding_of(
+        trace,
+        crash,
+        detector=UnregisteredSubmodules.name,
+        message=(
+            f"{what} are kept in the plain list or dictionary `{place}`, so the model does not know them, and the "
+            "optimizer gets no parameters"
+        ),
+        location=crash.places.get("hidden"),
+        fixes=[idea(f"keep them in an nn.{family}List or nn.{family}Dict")],
+    )

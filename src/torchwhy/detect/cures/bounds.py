@@ -1,0 +1,61 @@
+"""Edits that bound a value once where several operations need it: the variance of a likelihood, a scale, a rate."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.detect.cures.syntax import module_names, names_in, operand_of, word_of
+from torchwhy.detect.edits import Source
+from torchwhy.finding import Finding, Fix
+
+# torch's own GaussianNLLLoss keeps its variance above 1e-6; where errors are large, that still rules the whole loss.
+BOUNDS = ("1e-6", "1e-3")
+NEED_POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal")
+MULTIPLE = (
+    ast.Name,
+    ast.Attribute,
+    ast.Constant,
+    ast.BinOp,
+    ast.Mult,
+    ast.Div,
+    ast.expr_context,
+)
+
+
+def for_every_use(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a variable kept above 0 before the statement that both takes its logarithm and divides by it.
+
+    Bounded by two different numbers, the two places would no longer be about one quantity.
+    """
+    node = source.at(finding.location)
+    statement = None if node is None else source.statement_of(node)
+    if node is None or statement is None or not isinstance(node, ast.Call | ast.BinOp):
+        return
+    operand = operand_of(source, node, number=1 if isinstance(node, ast.BinOp) else 0)
+    if operand is None or not isinstance(source.scope_of(node), ast.FunctionDef):
+        return
+    names = names_in(operand) - module_names(source)
+    # A multiple of the variable has its sign; a norm or a sum of it may be positive where it is not.
+    if len(names) != 1 or any(not isinstance(part, MULTIPLE) for part in ast.walk(operand)):
+        return
+    (name,) = names
+    if name == "self" or not any(name in needed for needed in _needed_elsewhere(source, node)):
+        return
+    for bound in BOUNDS:
+        text = f"{name} = {name}.clamp_min({bound})"
+        yield from source.fix(
+            f"bound it for all its uses: {text}", source.insert_before(statement, text)
+        )
+
+
+def _needed_elsewhere(source: Source, node: ast.expr) -> Iterator[set[str]]:
+    """Yield the names that other divisions, logarithms and roots of the same function need to be positive."""
+    for other in ast.walk(source.scope_of(node)):
+        if other is node:
+            continue
+        if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Div):
+            yield names_in(other.right)
+        elif isinstance(other, ast.Call) and word_of(other) in NEED_POSITIVE:
+            operand = operand_of(source, other)
+            yield names_in(operand) if operand is not None else set()

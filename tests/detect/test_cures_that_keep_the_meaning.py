@@ -1,0 +1,109 @@
+"""Cures that leave the rest of the program its meaning: states through time, divisors of both signs, one variance."""
+
+from __future__ import annotations
+
+from tests.detect.test_cures_by_style import first_change
+from torchwhy.detect.cures import bounds, building, graphs, loss_scales, memory, operands, shapes
+from torchwhy.detect.cures.statements import any_batch_size
+from torchwhy.finding import Evidence, Fix
+
+THROUGH_TIME = """\
+for chunk in series:
+    loss = 0
+    for x in chunk:
+        h = cell(x, h)
+        loss = loss + head(h).mean()
+    loss.backward()
+"""
+LIKELIHOOD = """\
+import torch
+def nll(mu, var, y):
+    return (torch.log(6.28 * var) + (y - mu) ** 2 / var).mean()
+"""
+
+
+def test_a_state_is_cut_before_the_loop_through_time_and_not_in_it():
+    lines = first_change(
+        lambda finding, source: memory.cut_state(
+            source, source.statement_at(finding.location.line), "h"
+        ),
+        THROUGH_TIME,
+        "cell(x, h)",
+    )
+
+    assert lines == ["h = h.detach()"]
+
+
+def test_of_a_dictionary_the_item_is_carried_and_not_the_dictionary():
+    text = "def step(x):\n    out, memory['h'] = rnn(x, memory['h'])\n    out.backward()\n"
+
+    lines = first_change(
+        graphs.freed, text, "rnn(x", message="`memory` still holds the graph of the iteration"
+    )
+
+    assert lines == ["out, memory['h'] = rnn(x, memory['h'].detach())"]
+
+
+def test_a_divisor_of_both_signs_is_not_clamped():
+    evidence = (Evidence("its elements lie between -1.5 and 2.25"),)
+
+    lines = first_change(operands.for_division, "y = g / x\n", "g / x", evidence=evidence)
+
+    assert lines == ["y = g / (x + 1e-8)"]
+
+
+def test_a_variance_is_bounded_once_for_its_logarithm_and_its_division():
+    lines = first_change(bounds.for_every_use, LIKELIHOOD, "torch.log(6.28 * var)")
+
+    assert lines == ["var = var.clamp_min(1e-6)"]
+
+
+def test_a_norm_does_not_bound_the_vector_it_is_taken_of():
+    text = "import torch\ndef f(v):\n    return v / v.norm() + torch.log(v.norm())\n"
+
+    assert first_change(bounds.for_every_use, text, "torch.log(v.norm())") is None
+
+
+def test_a_loss_scale_of_ones_own_is_lowered_where_it_is_written():
+    text = "SCALE = 2.0 ** 20\n(loss * SCALE).backward()\n"
+
+    lines = first_change(
+        loss_scales.smaller, text, "(loss * SCALE)", message="in the gradient (X), y exceeds 65504"
+    )
+
+    assert lines == ["SCALE = 1024.0"]
+
+
+def test_both_states_of_a_recurrent_layer_take_the_size_of_the_batch():
+    text = "def forward(x):\n    h = torch.zeros(1, 12, 5)\n    c = torch.zeros(1, 12, 5)\n    return f(x, h, c)\n"
+
+    lines = first_change(
+        shapes.sized_by_batch,
+        text,
+        "torch.zeros(1, 12, 5)",
+        message="`h` (1×12×5) is made for batches of 12, but the last batch has only 4 samples",
+        fixes=(Fix("take the size from the batch, `x.shape[0]`, where 12 is assumed"),),
+    )
+
+    assert lines == ["h = torch.zeros(1, x.shape[0], 5)", "c = torch.zeros(1, x.shape[0], 5)"]
+
+
+def test_a_view_that_infers_the_width_takes_its_rows_from_the_batch():
+    text = "def forward(self, x):\n    return self.fc(self.conv(x).view(32, -1))\n"
+
+    lines = first_change(any_batch_size, text, "self.conv(x).view(32, -1)")
+
+    assert lines == ["return self.fc(self.conv(x).view(x.size(0), -1))"]
+
+
+def test_a_module_gets_its_forgotten_init():
+    text = "class Net(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(4, 2)\n"
+
+    lines = first_change(
+        building.initialised,
+        text,
+        "self.a",
+        message="cannot assign module before Module.__init__() call",
+    )
+
+    assert lines == ["super().__init__()"]
