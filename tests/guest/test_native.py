@@ -21,6 +21,7 @@ PROGRAMS = (
     "batch_norm_dropout",
     "cruising",
     "everything",
+    "first_fetch_fails",
     "gan",
     "loaders",
     "many_optimizers",

@@ -64,9 +64,14 @@ def _cut_by_hand(crash: Crash) -> LastBatch | None:
                 is_named = usual in sizes and usual in rests
                 # A number of the failing line may mean anything, unless the passes over the data end just here.
                 full = samples // usual
-                if is_named or (usual in written and crash.step % (full + 1) == full):
+                if is_named or (usual in written and _ends_a_pass(crash, full)):
                     return LastBatch(usual, samples % usual, samples, from_loader=False)
     return None
+
+
+def _ends_a_pass(crash: Crash, full: int) -> bool:
+    """Tell whether so many full batches came before it; where the program goes on, the odd one makes no step."""
+    return crash.step % full == 0 if crash.caught else crash.step % (full + 1) == full
 
 
 def _numbers_written(crash: Crash) -> set[int]:

@@ -162,6 +162,12 @@ def without_dispatch_modes() -> Iterator[list[Any]]:
             _python_dispatch._push_mode(mode)
 
 
+def active_modes() -> list[Any]:
+    """Return the dispatch modes of this thread, bottom first, also while they are hidden."""
+    with without_dispatch_modes() as modes:
+        return list(modes)
+
+
 def put_on(mode: Any) -> None:
     """Enter a dispatch mode, as the innermost one."""
     if _hidden.modes is None:

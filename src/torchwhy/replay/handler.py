@@ -68,6 +68,8 @@ class Replay:
         if self.second_look is None:
             self.signals.curvature.install()
             self.samples.install()
+            protect = self.session.guests.protect
+            self.session.modes.when_lost = protect("exception watch", self.swallowed.lost_one)
 
     def optimizer_made(self) -> None:
         """Training is about to begin: from now on exceptions that the program swallows are of interest."""

@@ -84,6 +84,7 @@ class Microscope(TorchDispatchMode):
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
         self.is_paused = False
+        self._below: list[Any] = []  # modes of the program that were there during a pause
         self._thread = 0
         self._held = 0
 
@@ -126,16 +127,26 @@ class Microscope(TorchDispatchMode):
 
     def pause(self) -> None:
         """Step aside while torch does work of its own, about which nobody will ask."""
-        if self.is_on and self._is_entered and self._thread == threading.get_ident():
+        if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
+            return
+        modes = torch_compat.active_modes()
+        if (
+            modes and modes[-1] is self
+        ):  # a mode of the program above us has to find us below when it ends
             self._is_entered = not torch_compat.take_off(self)
             self.is_paused = not self._is_entered
+            self._below = modes[:-1]
 
     def resume(self) -> None:
         """Look again after a pause."""
-        if self.is_paused:
-            self.is_paused = False
-            if self.is_on and not self._is_entered:
+        if not self.is_paused:
+            return
+        self.is_paused = False
+        if self.is_on and not self._is_entered:
+            if torch_compat.active_modes() == self._below:
                 self._put_on()
+            else:  # the program has begun or ended a mode meanwhile, because of an exception
+                self.leave()
 
     def begin_step(self, step: int) -> None:
         """Forget the operations of the step before; births and the ledger stay."""

@@ -45,6 +45,7 @@ NO_STEP = ("load_state_dict", "load", "_lazy_init", "to", "cuda", "__getattr__")
 STEP_WORDS = ("backward", "step")
 MOST_TIMES = 200  # occurrences after which a trace function has seen enough
 MARK = "_torchwhy_place"  # on an exception: where it was taken up, in case it is raised again
+MOST_WINDOWS = 4  # stretches of a few seconds that are watched because something was lost
 STEADY = 3  # steps of one batch each after which a batch without a step is remarkable
 
 
@@ -67,8 +68,11 @@ class Swallowed:
         self._ignored: set[tuple[int, int, type]] = set()
         self._has_begun = False
         self._last_serial = 0
+        self._last_step = -1
         self._steady = 0
         self._look_at = -1
+        self._goes_on = False  # beyond the step in hand
+        self._windows = 0
 
     def begin(self) -> None:
         """Start watching: when the first optimizer is made, so that preparing data costs nothing.
@@ -88,8 +92,17 @@ class Swallowed:
     def after_step(self) -> None:
         """Stop watching after a step; watch one batch again if the one in its place was lost an epoch ago."""
         if not self._watcher.stays_on:
-            self._watcher.end()
+            self._goes_on = self._goes_on and self._watcher.is_on
+            if not self._goes_on:
+                self._watcher.end()
             self._follow_batches()
+
+    def lost_one(self) -> None:
+        """An iteration came to nothing before its update: watch for the next one, as long as a trace function may."""
+        if not self._watcher.stays_on and self._has_begun and self._windows < MOST_WINDOWS:
+            self._windows += 1
+            self._goes_on = True
+            self._watcher.begin()
 
     @property
     def is_resting(self) -> bool:
@@ -102,6 +115,7 @@ class Swallowed:
             if before > self._last_serial:
                 self._steady += before - self._last_serial
                 self._last_serial = before
+                self._last_step = self._stage.session.sentinel.step - 1
             if now > before:
                 self._follow_batches()
         return self._look_at
@@ -136,10 +150,13 @@ class Swallowed:
         """Notice a batch without a step in a loop that made one step of each, and wait for the next epoch."""
         batches = self._stage.session.batches
         drawn, self._last_serial = batches.serial - self._last_serial, batches.serial
-        if drawn == 1:
+        step = self._stage.session.sentinel.step
+        follows, self._last_step = step == self._last_step + 1, step
+        if drawn == 1 or not follows:  # steps between, at cruising speed, were of one batch each
             self._steady += 1
         elif drawn == 2 and self._steady >= STEADY and batches.length:
             self._look_at = batches.serial - 1 + batches.length
+            self.lost_one()
         if self._look_at == batches.serial + 1:
             self._look_at = -1
             self._watcher.begin()

@@ -35,6 +35,7 @@ MOST_TALLIES = 64  # places told of; a program that calls its model from more is
 RECENT = 256  # forwards remembered until the next backward pass: a decoder may be called once for every word
 MOST_CALLERS = 3  # frames of the program around the one that calls a model
 LOOKS = 8  # backward passes whose graph is searched for a forward; one that never fed any is then taken for evaluation
+SELDOM = 3  # forwards that fed a backward pass for each one that did not
 MOST_NODES = 5000  # of a graph that is searched
 INPUTS_COMPARED = (
     16  # forwards without gradients whose input is compared with that of the one before
@@ -98,6 +99,7 @@ class ModeCounter(ModesRecord):
     switch_of: Callable[[nn.Module], Switch | None]
     failed: Callable[[Exception], object]
     stand_in: Callable[..., Any] = Forward
+    when_lost: Callable[[], object] = lambda: None
     _tallies: dict[tuple[int, bool, bool, int, int], _Tally] = field(default_factory=dict)
     _torch_codes: dict[int, CodeType] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
@@ -128,6 +130,8 @@ class ModeCounter(ModesRecord):
             recent.pop()[0].backwards += 1
             return
         entries = list(recent)
+        if _has_lost_one(entries):
+            self.when_lost()
         if any(not tally.feeds and tally.looks < LOOKS for tally, _ in entries):
             _find_feeding(entries, roots)
         # What this pass did not use may feed the next one: a generator's output goes into two losses.
@@ -264,6 +268,14 @@ def mode_layers(model: nn.Module) -> list[str]:
         elif isinstance(part, nn.modules.batchnorm._NormBase) and part.track_running_stats:
             found.append(f"{name} {type(part).__name__} {'train' if part.training else 'eval'}")
     return found[:16]
+
+
+def _has_lost_one(entries: list[tuple[_Tally, int]]) -> bool:
+    """Tell whether a forward of training came to nothing, in a loop that made a backward pass of nearly every one."""
+    if len(entries) != 2 or entries[0][0] is not entries[1][0]:
+        return False
+    tally = entries[0][0]
+    return tally.feeds and tally.backwards >= SELDOM * (tally.count - tally.backwards - 1)
 
 
 def _find_feeding(recent: list[tuple[_Tally, int]], roots: list[torch.Tensor]) -> None:
