@@ -16,6 +16,10 @@ ONLY_IN_EVALUATION = (
 )
 
 
+# How a finding begins to say that the program took an exception and trained on without the batch.
+CAUGHT = "the program caught the exception and went on"
+
+
 @dataclass(frozen=True)
 class SourceSpan:
     """A stretch of the user's source: columns count from 0, `end_column` is exclusive."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import PROGRAM, RATE, ROOT, report
-from torchwhy.finding import ONLY_IN_EVALUATION, Evidence, Fix, SourceSpan, Trial
+from torchwhy.finding import CAUGHT, ONLY_IN_EVALUATION, Evidence, Fix, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.terminal import Place, show
@@ -125,6 +125,14 @@ def test_only_warnings_are_not_called_broken(shown):
     text = shown(build([RATE], command=["x"], steps=9, directory=Path("/")))
 
     assert text.startswith("torchwhy: training works against itself at step 31 ")
+
+
+def test_lost_batches_are_called_so(shown):
+    lost = replace(RATE, evidence=(Evidence(f"{CAUGHT}, 3 times, and the batch was lost"),))
+
+    text = shown(build([lost], command=["x"], steps=9, directory=Path("/")))
+
+    assert text.startswith("torchwhy: training goes on without some of its batches at step 31 ")
 
 
 def test_an_expression_over_several_lines_is_marked_on_each(shown, tmp_path):

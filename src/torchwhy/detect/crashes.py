@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torchwhy.detect.judging import short
-from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan
+from torchwhy.finding import CAUGHT, Evidence, Finding, Fix, Sample, Severity, SourceSpan
 from torchwhy.finding import Trial as FixTrial
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, Trial
 from torchwhy.record.trace import Trace
@@ -96,7 +96,7 @@ def caught_evidence(trace: Trace, crash: Crash) -> Evidence:
     else:
         result = "and the batch was lost each time" if crash.times > 1 else "and the batch was lost"
     return Evidence(
-        f"the program caught the exception and went on, {times} as far as seen, {result}",
+        f"{CAUGHT}, {times} as far as seen, {result}",
         value=float(crash.times),
     )
 

@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from torchwhy.finding import ONLY_IN_EVALUATION, Evidence, Finding, Fix
+from torchwhy.finding import CAUGHT, ONLY_IN_EVALUATION, Evidence, Finding, Fix
 from torchwhy.report.excerpt import excerpt
 from torchwhy.report.model import Report
 from torchwhy.report.sparkline import sparkline
@@ -122,6 +122,8 @@ def _title(report: Report, root: Finding) -> Text:
     words = {"failed": "training broke", "suspect": "training works against itself"}
     if any(evidence.claim == ONLY_IN_EVALUATION for evidence in root.evidence):
         words["failed"] = "evaluation broke"
+    if any(evidence.claim.startswith(CAUGHT) for evidence in root.evidence):
+        words["suspect"] = "training goes on without some of its batches"
     when = f" {_moment(root.step)}" if root.step is not None else ""
     rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
     return Text(f"torchwhy: {words[report.outcome]}{when}{rank}", style=STYLES[root.severity])
