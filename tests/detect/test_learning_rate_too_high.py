@@ -9,7 +9,7 @@ from torchwhy.detect.rate_places import place_of_rate
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth, Step
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import RatesSetByHand, SchedulerSeen
+from torchwhy.record.wiring import SchedulerSeen, StatementsFound
 
 LOSSES = [1.2, 3e4, 7e8, 2e13, 5e17, 1e22]
 SIZES = [0.5, 80.0, 1e4, 2e6, 3e8, 5e10]
@@ -179,7 +179,7 @@ def test_raised_rate_is_told_with_the_one_that_worked() -> None:
 
 def test_a_rate_raised_by_hand_is_blamed_where_it_is_set() -> None:
     made = optimizer(lr=0.1)
-    census = RatesSetByHand(step=0, places=[LINE])
+    census = StatementsFound(step=0, rates=[LINE])
 
     assert place_of_rate(Trace((made, census)), made, (0.1, 5.0)) == LINE
     assert place_of_rate(Trace((made, census)), made, (0.1, 0.1)) == made.location

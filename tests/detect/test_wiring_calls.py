@@ -21,7 +21,13 @@ from torchwhy.record.learning import (
     StaleGradients,
     StepCalls,
 )
-from torchwhy.record.wiring import AliasLoaded, CallsCounted, IdleOptimizer, SchedulerSeen
+from torchwhy.record.wiring import (
+    AliasLoaded,
+    CallsCounted,
+    IdleOptimizer,
+    SchedulerSeen,
+    StatementsFound,
+)
 
 STEP_CALL = SourceSpan("train.py", 41, function="train_epoch", expression="optimizer.step()")
 
@@ -321,10 +327,9 @@ def test_gradients_cleared_for_a_reason_are_not_reported(orders, reads):
 
 @pytest.mark.parametrize(("initial", "found"), [([0.1], 1), ([5e-4], 0), ([], 0)])
 def test_warm_up_that_is_never_stepped_is_reported_at_the_scheduler(initial, found):
-    census = ParameterCensus(
-        step=0, optimizer=0, parameters=[], initial_rates=initial, schedules=[LINE]
-    )
-    events = [optimizer(), census, *(step(number, 1e-4) for number in range(40))]
+    census = ParameterCensus(step=0, optimizer=0, parameters=[], initial_rates=initial)
+    source = StatementsFound(step=39, schedules=[LINE])
+    events = [optimizer(), census, source, *(step(number, 1e-4) for number in range(40))]
 
     findings = list(SchedulerMisuse().scan(trace(*events)))
 

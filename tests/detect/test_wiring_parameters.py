@@ -14,7 +14,7 @@ from torchwhy.detect.detectors.wiring.unused_parameters import UnusedParameters
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ModuleCalled, OptimizerDescribed
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
-from torchwhy.record.wiring import Followed, ParametersFollowed
+from torchwhy.record.wiring import Followed, ParametersFollowed, StatementsFound
 
 FREEZE = SourceSpan("train.py", 20, expression="p.requires_grad = False")
 
@@ -35,8 +35,8 @@ def parameter(name, **more):
     return ParameterSeen(name=name, **{**given, **more})
 
 
-def census(*parameters, freezes=()):
-    return ParameterCensus(step=0, optimizer=0, parameters=list(parameters), freezes=list(freezes))
+def census(*parameters):
+    return ParameterCensus(step=0, optimizer=0, parameters=list(parameters))
 
 
 def look(*names, updates=16, **more):
@@ -159,13 +159,13 @@ def test_parameters_that_get_a_gradient_later_are_used():
 
 
 def test_new_layer_frozen_while_loaded_weights_train_is_reported_at_the_freezing_line():
-    events = census(
+    seen = census(
         parameter("body.weight", written_by="loaded"),
         parameter("head.weight", requires_grad=False, gradient="none"),
-        freezes=[FREEZE],
     )
+    source = StatementsFound(step=9, freezes=[FREEZE])
 
-    (finding,) = FrozenEverything().scan(trace(optimizer(), events))
+    (finding,) = FrozenEverything().scan(trace(optimizer(), seen, source))
 
     assert finding.location == FREEZE
     assert "the new layer is frozen" in finding.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import RatesSetByHand, SchedulerSeen
+from torchwhy.record.wiring import SchedulerSeen, StatementsFound
 
 RAISED = 1.5  # times the first rate: from here on it is not the first rate that is too high
 
@@ -24,8 +24,8 @@ def place_of_rate(
         first = min(first, float(made_with)) or first
     statements = {
         (place.file, place.line): place
-        for seen in trace.of(RatesSetByHand)
-        for place in seen.places
+        for seen in trace.of(StatementsFound)
+        for place in seen.rates
     }
     is_raised = bool(first and now and now > RAISED * first)
     is_scheduled = any(seen.optimizer in (made.index, -1) for seen in trace.of(SchedulerSeen))

@@ -15,7 +15,7 @@ from torchwhy.record.events import (
 )
 from torchwhy.record.learning import ForwardModes, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import Followed, ParametersFollowed
+from torchwhy.record.wiring import Followed, ParametersFollowed, StatementsFound
 
 ENOUGH_UPDATES = 3  # steps after which a parameter that has not moved is one that nobody moves
 SHOWN = 3  # names told in a sentence
@@ -138,6 +138,11 @@ def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
         for mode in modes_of(trace, path)
         if mode.training and mode.grad and mode.backwards >= ENOUGH_UPDATES
     ]
+
+
+def statements_found(trace: Trace) -> StatementsFound:
+    """Return what the source of the program tells; nothing if it was killed before it was read."""
+    return next(iter(trace.of(StatementsFound)), StatementsFound(step=0))
 
 
 def place_of_evaluation(trace: Trace, mode: ForwardModes) -> SourceSpan | None:

@@ -7,6 +7,7 @@ import os
 import sys
 import sysconfig
 import textwrap
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -44,9 +45,26 @@ class Site(NamedTuple):
 
 def remember_torch(torch_file: str) -> None:
     """Tell where torch lives, so that its frames are not taken for the user's."""
-    global _torch_root  # noqa: PLW0603 - set once when torch has been imported
+    global _torch_root, _library_roots  # noqa: PLW0603 - set once when torch has been imported
     _torch_root = str(Path(torch_file).parent) + os.sep
+    _library_roots = tuple({*_library_roots, *_installed_roots()})
     layer_of.cache_clear()
+
+
+def _installed_roots() -> Iterator[str]:
+    """Yield the folders of the search path into which packages were installed, as by `pip install --target`.
+
+    Not the one of the program itself: some are shipped with their packages beside them.
+    """
+    own = {os.path.realpath(folder) for folder in (sys.path[0] or ".", ".")}
+    for folder in sys.path[1:]:
+        real = os.path.realpath(folder)
+        try:
+            names = os.listdir(real) if real not in own else []  # noqa: PTH208 - only the names
+        except OSError:
+            continue
+        if any(name.endswith(".dist-info") for name in names):
+            yield real + os.sep
 
 
 def foreign_roots() -> tuple[str, ...]:

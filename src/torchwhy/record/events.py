@@ -326,7 +326,7 @@ AnyEvent = (
     | learning.Evaluated
     | learning.MetricReduced
     | wiring.SchedulerSeen
-    | wiring.RatesSetByHand
+    | wiring.StatementsFound
     | wiring.CallsCounted
     | wiring.IdleOptimizer
     | wiring.ParametersFollowed

@@ -89,22 +89,17 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 class ParameterCensus(Event, frozen=True, tag="census"):
     """Every parameter of every known model and optimizer, just before an optimizer's first step.
 
-    `freezes` are the statements in the program's source that set `requires_grad` to something else than True, `thaws`
-    those that set it to True, told when something is frozen.
-    `reads_gradients`: whether that source uses a gradient by itself, told when several backward passes came before.
-    `decays` are the weight decays by parameter, told when a group has one of its own. `initial_rates` are the rates
-    that a scheduler found when it was made, `schedules` the statements that make one.
+    `reads_gradients`: whether the program's source uses a gradient by itself, told when several backward passes came
+    before. `decays` are the weight decays by parameter, told when a group has one of its own. `initial_rates` are the
+    rates that a scheduler found when it was made.
     """
 
     step: int
     optimizer: int
     parameters: list[ParameterSeen]
-    freezes: list[SourceSpan] = []
-    thaws: list[SourceSpan] = []
     reads_gradients: bool | None = None
     decays: dict[str, float] = {}
     initial_rates: list[float] = []
-    schedules: list[SourceSpan] = []
 
 
 class GraphOperation(Event, frozen=True, tag="operation"):

@@ -23,11 +23,18 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     location: SourceSpan | None = None
 
 
-class RatesSetByHand(Event, frozen=True, tag="rates-set"):
-    """The statements of the program that set the rate of a group by themselves, told when it ends."""
+class StatementsFound(Event, frozen=True, tag="statements"):
+    """What only the source of the program tells, read when it ends.
+
+    `rates`: statements that set the rate of a group by hand; `schedules`: those that make a scheduler; `freezes` and
+    `thaws`: those that set `requires_grad` to something else than True, or to True, told when something is frozen.
+    """
 
     step: int
-    places: list[SourceSpan]
+    rates: list[SourceSpan] = []
+    schedules: list[SourceSpan] = []
+    freezes: list[SourceSpan] = []
+    thaws: list[SourceSpan] = []
 
 
 class CallsCounted(Event, frozen=True, tag="calls-counted"):

@@ -14,12 +14,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
-from torchwhy.replay.freezes import (
-    freezing_statements,
-    reads_gradients,
-    schedules_made,
-    thawing_statements,
-)
+from torchwhy.replay.freezes import reads_gradients
 from torchwhy.replay.measures import has_nonzero, rows_equal, weight_size
 from torchwhy.replay.operations import Operation
 
@@ -90,14 +85,12 @@ def write_census(stage: Stage, check: Check) -> None:
 
 def _write(stage: Stage, watched: Watched, *, step: int, entries: list[ParameterSeen]) -> None:
     """Write the event: the parameters, and what the source and the groups of the optimizer tell besides."""
-    is_frozen = any(not p.requires_grad for p in entries)
+    stage.is_frozen = stage.is_frozen or any(not p.requires_grad for p in entries)
     stage.session.write(
         ParameterCensus(
             step=step,
             optimizer=watched.index,
             parameters=entries,
-            freezes=freezing_statements() if is_frozen else [],
-            thaws=thawing_statements() if is_frozen else [],
             reads_gradients=reads_gradients() if stage.session.sentinel.backwards > 1 else None,
             decays=_decays(watched),
             **_schedule(watched),
@@ -123,11 +116,11 @@ def _decays(watched: Watched) -> dict[str, float]:
 
 
 def _schedule(watched: Watched) -> dict[str, Any]:
-    """Return the rates that an optimizer with a schedule was made with, and where schedules are made."""
+    """Return the rates that an optimizer with a schedule was made with."""
     optimizer = watched.optimizer
     groups = optimizer.param_groups if optimizer is not None else []
     rates = [float(group["initial_lr"]) for group in groups if "initial_lr" in group]
-    return {"initial_rates": rates, "schedules": schedules_made()} if rates else {}
+    return {"initial_rates": rates} if rates else {}
 
 
 class Owner(NamedTuple):

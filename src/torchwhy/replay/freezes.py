@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+import time
 from collections.abc import Callable, Iterator
 
 from torch.optim import lr_scheduler
@@ -12,8 +13,10 @@ from torch.optim import lr_scheduler
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import shown_path
 from torchwhy.observe.user_modules import user_files
+from torchwhy.record.wiring import StatementsFound
 
 MOST_TOLD = 8
+MOST_SECONDS = 0.25  # for the files of a large program, which come in the order of their import
 # `p.grad`, `getattr(p, "grad")`, `tensor.register_hook(…)`, `register_post_accumulate_grad_hook`
 READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
 SETS_RATE = re.compile(r"""\[["']lr["']\]\s*[-+*/]?=(?!=)""")
@@ -26,24 +29,16 @@ def reads_gradients() -> bool:
     )
 
 
-def freezing_statements() -> list[SourceSpan]:
-    """Return the statements of the user's loaded files that can set `requires_grad` to False, in order."""
-    return _statements(re.compile("requires_grad"), _freezes)
-
-
-def thawing_statements() -> list[SourceSpan]:
-    """Return the statements of the user's loaded files that set `requires_grad` to True, in order."""
-    return _statements(re.compile("requires_grad"), _thaws)
-
-
-def rate_statements() -> list[SourceSpan]:
-    """Return the statements of the user's loaded files that set the learning rate of a group by hand, in order."""
-    return _statements(SETS_RATE, _sets_rate)
-
-
-def schedules_made() -> list[SourceSpan]:
-    """Return the statements of the user's loaded files that make a scheduler of torch, in order."""
-    return _statements(re.compile("LR|Scheduler"), _makes_schedule)
+def statements_found(step: int, *, frozen: bool) -> StatementsFound:
+    """Return the statements of the user's loaded files that somebody may ask for, in their order."""
+    requires_grad = re.compile("requires_grad")
+    return StatementsFound(
+        step=step,
+        rates=_statements(SETS_RATE, _sets_rate),
+        schedules=_statements(re.compile("LR|Scheduler"), _makes_schedule),
+        freezes=_statements(requires_grad, _freezes) if frozen else [],
+        thaws=_statements(requires_grad, _thaws) if frozen else [],
+    )
 
 
 def _makes_schedule(node: ast.stmt) -> bool:
@@ -57,7 +52,10 @@ def _makes_schedule(node: ast.stmt) -> bool:
 def _statements(hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]) -> list[SourceSpan]:
     """Return the wanted statements of files in whose text the hint occurs; only those are parsed."""
     found: list[SourceSpan] = []
+    ends = time.perf_counter() + MOST_SECONDS
     for filename in user_files():
+        if time.perf_counter() > ends:
+            break
         text = "".join(linecache.getlines(filename))
         if hint.search(text) is None:
             continue

@@ -9,14 +9,13 @@ import torch
 
 from torchwhy.observe.randomness import RandomState
 from torchwhy.observe.sentinel import Check
-from torchwhy.record.wiring import RatesSetByHand
 from torchwhy.replay import refused
 from torchwhy.replay.autopsy.spots import Spot, spots_of, told_error
 from torchwhy.replay.census import write_census
 from torchwhy.replay.cuts import write_cuts
 from torchwhy.replay.ending import look_at_the_end
 from torchwhy.replay.experiments.samples import Samples
-from torchwhy.replay.freezes import rate_statements
+from torchwhy.replay.freezes import statements_found
 from torchwhy.replay.glance import is_torchs_own, note_update
 from torchwhy.replay.hand_updates import HandUpdates
 from torchwhy.replay.post_mortem import post_mortem
@@ -225,7 +224,7 @@ class Replay:
         """Look at what the program leaves behind."""
         protect = self.session.guests.protect
         protect("census probe", self.stage.followed.at_exit)()
-        protect("census probe", self._tell_rates_set)()
+        protect("census probe", self._tell_statements)()
         self.swallowed.end()
         state = self.rewind.state
         self.rewind.leave()
@@ -233,10 +232,11 @@ class Replay:
             look_at_the_end(self.stage)
         self.leave()
 
-    def _tell_rates_set(self) -> None:
-        places = rate_statements() if self.session.sentinel.optimizers.any_made else []
-        if places:
-            self.session.write(RatesSetByHand(step=self.session.sentinel.step, places=places))
+    def _tell_statements(self) -> None:
+        """Read the source at the end: in the first step it would be waited for, and most runs never ask."""
+        if self.session.sentinel.optimizers.any_made:
+            found = statements_found(self.session.sentinel.step, frozen=self.stage.is_frozen)
+            self.session.write(found)
 
     def leave(self) -> None:
         """Take everything off; also called in a forked child."""

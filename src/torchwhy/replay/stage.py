@@ -47,6 +47,7 @@ class Stage:
         # In the place of observe's own, before it is wired: the same curves, and the bad readings besides.
         self.evaluations = session.evaluations = WatchedEvaluations(session)
         self.compiles = False
+        self.is_frozen = False  # some parameter was, at an optimizer's first step
         self._last_clip = -1
 
     def begin(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import math
 import sys
 import weakref
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -179,11 +180,18 @@ class CallOrder:
 
         def noted(instance: Any) -> None:
             frame = sys._getframe(2)
-            if layer_of(frame.f_code.co_filename) != "torch":
+            is_torchs = layer_of(frame.f_code.co_filename) == "torch"
+            if not is_torchs and is_written_out(frame.f_code, frame.f_lasti):
                 note(told, frame, instance)
 
         stand_in = NotedOnAccess(getattr(holder, method), noted)
         hooks.replace(holder, method, stand_in, group=GROUP if told == "zero_grad" else "")
+
+
+@functools.lru_cache(maxsize=512)
+def is_written_out(code: CodeType, instruction: int) -> bool:
+    """Tell whether an attribute is asked for as `x.step`; by `hasattr(x, "step")` it is not about to be called."""
+    return dis.opname[code.co_code[instruction]].startswith("LOAD_")
 
 
 def _settings(scheduler: Any) -> dict[str, float]:

@@ -34,7 +34,7 @@ from torchwhy.observe.probes.holders import (
     user_frames,
 )
 from torchwhy.observe.probes.statements import Variable, parsed
-from torchwhy.observe.user_modules import user_modules
+from torchwhy.observe.user_modules import user_files
 from torchwhy.record.learning import Held, Holdings
 
 if TYPE_CHECKING:
@@ -253,10 +253,7 @@ class _Look:
     def _places(self, holder: Holder) -> Places:
         is_attribute = "." in holder.name
         own = () if holder.file is None else (holder.file,)
-        others = (vars(module).get("__file__") for module in user_modules())
-        files = (
-            own if holder.code is not None and not is_attribute else (*own, *filter(None, others))
-        )
+        files = own if holder.code is not None and not is_attribute else (*own, *user_files())
         variable = Variable(
             holder.name,
             tuple(dict.fromkeys(files)),

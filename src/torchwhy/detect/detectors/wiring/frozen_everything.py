@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import statements
 from torchwhy.detect.edits import Source
-from torchwhy.detect.wiring import made, named, output_module
+from torchwhy.detect.wiring import made, named, output_module, statements_found
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
@@ -255,8 +255,9 @@ class FrozenEverything(Detector):
 
 
 def _place(trace: Trace, census: ParameterCensus) -> SourceSpan | None:
-    if census.freezes:
-        return census.freezes[-1]
+    freezes = statements_found(trace).freezes
+    if freezes:
+        return freezes[-1]
     maker = made(trace, census.optimizer)
     return maker.location if maker is not None else None
 

@@ -9,7 +9,15 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import optimizers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph
-from torchwhy.detect.wiring import followed, made, named, output_module, thawed, untrained
+from torchwhy.detect.wiring import (
+    followed,
+    made,
+    named,
+    output_module,
+    statements_found,
+    thawed,
+    untrained,
+)
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
@@ -284,7 +292,7 @@ class ParametersNotInOptimizer(Detector):
                 ),
                 *(
                     Evidence(f"unfrozen here: {place.expression}", location=place)
-                    for place in census.thaws[:SHOWN_STATEMENTS]
+                    for place in statements_found(trace).thaws[:SHOWN_STATEMENTS]
                 ),
             ),
             fixes=(

@@ -9,7 +9,7 @@ from torchwhy.detect.cures import loops, schedules
 from torchwhy.detect.edits import Source
 from torchwhy.detect.rates import ENOUGH_STEPS, RateCourse, rate_courses
 from torchwhy.detect.training import is_lower, trainings
-from torchwhy.detect.wiring import made, program_died
+from torchwhy.detect.wiring import made, program_died, statements_found
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import ParameterCensus, StepCalls
@@ -223,6 +223,7 @@ class SchedulerMisuse(Detector):
             return
         maker = made(trace, course.optimizer)
         usual = maker.location if maker is not None else None
+        schedules = statements_found(trace).schedules
         yield Finding(
             detector=self.name,
             severity="error",
@@ -232,7 +233,7 @@ class SchedulerMisuse(Detector):
             ),
             step=0,
             rank=trace.rank,
-            location=census.schedules[0] if len(census.schedules) == 1 else usual,
+            location=schedules[0] if len(schedules) == 1 else usual,
             evidence=(Evidence("rate of all steps", value=course.peak),),
             fixes=(Fix("call scheduler.step() after each optimizer.step()", safety="show-only"),),
         )
