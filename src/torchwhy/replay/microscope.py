@@ -68,8 +68,10 @@ class Microscope(TorchDispatchMode):
         self.open_check: Callable[[], object] = lambda: None  # of the update in hand
         self.surroundings_of_update: tuple[object, Surroundings] | None = None
         self.surroundings_of_backward: tuple[object, Surroundings] | None = None
+        self.without_graph = 0  # operations seen while no graph was recorded
         self.missed_update = False  # an optimizer wrote while it had stepped aside
         self.seconds = 0.0
+        self.counted_elsewhere: Callable[[], float] = lambda: 0.0
         self.seen = 0
         self.limit_seconds = math.inf
         self.over_limit: Callable[[], object] = lambda: None
@@ -201,12 +203,12 @@ class Microscope(TorchDispatchMode):
             self._fail(problem)
             return func(*args, **kwargs)
         result = func(*args, **kwargs)
-        began = time.perf_counter()
+        began = time.perf_counter() - self.counted_elsewhere()
         try:
             call = (func, args, kwargs)
             if not (self.glances and glance.is_enough(self, info, call, result)):
                 self._look(info, call, result, before=before)
-            self.seconds += time.perf_counter() - began
+            self.seconds += time.perf_counter() - self.counted_elsewhere() - began
             if self.seconds > self.limit_seconds:
                 self.over_limit()
         except Exception as problem:
@@ -300,6 +302,7 @@ class Microscope(TorchDispatchMode):
         operation.sites, operation.outer = around.sites, around.outer
         node = torch_compat.current_node()
         if node is None:
+            self.without_graph += not torch.is_grad_enabled()
             operation.step = self.next_step
             operation.module = self.modules.path
             operation.phase = self._phase(around.part)

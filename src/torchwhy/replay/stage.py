@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PROLOGUE_SECONDS = (
     10.0  # of our own time before the first step is over; then the microscope steps back
 )
+ENOUGH_WITHOUT_GRAPH = (
+    2000  # operations: an evaluation of some batches, or the first moves of a game
+)
 NORMS = {"_foreach_norm", "linalg_vector_norm", "norm"}
 
 
@@ -49,6 +52,7 @@ class Stage:
         self.compiles = False
         self.is_frozen = False  # some parameter was, at an optimizer's first step
         self._last_clip = -1
+        self._told_seconds = 0.0  # of the microscope's, so far
 
     def begin(self) -> None:
         """Put the microscope on: everything before the first step, and the first step, is seen."""
@@ -58,11 +62,12 @@ class Stage:
         microscope.over_limit = lambda: self.step_back(
             f"{PROLOGUE_SECONDS:g} s of looking were used up"
         )
+        microscope.counted_elsewhere = lambda: self.session.guests.seconds
         microscope.updating = lambda: sentinel.in_update
         microscope.open_check = lambda: sentinel.open_check
         microscope.on_clip = self._clipped
         self.modules.on_output = self._module_gave
-        self.modules.on_call = microscope.resume
+        self.modules.on_call = self._model_is_called
         self.modules.on_outermost = microscope.forward_begins
         protect = self.session.guests.protect
         self.modules.on_model = protect("activity probe", self.activity.model_gave)
@@ -72,6 +77,13 @@ class Stage:
             batches.on_fetch = protect("microscope", microscope.pause)
             batches.on_fetched = protect("microscope", microscope.resume)
         microscope.enter()
+
+    def _model_is_called(self) -> None:
+        """Doze through a long time without training, as in playing games before the first update."""
+        if torch.is_grad_enabled():
+            self.microscope.resume()
+        elif self.microscope.glances and self.microscope.without_graph > ENOUGH_WITHOUT_GRAPH:
+            self.microscope.pause()
 
     def look_without_limit(self, step: int | None = None) -> None:
         """Put the microscope on for as long as it takes; compiled code runs eagerly meanwhile."""
@@ -92,7 +104,8 @@ class Stage:
         self.session.batches.on_fetch = self.session.batches.on_fetched = None
         self.modules.tells = False
         self.book.drop_reaches()
-        self.session.own_seconds += self.microscope.seconds
+        self.session.own_seconds += self.microscope.seconds - self._told_seconds
+        self._told_seconds = self.microscope.seconds
         if self.session.sentinel.step or self.session.sentinel.optimizers.any_made:
             self.session.write(
                 MicroscopeLeft(

@@ -125,7 +125,6 @@ class HoldingsProbe:
     ) -> None:
         if self._session.sentinel.frozen:
             return
-        began = time.perf_counter()
         look = _Look(self, moment, frame, mark=mark)
         held = look.take()
         call = next(user_frames(frame), None) if moment == "collect" else None
@@ -142,7 +141,6 @@ class HoldingsProbe:
                     backwards=self._session.sentinel.backwards,
                 )
             )
-        self._session.own_seconds += time.perf_counter() - began
 
     def counted(self, holder: Holder) -> Count:
         """Count a collection, or take the last count where its length is the same and counting is long."""

@@ -110,7 +110,6 @@ class Curvature:
             self.is_running = False
         spent = time.perf_counter() - began
         self._spent += spent
-        self._session.own_seconds += spent
         answer |= {"optimizer": watched.index, "reason": reason}
         self._pending = Pending(
             side,

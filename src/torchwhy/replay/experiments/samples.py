@@ -141,7 +141,6 @@ class Samples:
         else:
             answer = {"refused": reason}
         spent = time.perf_counter() - began
-        self._stage.session.own_seconds += spent
         self._write(call, layer, answer, spent)
 
     def _write(self, call: Call, layer: Layer | None, answer: dict[str, Any], spent: float) -> None:
