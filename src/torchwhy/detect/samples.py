@@ -71,6 +71,17 @@ def samples_answer(trace: Trace) -> SamplesAnswer | None:
     return None
 
 
+def unfolds_otherwise(before: list[int], after: list[int], rows: int) -> bool:
+    """Tell whether (samples · steps, …) became (steps, samples, …): right only if they were folded in that order."""
+    return (
+        len(after) > 2
+        and after[1] == rows
+        and after[0] not in (1, rows)
+        and before[:1] == [after[0] * rows]
+        and before[1:] == after[2:]
+    )
+
+
 @dataclass(frozen=True)
 class TimeFirst:
     """A layer that takes time first, where the model could not be tried as a whole."""

@@ -15,7 +15,13 @@ from torchwhy.record.events import (
 )
 from torchwhy.record.learning import ForwardModes, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import Followed, ParametersFollowed, StatementsFound
+from torchwhy.record.wiring import (
+    Followed,
+    LateParameter,
+    LateParameters,
+    ParametersFollowed,
+    StatementsFound,
+)
 
 ENOUGH_UPDATES = 3  # steps after which a parameter that has not moved is one that nobody moves
 SHOWN = 3  # names told in a sentence
@@ -106,6 +112,13 @@ def _held_later(trace: Trace, census: ParameterCensus) -> set[str]:
     }
 
 
+def joined_late(trace: Trace) -> tuple[LateParameters, list[LateParameter]] | None:
+    """Return the parameters that joined a model in the middle of training and that nobody trains to its end."""
+    looks = trace.of(LateParameters)
+    late = [one for one in looks[-1].parameters if one.passes >= ENOUGH_UPDATES] if looks else []
+    return (looks[-1], late) if late else None
+
+
 def output_module(trace: Trace, census: ParameterCensus) -> str | None:
     """Return the path of the last layer with weights that ran before the census."""
     with_weights = {one.module for one in census.parameters if one.module is not None}
@@ -117,7 +130,7 @@ def output_module(trace: Trace, census: ParameterCensus) -> str | None:
     return walk[-1] if walk else None
 
 
-def named(parameters: Iterable[ParameterSeen]) -> str:
+def named(parameters: Iterable[ParameterSeen | LateParameter]) -> str:
     """Return `fc.weight, fc.bias and 4 more parameters`."""
     names = [one.name for one in parameters]
     shown = ", ".join(names[:SHOWN])

@@ -24,9 +24,10 @@ def is_error(finding: Finding) -> bool:
 def keep_one_per_crash(findings: list[Finding]) -> list[Finding]:
     """Drop what is said of an exception by a detector that says less about it than another one."""
     best: dict[object, int] = {}
+    told = {_crash_of(finding) for finding in findings if is_error(finding)}
     for finding in findings:
-        if is_error(finding):
-            crash = _crash_of(finding)
+        crash = _crash_of(finding)
+        if crash in told:
             best[crash] = max(best.get(crash, -1), _telling(finding))
     return [
         finding

@@ -182,6 +182,7 @@ class Birth(Event, frozen=True, tag="birth"):
     "output of net", "value read by the program", `REFUSED`. Empty: it was healed (`healed_by`).
     `wider` is the same operation redone in a wider type ("finite", "nonfinite", None: not tried).
     `reduced` is the number of elements that went into each output element of a reduction.
+    `made_after` is the step after which the dataset of a batch came into use, None if it is as old as training.
     """
 
     id: int
@@ -208,6 +209,7 @@ class Birth(Event, frozen=True, tag="birth"):
     positions: list[int] = []
     dataset_indices: list[int] = []
     field: str | None = None
+    made_after: int | None = None
     order: int = 0
 
 
@@ -330,6 +332,7 @@ AnyEvent = (
     | wiring.CallsCounted
     | wiring.IdleOptimizer
     | wiring.ParametersFollowed
+    | wiring.LateParameters
     | wiring.AliasLoaded
     | ArrayWarning
     | MicroscopeLeft

@@ -58,6 +58,9 @@ class StaleGradients(Event, frozen=True, tag="stale-gradients"):
     stepped_at: SourceSpan | None = None
 
 
+LEAF = "Tensor"  # the owner of a tensor of the program that is to be trained and is no nn.Parameter
+
+
 class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One parameter after the first step's backward.
 

@@ -82,6 +82,32 @@ class ParametersFollowed(Event, frozen=True, tag="followed"):
     parameters: list[Followed]
 
 
+class LateParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A parameter that joined a model in the middle of training, gets gradients and is in no optimizer.
+
+    `passes`: backward passes it is known to have got gradients from; `since`: the step at which it was first seen.
+    """
+
+    name: str
+    model: str
+    shape: list[int]
+    since: int
+    passes: int
+
+
+class LateParameters(Event, frozen=True, tag="late-parameters"):
+    """All such parameters at one step; the last of these events tells how it ended.
+
+    `replaced`: those in whose place another one was, which an optimizer still holds. `places`: statements of the
+    program that can have put them there.
+    """
+
+    step: int
+    parameters: list[LateParameter]
+    replaced: list[str] = []
+    places: list[SourceSpan] = []
+
+
 class AliasLoaded(Event, frozen=True, tag="alias-loaded"):
     """A model was given its own weights: the variable that was to keep older ones refers to the living ones.
 

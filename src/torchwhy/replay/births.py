@@ -35,7 +35,7 @@ class Surround(Protocol):
 
     def origin_of(self, tensor: torch.Tensor) -> provenance.Origin: ...
     def rows(self) -> int: ...
-    def dataset_indices(self) -> list[int] | None: ...
+    def dataset_indices(self, tensor: torch.Tensor | None = None) -> list[int] | None: ...
     def operations_after(self, operation: Operation) -> list[Operation]: ...
     def name_of(self, parameter: Any) -> str | None: ...
     def weight_filled_by(self, birth: int) -> provenance.Origin | None: ...
@@ -107,6 +107,7 @@ class BirthBook:
             origin_name=origin.name,
             location=origin.location,
             field=origin.field,
+            made_after=max(0, operation.step - origin.steps) if origin.steps is not None else None,
         )
 
     def reached(self, births: Iterable[int], what: str) -> None:
@@ -237,7 +238,7 @@ class BirthBook:
         mask = facts.bad_elements(output)
         site = operation.place()
         positions = facts.bad_rows(mask, self._surround.rows())
-        indices = self._surround.dataset_indices()
+        indices = self._surround.dataset_indices(output if kind == "source" else None)
         self._births[number] = Birth(
             id=number,
             step=operation.step,
@@ -253,7 +254,7 @@ class BirthBook:
             count=int(mask.sum().item()),
             wider=redo_wider(call, output) if call is not None and kind == "operation" else None,
             reduced=_reduced(operation, call),
-            fully_infinite_row=_has_fully_infinite_row(operation, given or []),
+            fully_infinite_row=_has_fully_infinite_row(operation, given or [], call),
             parents=parents or [],
             forward=self._forward_twin(operation, mask),
             positions=positions,
@@ -363,13 +364,17 @@ def _reduced(operation: Operation, call: Call | None) -> int | None:
     return count
 
 
-def _has_fully_infinite_row(operation: Operation, given: list[torch.Tensor]) -> bool:
+def _has_fully_infinite_row(
+    operation: Operation, given: list[torch.Tensor], call: Call | None
+) -> bool:
     """Tell whether a softmax got a row of nothing but -inf (or attention a mask with such a row)."""
     if operation.info.base not in SOFTMAX and "attention" not in operation.info.base:
         return False
     for tensor in given:
         if tensor.is_floating_point() and tensor.dim():
-            dims = range(tensor.dim()) if operation.info.base in SOFTMAX else [-1]
+            over = call[1][1] if call is not None and len(call[1]) > 1 else None
+            every = [over] if isinstance(over, int) else range(tensor.dim())
+            dims = every if operation.info.base in SOFTMAX else [-1]
             closed = torch.isneginf(tensor.detach())
             if any(bool(closed.all(dim=dim).any().item()) for dim in dims):
                 return True

@@ -13,8 +13,9 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
-from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.replay.freezes import reads_gradients
+from torchwhy.replay.leaves import loose_leaves
 from torchwhy.replay.measures import has_nonzero, rows_equal, weight_size
 from torchwhy.replay.operations import Operation
 
@@ -73,14 +74,39 @@ def write_census(stage: Stage, check: Check) -> None:
                     owner=type(module).__name__,
                     made_at=_place_of_making(stage, module, parameter) or entry.made_at,
                 )
+    _place_idle_parts(stage, seen)
     loose = {id(p): (path, name, p) for path, name, p in _loose_parameters(stage)}
     for key, (path, name, parameter) in loose.items():
         if key not in seen and key not in owners:
             entry = _describe(stage, name, parameter, held, owners)
             seen[key] = msgspec.structs.replace(entry, inside=path, owner="Parameter")
-    _follow_odd_ones(stage, seen, [parameter for _, _, parameter in loose.values()])
+    leaves = loose_leaves(stage, held)
+    for name, leaf in leaves.items():
+        if id(leaf) not in seen:
+            entry = _describe(stage, name, leaf, held, owners)
+            seen[id(leaf)] = msgspec.structs.replace(entry, owner=LEAF)
+    others = [*(parameter for _, _, parameter in loose.values()), *leaves.values()]
+    _follow_odd_ones(stage, seen, others)
     odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
     _write(stage, watched, step=check.step, entries=odd_first[:MOST_TOLD])
+
+
+def _place_idle_parts(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
+    """Place the parameters of a part that is not used at all where that part was made, not inside of its class."""
+    idle = {key for key, one in seen.items() if one.in_optimizer and not one.used}
+    if not idle:
+        return
+    for _, root in stage.session.names.roots():
+        waiting = list(root.children())
+        while waiting:
+            part = waiting.pop()
+            own = {id(parameter): parameter for parameter in part.parameters()}
+            if not own or not idle.issuperset(own):
+                waiting += part.children()
+                continue
+            for key, parameter in own.items():
+                place = _place_of_making(stage, part, parameter) or seen[key].made_at
+                seen[key] = msgspec.structs.replace(seen[key], made_at=place)
 
 
 def _write(stage: Stage, watched: Watched, *, step: int, entries: list[ParameterSeen]) -> None:

@@ -30,13 +30,17 @@ JOINING = {
     "huber_loss",
     "cosine_similarity",
 }
+MOST_NODES = 20_000  # of the graph of a closure's loss
 DERIVABLE = ("float", "bfloat", "complex")
 # Steps and draws: autograd has a derivative for them, and it is 0.
 FLAT = {"normal", "round", "floor", "ceil", "trunc", "sign", "heaviside", "poisson", "bernoulli"}
 
 
-def write_cuts(stage: Stage, check: Check) -> None:
-    """Write where the graphs of an optimizer's parameters without gradient were cut, at its first step."""
+def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> None:
+    """Write where the graphs of an optimizer's parameters without gradient were cut, at its first step.
+
+    `fed` are those that a loss is about to give a gradient, where that has not happened yet.
+    """
     watched = check.watched
     if watched is None:
         return
@@ -46,12 +50,11 @@ def write_cuts(stage: Stage, check: Check) -> None:
     operations = [o for o in microscope.operations() if o.node is None and o.phase == "forward"]
     flat = any(o.info.base in FLAT for o in operations)
     dry = [
-        (n, p)
-        for n, p in pairs
-        if p.requires_grad and id(p) in used and (p.grad is None or (flat and _is_zero(p.grad)))
+        (n, p) for n, p in pairs if p.requires_grad and id(p) in used and _is_dry(p, fed, flat=flat)
     ]
     for name, parameter in pairs:
-        if parameter.requires_grad and parameter.grad is None and id(parameter) not in used:
+        is_read_only = parameter.requires_grad and id(parameter) not in used
+        if is_read_only and _is_dry(parameter, fed):
             _write_if_only_read(stage, check, operations, named=(name, parameter))
     if not dry:
         return
@@ -59,7 +62,7 @@ def write_cuts(stage: Stage, check: Check) -> None:
     found: dict[tuple[int, str], GraphCut] = {}
     whole = len(dry) == len(pairs)
     for name, parameter in dry:
-        find = _cut_of if parameter.grad is None else _flattened
+        find = _cut_of if fed is not None or parameter.grad is None else _flattened
         told = find(stage, operations, id(parameter))
         if told is None:
             continue
@@ -82,6 +85,29 @@ def write_cuts(stage: Stage, check: Check) -> None:
         )
     for event in found.values():
         stage.session.write(event)
+
+
+def leaves_under(losses: list[torch.Tensor]) -> set[int] | None:
+    """Return the tensors that the backward pass of some losses will give gradients; None if the graph is too large."""
+    waiting = [loss.grad_fn for loss in losses if loss.grad_fn is not None]
+    seen, found = set(waiting), set()
+    while waiting:
+        node = waiting.pop()
+        if len(seen) > MOST_NODES:
+            return None
+        found.add(id(getattr(node, "variable", None)))
+        for below, _ in node.next_functions:
+            if below is not None and below not in seen:
+                seen.add(below)
+                waiting.append(below)
+    return found
+
+
+def _is_dry(parameter: torch.Tensor, fed: set[int] | None, *, flat: bool = False) -> bool:
+    """Tell whether a parameter has got no gradient, and will get none; a zero counts behind a step function."""
+    if fed is not None:
+        return id(parameter) not in fed
+    return parameter.grad is None or (flat and _is_zero(parameter.grad))
 
 
 def _write_if_only_read(

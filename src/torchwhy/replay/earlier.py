@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from torchwhy.record.births import came_from_nowhere, made_after
 from torchwhy.record.events import Alarm, Step
 from torchwhy.record.trace import read_rank
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 
+STEPS_OF_ONE_TENSOR = 40  # that a tensor made once may serve: the epochs and parts of a rollout
 MOST_STEPS_BEFORE = 300  # of those since which it was fine: more take too long under the microscope
 
 
@@ -25,6 +27,11 @@ class EarlierRun:
         trace = read_rank(path) if path.exists() else None
         self._alarms = trace.of(Alarm) if trace else []
         self._looks_from = _first_to_look_at(self._alarms, self.step)
+        if trace is not None and came_from_nowhere(trace, self.step):
+            since = made_after(trace, self.step)
+            since = self.step - STEPS_OF_ONE_TENSOR if since is None else since
+            if self.step - since <= MOST_STEPS_BEFORE:
+                self._looks_from = min(self._looks_from, max(0, since))
         self._losses = {(s.step, s.optimizer): s.losses for s in trace.of(Step)} if trace else {}
 
     def alarm_is(self, what: str) -> bool:

@@ -11,6 +11,7 @@ import torch
 from torchwhy.observe import gradients
 from torchwhy.observe.torch_compat import unseen, version_of
 from torchwhy.record.wiring import Followed, ParametersFollowed
+from torchwhy.replay.newcomers import Newcomers
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -41,6 +42,7 @@ class FollowedParameters:
         self._marked: dict[int, _Marked] = {}
         self._began = 0
         self._next_look = FIRST_LOOK
+        self._newcomers = Newcomers(session)
 
     def follow(self, name: str, parameter: torch.Tensor) -> None:
         """Remember a parameter as it is now; what a frozen one holds matters only if somebody thaws it."""
@@ -58,6 +60,7 @@ class FollowedParameters:
 
     def after_step(self) -> None:
         """Look at doubling steps; of a long run only some steps are told here, so a look may come a little later."""
+        self._newcomers.after_step()
         if self._marked:
             step = self._session.sentinel.step + 1
             if step >= self._next_look:
@@ -66,6 +69,7 @@ class FollowedParameters:
 
     def at_exit(self) -> None:
         """Look a last time, should the parameters still live."""
+        self._newcomers.look(self._session.sentinel.step)
         if self._marked:
             self.tell(self._session.sentinel.step)
 

@@ -19,6 +19,9 @@ MOST_TOLD = 8
 MOST_SECONDS = 0.25  # for the files of a large program, which come in the order of their import
 # `p.grad`, `getattr(p, "grad")`, `tensor.register_hook(…)`, `register_post_accumulate_grad_hook`
 READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
+GROWS = {"append", "extend", "insert", "update"}  # methods of ModuleList, ModuleDict, Sequential
+SETS = {"setattr", "add_module", "register_module", "register_parameter"}
+REQUIRES_GRAD = re.compile("requires_grad")
 SETS_RATE = re.compile(r"""\[["']lr["']\]\s*[-+*/]?=(?!=)""")
 
 
@@ -31,14 +34,30 @@ def reads_gradients() -> bool:
 
 def statements_found(step: int, *, frozen: bool) -> StatementsFound:
     """Return the statements of the user's loaded files that somebody may ask for, in their order."""
-    requires_grad = re.compile("requires_grad")
     return StatementsFound(
         step=step,
         rates=_statements(SETS_RATE, _sets_rate),
         schedules=_statements(re.compile("LR|Scheduler"), _makes_schedule),
-        freezes=_statements(requires_grad, _freezes) if frozen else [],
-        thaws=_statements(requires_grad, _thaws) if frozen else [],
+        freezes=freezing_statements() if frozen else [],
+        thaws=_statements(REQUIRES_GRAD, _thaws) if frozen else [],
     )
+
+
+def freezing_statements() -> list[SourceSpan]:
+    """Return the statements of the user's loaded files that can set `requires_grad` to False, in order."""
+    return _statements(REQUIRES_GRAD, _freezes)
+
+
+def joining_statements(attributes: set[str]) -> list[SourceSpan]:
+    """Return the statements outside of constructors that can put a part into a model under one of these names."""
+    return [
+        place
+        for place in _statements(
+            re.compile("|".join(["load_state_dict", *map(re.escape, sorted(attributes))])),
+            lambda node: _joins(node, attributes),
+        )
+        if place.function != "__init__"
+    ]
 
 
 def _makes_schedule(node: ast.stmt) -> bool:
@@ -69,6 +88,31 @@ def _statements(hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]) ->
             if isinstance(node, ast.stmt) and is_wanted(node)
         ]
     return sorted(found, key=lambda span: (span.file, span.line))[:MOST_TOLD]
+
+
+def _joins(node: ast.stmt, attributes: set[str]) -> bool:
+    """Tell whether a statement is `model.head = …`, `model.body[2] = …`, `setattr(…)` or `model.blocks.append(…)`.
+
+    `load_state_dict(…, assign=True)` puts other tensors into all places.
+    """
+    if isinstance(node, ast.Assign):
+        targets = [
+            target.value if isinstance(target, ast.Subscript) else target for target in node.targets
+        ]
+        return any(
+            isinstance(target, ast.Attribute) and target.attr in attributes for target in targets
+        )
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return False
+    if isinstance(call.func, ast.Attribute) and call.func.attr in GROWS:
+        return isinstance(call.func.value, ast.Attribute) and call.func.value.attr in attributes
+    word = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if word == "load_state_dict":
+        return any(given.arg == "assign" and _is_true(given.value) for given in call.keywords)
+    return word in SETS and any(
+        isinstance(given, ast.Constant) and given.value in attributes for given in call.args
+    )
 
 
 def _sets_rate(node: ast.stmt) -> bool:

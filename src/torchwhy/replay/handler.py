@@ -12,7 +12,7 @@ from torchwhy.observe.sentinel import Check
 from torchwhy.replay import refused
 from torchwhy.replay.autopsy.spots import Spot, spots_of, told_error
 from torchwhy.replay.census import write_census
-from torchwhy.replay.cuts import write_cuts
+from torchwhy.replay.cuts import leaves_under, write_cuts
 from torchwhy.replay.ending import look_at_the_end
 from torchwhy.replay.experiments.samples import Samples
 from torchwhy.replay.freezes import statements_found
@@ -48,6 +48,7 @@ class Replay:
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
         self._write_postponed = protect("graph probe", session.write_postponed)
         self._write_census = protect("census probe", write_census)
+        self._cut_check: Check | None = None
         self._follow = protect("census probe", self.stage.followed.after_step)
         self._write_cuts = protect("graph probe", write_cuts)
         self._note_hand_update = protect("update probe", HandUpdates(self.stage).before_backward)
@@ -90,6 +91,7 @@ class Replay:
             and not self.signals.is_looking
         ):
             self._write_graph(losses, accumulates=accumulates)
+            self._write_cuts_of_closure(losses)
         self.stage.note_bad_losses(losses)
         if accumulates and self.second_look is None and not self.rewind.is_repeating:
             self._signal_backward(losses)
@@ -101,6 +103,8 @@ class Replay:
         if self.stage.microscope.is_on and check.watched is not None and not check.watched.steps:
             self._write_census(self.stage, check)
             self._write_cuts(self.stage, check)
+            if any(gradient is not None for gradient in check.watched.gradients()):
+                self._cut_check = check
             self._choose_samples()
         if self.rewind.is_repeating:
             self.rewind.repeated(check)
@@ -258,6 +262,16 @@ class Replay:
             check.bad_parameters = bad
             self.stage.note_bad_parameters(check)
             self._bad_step(check)
+
+    def _write_cuts_of_closure(self, losses: list[torch.Tensor]) -> None:
+        """Tell of cuts when a closure hands its first loss over: before the step it had not run."""
+        check = self.session.sentinel.open_check
+        if check is None or check.watched is None or check.watched.steps or not check.has_closure:
+            return
+        fed = leaves_under(losses) if check is not self._cut_check else None
+        self._cut_check = check
+        if fed is not None:
+            self._write_cuts(self.stage, check, fed=fed)
 
     def _end_long_look(self) -> None:
         """Let a closure that is called again and again in the first step go on unseen, if looking takes long.

@@ -21,6 +21,7 @@ class Handout:
         self._queue: deque[Batch] = deque()
         self._original: Any = None
         self._replacement: dict[int, Any] = {}
+        self.newest: Batch | None = None  # the one handed out last
         self.on_first: Callable[[], object] = lambda: None
 
     @property
@@ -49,12 +50,14 @@ class Handout:
             torch_compat.loader_iterator_class().__next__ = self._original  # type: ignore[attr-defined]
             self._original = None
         self._queue.clear()
+        self.newest = None
 
     def _take(self, iterator: Any) -> Any:
         batch = self._next_for(iterator)
         if batch is None:
             return None
         self._queue.remove(batch)
+        self.newest = batch
         self.on_first()
         torch.set_rng_state(batch.random_state)
         return self._replacement.get(batch.serial, batch.data)

@@ -34,6 +34,7 @@ class Origin:
     name: str | None = None
     location: SourceSpan | None = None
     field: str | None = None
+    steps: int | None = None  # for how many it exists, where that is not as long as training
 
 
 def names_in_order(written: list[str], operands: list[Operand], base: str) -> list[str | None]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from torchwhy.observe.launch import run_quietly
+from torchwhy.record.births import came_from_nowhere
 from torchwhy.record.events import Alarm, Birth, Replayed
 from torchwhy.record.run import read_run
 from torchwhy.record.trace import Trace, read_events
@@ -38,7 +39,7 @@ def _was_seen(trace: Trace, step: int) -> bool:
         if replayed.step != step:
             continue
         if replayed.reproduced:
-            return True
+            return replayed.how == "rerun" or not came_from_nowhere(trace, step)
         # The first step is under the microscope from the start: there is no earlier time to compare with.
         if replayed.how == "first-step" and any(
             b.step == step and b.reaches for b in trace.of(Birth)

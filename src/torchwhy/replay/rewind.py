@@ -31,6 +31,7 @@ class Rewind:
         self._handout = Handout()
         self._quiet = Quiet()
         self._handout.on_first = self._quiet.begin
+        stage.context.handed_out = lambda: self._handout.newest
         self._failed: Check | None = None
         self._prints: list[str] = []
         self._batches: list[Batch] = []

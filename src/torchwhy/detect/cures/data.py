@@ -11,6 +11,7 @@ from torchwhy.finding import Finding, Fix
 
 CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # NaN and both infinities
 MASKED = "-1e9"  # as good as -inf in a softmax of float32, and a row of nothing else stays finite
+LEAST_HALF = "-65504.0"  # of float16
 
 
 def loader_option(source: Source, name: str) -> Iterator[Fix]:
@@ -58,6 +59,19 @@ def finite_mask(source: Source) -> Iterator[Fix]:
     if places:
         edits = [source.replace(node, MASKED) for node in places]
         yield from source.fix(f"mask with {MASKED} in place of -inf", *edits)
+
+
+def fitting_number(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the bound of a tensor's own type in place of a number that the type cannot hold."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return
+    value, tensor = node.args[-1], source.of(node.func.value)
+    if word_of(node) in ("masked_fill", "masked_fill_", "fill_") and tensor.isidentifier():
+        text = f"torch.finfo({tensor}.dtype).min"
+        yield from source.fix(f"mask with {text}", source.replace(value, text))
+    elif word_of(node) in ("masked_fill", "masked_fill_", "fill_"):
+        yield from source.fix(f"mask with {LEAST_HALF}", source.replace(value, LEAST_HALF))
 
 
 def other_mask(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -164,6 +164,9 @@ def _added_without_graph(
     parts = [part for one in others for part in _tensors(source, one)]
     if parts:
         yield from _detached(source, statement, parts)
+        # A meter that is given losses and plain numbers: `float` takes both.
+        edits = [source.replace(part, f"float({source.of(part)})") for part in parts]
+        yield from source.fix("keep numbers in place of tensors", *edits)
 
 
 def _beside(source: Source, node: ast.expr, names: set[str]) -> Iterator[ast.expr]:

@@ -281,6 +281,15 @@ def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...])
         yield from _set_where_written(source, call, name, value, title=title)
 
 
+def and_a_leaf(finding: Finding, source: Source, name: str) -> Iterator[Fix]:
+    """Yield the optimizer with a plain tensor of the program besides the parameters of the model."""
+    call = made_at(finding, source)
+    given = call.args[0] if call is not None and call.args else None
+    if isinstance(given, ast.Call) and word_of(given) == "parameters":
+        text = f"[*{source.of(given)}, {name}]"
+        yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+
+
 def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the optimizer with the parameters of the whole model, or of the other models the finding names."""
     call = made_at(finding, source)

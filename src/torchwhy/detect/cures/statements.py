@@ -100,6 +100,11 @@ def with_graph(finding: Finding, source: Source) -> Iterator[Fix]:
                 yield from source.fix(
                     f"keep the graph: {text}", source.replace(item.context_expr, text)
                 )
+            elif isinstance(item.context_expr, ast.Name):
+                text = "torch.enable_grad()"
+                yield from source.fix(
+                    f"keep the graph: {text}", source.replace(item.context_expr, text)
+                )
     yield from unfrozen(finding, source)
 
 

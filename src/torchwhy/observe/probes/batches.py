@@ -115,6 +115,8 @@ class BatchKeeper(BatchesRecord):
         self._random = RandomState()
         self._index_note = index_note
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
+        # How many batches had been drawn for training when each dataset came into use.
+        self._first_drawn: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
         self._seen: deque[Any] | None = None  # the indices it has drawn and not handed out
 
@@ -232,10 +234,27 @@ class BatchKeeper(BatchesRecord):
         self._following = weakref.ref(iterator)
         self._seen = self._indices.get(iterator)
         self.usual, self.origin = torch_compat.unseen(described)(data), Origin.of(iterator)
+        self._note_dataset(self.origin.dataset)
         self._sites = user_sites(frame.f_back, limit=1)
         self._versions = _versions(data)
         self._random.expect_change()
         return self._following
+
+    def _note_dataset(self, reference: weakref.ref[Any] | None) -> None:
+        """Remember since when a dataset is in use; by its identity, for its own `__eq__` is none of ours."""
+        dataset = reference() if reference is not None else None
+        if reference is None or dataset is None:
+            return
+        known = self._first_drawn.get(id(dataset))
+        if known is None or known[0]() is not dataset:
+            living = {key: one for key, one in self._first_drawn.items() if one[0]() is not None}
+            self._first_drawn = {**living, id(dataset): (reference, self.serial)}
+
+    def drawn_before(self, batch: Batch) -> int:
+        """Return how many batches had been drawn for training when the dataset of this one came into use."""
+        dataset = getattr(batch.iterator(), "_dataset", None)
+        known = self._first_drawn.get(id(dataset))
+        return known[1] if known is not None and known[0]() is dataset else 0
 
     @torch_compat.unseen
     def _new_shapes(self, shapes: list[Any], data: Any) -> None:

@@ -26,6 +26,7 @@ MOST_ITEMS = 4096  # items looked at in one collection, 1 µs each; of a longer 
 END = 1024  # items at each end of a long collection
 MOST_WEIGHED = 512  # tensors of one collection whose memory is asked for, 3 µs each
 MOST_VARIABLES = 20_000  # variables and attributes looked at in one look: 10 ms
+MOST_OBJECTS = 16  # in a collection whose objects are looked into each by itself: meters, callbacks
 DEEPEST_OBJECT = 3  # trainer.meter.values
 DEEPEST_ITEM = 3  # a list of dictionaries of lists
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
@@ -205,6 +206,7 @@ class Search:
         if is_tensor(value) or base_of(value) is not None:
             if is_new:
                 yield holder
+            yield from self._objects_in(holder, depth)
         elif depth:
             try:
                 parts = [_part(holder, name, inner) for name, inner in _parts_of(value)]
@@ -217,6 +219,22 @@ class Search:
                 return
             for part in parts:
                 yield from self._visit(part, depth - 1)
+
+    def _objects_in(self, holder: Holder, depth: int) -> Iterator[Holder]:
+        """Yield what the program's own objects in a small collection hold: the meters of a logger, callbacks."""
+        base = base_of(holder.value)
+        if not depth or base is None or base.__len__(holder.value) > MOST_OBJECTS:  # type: ignore[attr-defined]
+            return
+        for key, item in list(items_of(holder.value)):
+            kind = type(item)
+            if (
+                base_of(item) is None
+                and not issubclass(kind, (type, nn.Module))
+                and _is_users(kind)
+            ):
+                name = f"{holder.name}[{key!r}]"
+                item_holder = Holder(name, item, holder.function, holder.code, holder.file)
+                yield from self._visit(item_holder, depth)
 
 
 def _part(holder: Holder, name: str, value: Any) -> Holder:

@@ -244,6 +244,8 @@ class ModeCounter(ModesRecord):
     def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
         sites = user_sites(frame, limit=1 + MOST_CALLERS)
         switch = self.switch_of(model)
+        if switch is not None and switch.name == "train" and not model.training:
+            switch = switch._replace(name="eval")  # `train(False)`: noted before it was called
         place = _Place(
             path=path,
             training=bool(model.training),

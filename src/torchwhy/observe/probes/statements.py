@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +21,7 @@ SHRINKING = {"pop", "popleft", "popitem", "clear", "remove", "discard"}
 # What asks only how large a thing is uses nothing of its content.
 SIZES = {"len", "getsizeof", "id", "type"}
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+KEYS = re.compile(r"\[[^\]]*\]")  # of an item on the way: `meters['loss'].total`
 LONGEST_FILE = 20_000  # lines; reading a longer one would take longer than a look may
 
 
@@ -39,12 +41,12 @@ class Variable:
     @property
     def leaf(self) -> str:
         """Return the last part of the name: what stands in the statement, whatever holds it there."""
-        return self.name.split("[", maxsplit=1)[0].rsplit(".", 1)[-1]
+        return KEYS.sub("", self.name).rsplit(".", 1)[-1]
 
     @property
     def is_attribute(self) -> bool:
         """Tell whether it is an attribute of something."""
-        return "." in self.name.split("[", maxsplit=1)[0]
+        return "." in KEYS.sub("", self.name)
 
 
 @dataclass
@@ -205,7 +207,11 @@ def _sort(node: ast.expr, source: Source, *, variable: Variable, uses: Uses) -> 
     assignment = _assignment_to(outer, source)
     if assignment is not None:
         _sort_assignment(assignment, outer, variable=variable, uses=uses, file=file)
-    elif not _asks_size(outer, parent) and not _belongs_to_growth(node, source, variable):
+    elif not (
+        _asks_size(outer, parent)
+        or _asks_newest(outer)
+        or _belongs_to_growth(node, source, variable)
+    ):
         uses.read.append((file, outer))
 
 
@@ -295,6 +301,20 @@ def _asks_size(outer: ast.expr, parent: ast.AST | None) -> bool:
         else ""
     )
     return text in SIZES
+
+
+def _asks_newest(outer: ast.expr) -> bool:
+    """Tell whether only the end is read, `features[-1]` or `features[-20:]`: what came before is kept for nothing."""
+    if not isinstance(outer, ast.Subscript):
+        return False
+    first = outer.slice
+    if isinstance(first, ast.Slice):
+        first = first.lower if first.upper is None and first.lower is not None else outer
+    return (
+        isinstance(first, ast.UnaryOp)
+        and isinstance(first.op, ast.USub)
+        and isinstance(first.operand, ast.Constant)
+    )
 
 
 def _belongs_to_growth(node: ast.expr, source: Source, variable: Variable) -> bool:

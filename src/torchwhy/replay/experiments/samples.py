@@ -34,6 +34,7 @@ MOST_BYTES = 64 * 2**20  # of one call's inputs
 TOLERANCE = 1e-5  # of the largest output: rounding moves an output by 1e-7 of it, a neighbour by 1e-3 and more
 MOST_LOOKED_AT = 64  # samples looked at for one that differs from the first
 RESHAPES = {"view", "_unsafe_view", "reshape", "_reshape_alias"}
+WRITTEN = ("view", "reshape", "unflatten")  # in the program's own words
 SOFTMAXES = {"_softmax", "_log_softmax"}
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 
@@ -201,7 +202,24 @@ class Samples:
 
     def _looks_odd(self, call: Call) -> bool:
         rows = call.shape[0]
-        return any(_may_mix(operation, rows) for operation in self._stage.microscope.operations())
+        folded: set[int] = set()
+        for operation in self._stage.microscope.operations():
+            if _may_mix(operation, rows) or _unfolds_otherwise(operation, rows, folded):
+                return True
+        return False
+
+
+def _unfolds_otherwise(operation: Operation, rows: int, folded: set[int]) -> bool:
+    """Tell whether (samples, steps, …), folded into one dimension, is unfolded as (steps, samples, …) again."""
+    if operation.info.base not in RESHAPES or operation.node is not None:
+        return False
+    before, after = operation.input_shapes[0] if operation.input_shapes else [], operation.shape
+    if len(before) > 2 and before[0] == rows != before[1] and after[:1] == [rows * before[1]]:
+        folded.add(before[1])
+    if len(after) < 3 or after[1] != rows or after[0] not in folded:
+        return False
+    site = operation.place()  # layers of torch's own fold and unfold as they should
+    return site is not None and any(word in (span_of(site).expression or "") for word in WRITTEN)
 
 
 def _may_mix(operation: Operation, rows: int) -> bool:

@@ -18,6 +18,7 @@ from torchwhy.observe.frames import Site, layer_of, span_of
 from torchwhy.replay.autopsy.lookup import Lookup, Unknown
 from torchwhy.replay.autopsy.sources import tree_of
 from torchwhy.replay.autopsy.spots import Spot
+from torchwhy.replay.freezes import freezing_statements
 from torchwhy.replay.inquest import source
 from torchwhy.replay.inquest.clues import Clues, line_of, user_spots
 from torchwhy.replay.inquest.freed_graph import receiver
@@ -255,10 +256,23 @@ def _under_switch(line: int, place: Place) -> Cut | None:
     for node in source.inside(place.scope):
         if isinstance(node, (ast.With, ast.AsyncWith)) and source.covers(node, line):
             for item in node.items:
+                words = source.text_of(item.context_expr)
                 if _switches_off(item.context_expr):
-                    words = source.text_of(item.context_expr)
                     return _cut(node, place, f"`with {words}:` keeps no graph", "no_grad")
+                named = _switch_named(item.context_expr, place, node.lineno)
+                if named is not None:
+                    why = f"`with {words}:` keeps no graph, for `{words}` is `{named}`"
+                    return _cut(node, place, why, "no_grad")
     return None
+
+
+def _switch_named(node: ast.expr, place: Place, line: int) -> str | None:
+    """Return the `torch.no_grad()` that a variable holds, perhaps only under a condition."""
+    name = source.reference(node)
+    made = source.last_assignment(place.scope, name, line) if name is not None else None
+    parts = ast.walk(made[1]) if made is not None and made[1] is not None else ()
+    calls = (part for part in parts if isinstance(part, ast.Call) and _switches_off(part))
+    return next((source.text_of(call) for call in calls), None)
 
 
 def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
@@ -338,7 +352,7 @@ def _switched_off(users: list[Spot]) -> Cut | None:
         module for spot in users for _, module in modules_in(spot) if list(module.parameters())
     ]
     if modules and not any(p.requires_grad for module in modules for p in module.parameters()):
-        found = _statement(users, _freezes)
+        found = _statement(users, _freezes) or next(iter(freezing_statements()), None)
         if found is not None:
             return Cut(found, "every parameter of the model is frozen here", "frozen")
     return None

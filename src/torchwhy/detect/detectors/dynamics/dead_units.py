@@ -19,10 +19,12 @@ from torchwhy.detect.looks import (
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation, ParameterCensus, ParameterSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
+ENOUGH_SAMPLES = 8  # steps whose gradients were measured
 LARGE_BIAS = 1.0  # usual layers give numbers of about this size, and start with biases of 0
 
 
@@ -214,10 +216,31 @@ def _called(layer: Activation) -> str:
 def _does_harm(trace: Trace, training: Training, look: int) -> bool:
     """Tell whether the dead layer leaves a constant, or a loss that does not fall."""
     if look == 0:
-        return constant_output(trace, look) is not None and training.never_learnt
+        is_constant = constant_output(trace, look) is not None
+        return is_constant and (training.never_learnt or _never_reached(trace))
     if constant_output(trace, look) is not None:
         return training.rests or training.losses[-1][1] == 0 or training.stays_grown
     return not training_outputs(trace, look) and training.never_learnt
+
+
+def _never_reached(trace: Trace) -> bool:
+    """Tell whether weights whose gradient was 0 in the first step never got another one, in all samples of the run.
+
+    What lies behind the dead layer still learns the mean of the targets, so that the loss may fall.
+    """
+    names = {
+        one.name
+        for census in trace.of(ParameterCensus)
+        for one in census.parameters
+        if one.in_optimizer and one.gradient == "zero"
+    }
+    seen = [
+        decode(size)
+        for sample in trace.of(Weights)
+        for name, size in zip(sample.names, sample.gradient_rms, strict=True)
+        if name in names
+    ]
+    return len(seen) >= ENOUGH_SAMPLES * len(names) > 0 and not any(seen)
 
 
 def _since(trace: Trace, layer: Activation) -> int:

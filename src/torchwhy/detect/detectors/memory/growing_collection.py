@@ -214,7 +214,7 @@ def about_growth(growth: Growth, trace: Trace, detector: str) -> Finding:
     """Return the finding about something that grows with every step."""
     held = growth.held
     unused = (
-        "nothing in the program uses or removes them"
+        "nothing in the program uses or removes the old ones"
         if held.read_at is None
         else "none is ever removed"
     )

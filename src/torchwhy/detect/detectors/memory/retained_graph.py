@@ -249,7 +249,7 @@ def grows_itself(held: Held) -> bool:
     if held.kind != "tensor":
         return True
     expression = held.grown_at.expression or "" if held.grown_at is not None else ""
-    leaf = re.split(r"[.\[]", re.sub(r"\[.*$", "", held.name))[-1]
+    leaf = re.sub(r"\[[^\]]*\]", "", held.name).rsplit(".", 1)[-1]
     return re.search(r"[-+*/@]=", expression) is not None or (
         len(re.findall(rf"\b{re.escape(leaf)}\b", expression)) > 1
     )

@@ -6,6 +6,15 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
+from torchwhy.detect.crashes import (
+    crashes,
+    finding_of,
+    operand_evidence,
+    says,
+)
+from torchwhy.detect.crashes import (
+    expression_of as crashed_at,
+)
 from torchwhy.detect.cures import data, loss_scales
 from torchwhy.detect.detectors.numerics import exp_overflow
 from torchwhy.detect.detectors.numerics.float_overflow import fact_of, inner_name, size_of
@@ -21,8 +30,10 @@ from torchwhy.detect.operands import (
     zero_divisor,
 )
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Birth, ScaleChanged
+from torchwhy.record.events import Birth, Crash, ScaleChanged
 from torchwhy.record.trace import Trace
+
+DOES_NOT_FIT = r"value cannot be converted to type (?:c10|at)::Half without overflow"
 
 
 class HalfPrecisionOverflow(Detector):
@@ -134,6 +145,26 @@ class HalfPrecisionOverflow(Detector):
         scaler.update()
     ```
 
+    A mask value that float32 bears and float16 does not: torch refuses to write it.
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    net = nn.Linear(8, 6)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    keep = torch.tensor([1, 1, 1, 1, 0, 0], dtype=torch.bool)
+    for step in range(4):
+        x, labels = torch.randn(16, 8), torch.randint(0, 4, (16,))
+        with torch.autocast("cpu", dtype=torch.float16):
+            scores = net(x).masked_fill(~keep, -1e9)  # <- half-precision-overflow
+            loss = nn.functional.cross_entropy(scores, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
     ## Repaired
 
     ```python
@@ -214,8 +245,12 @@ class HalfPrecisionOverflow(Detector):
             return judge(birth)
 
         yield from findings_by_place(trace, self.name, judge_unscaled)
+        for crash in crashes(trace):
+            if says(crash, DOES_NOT_FIT):
+                yield refused(trace, crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from data.fitting_number(finding, source)
         yield from loss_scales.smaller(finding, source)
         yield from data.wider(finding, source)
 
@@ -253,3 +288,23 @@ def advice_for(birth: Birth, who: str) -> str:
     if is_formula(birth):
         return "use torch.amp.GradScaler, which lowers the loss scale by itself, or bfloat16, which has float32's range"
     return f"compute {expression_of(birth)} in float32 ({who}.float()), use bfloat16, or make {who} smaller first"
+
+
+def refused(trace: Trace, crash: Crash, detector: str) -> Finding:
+    """Return the finding about a number that torch refused to write into a float16 tensor."""
+    half = [tensor.name for tensor in crash.operands if tensor.dtype == "float16"]
+    into = f"{half[0]}, which is float16" if half else "a float16 tensor"
+    return finding_of(
+        trace,
+        crash,
+        detector=detector,
+        message=f"`{crashed_at(crash)}` writes a number beyond {LARGEST['float16']:.0f}, the largest of float16, "
+        f"into {into}",
+        evidence=operand_evidence(crash),
+        fixes=[
+            Fix(
+                f"write the type's own bound: torch.finfo({half[0] if half else 'x'}.dtype).min",
+                safety="show-only",
+            )
+        ],
+    )

@@ -16,6 +16,8 @@ from torchwhy.record.wiring import IdleOptimizer
 ENOUGH_BACKWARDS = 3  # a shorter program is a trial of a single batch
 ENOUGH_BESIDE_OTHERS = 12  # while another optimizer steps: its turn may come later, after a warm-up
 
+ENOUGH_UNDER_SCALER = 24  # halvings that bring the largest usual scale, 65536, below 0.01
+
 
 class MissingOptimizerStep(Detector):
     """Backward passes are run for the parameters of an optimizer that never makes a step.
@@ -113,7 +115,8 @@ class MissingOptimizerStep(Detector):
 
     ## Limits
 
-    Programs that end with an exception, compile their model or let a GradScaler decide about steps are left alone.
+    Programs that end with an exception or compile their model are left alone. Where a GradScaler decides about steps,
+    others that it lets through must show that it is not the scaler.
     """
 
     name = "missing-optimizer-step"
@@ -129,7 +132,7 @@ class MissingOptimizerStep(Detector):
         for index, event in last.items():
             if steps_of(trace, index) or event.backwards < enough:
                 continue
-            if event.gradients and not event.changed and not event.scaled:
+            if event.gradients and not event.changed and not _is_held_back(trace, event):
                 yield self._finding(trace, event)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -157,3 +160,14 @@ class MissingOptimizerStep(Detector):
             ),
             fixes=(Fix("call optimizer.step() after loss.backward()", safety="show-only"),),
         )
+
+
+def _is_held_back(trace: Trace, event: IdleOptimizer) -> bool:
+    """Tell whether a GradScaler may be what keeps an optimizer from stepping: no other steps all the while.
+
+    A scaler that finds infinities halves its scale each time, so it lets none wait as long as this.
+    """
+    if not event.scaled:
+        return False
+    others = sum(step.step <= event.step and step.optimizer >= 0 for step in trace.steps)
+    return event.backwards < ENOUGH_UNDER_SCALER or 2 * others < event.backwards

@@ -9,24 +9,17 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import optimizers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph
-from torchwhy.detect.wiring import (
-    followed,
-    made,
-    named,
-    output_module,
-    statements_found,
-    thawed,
-    untrained,
-)
+from torchwhy.detect.untrained import about_added, about_leaf, about_thawed, elements_of
+from torchwhy.detect.wiring import joined_late, made, named, output_module, thawed, untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
-from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
 PART_BY_NAME = re.compile(
     r"\w\.\w+(\[\w+\])?\.parameters\(\)"
 )  # `model.head.parameters()`: a part, chosen by name
+OF_A_LEAF = re.compile(r"`(.+)` requires a gradient and gets one")
 PART_BY_VARIABLE = re.compile(r"(?<![\w.])(\w+)\.parameters\(\)")
-SHOWN_STATEMENTS = 3
 
 
 class ParametersNotInOptimizer(Detector):
@@ -38,7 +31,8 @@ class ParametersNotInOptimizer(Detector):
     optimizer, and have bit for bit their random start values several steps later. Loaded weights, which are left
     out on purpose, do not count; neither do models in `eval` mode.
 
-    Also parameters that were frozen then and unfrozen later, get gradients since, and still belong to no optimizer.
+    Also parameters that were frozen then and unfrozen later, or that joined the model later, get gradients since,
+    and still belong to no optimizer.
 
     ## Why it breaks training
 
@@ -219,14 +213,26 @@ class ParametersNotInOptimizer(Detector):
                 if any(one.written_by == "random" for one in own):
                     told |= {one.name for one in own}
                     yield self._finding(trace, census, own)
+            for one in untrained(trace, census):
+                if one.owner == LEAF and one.name not in told:
+                    told.add(one.name)
+                    yield about_leaf(self.name, trace, census, one)
             late = [one for one in thawed(trace, census) if one.registered and one.model]
             for model in dict.fromkeys(one.model for one in late):
                 own = [one for one in late if one.model == model and one.name not in told]
                 told |= {one.name for one in own}
-                yield self._about_thawed(trace, census, own)
+                yield about_thawed(self.name, trace, census, own)
+        look, joined = joined_late(trace) or (None, [])
+        added = [one for one in joined if look and f"{one.model}.{one.name}" not in look.replaced]
+        if look is not None and len(added) == len(joined) and added:
+            yield about_added(self.name, trace, look, added)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from optimizers.all_parameters(finding, source)
+        leaf = OF_A_LEAF.match(finding.message)
+        if leaf is None:
+            yield from optimizers.all_parameters(finding, source)
+        else:
+            yield from optimizers.and_a_leaf(finding, source, leaf[1])
 
     def _finding(
         self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]
@@ -234,7 +240,7 @@ class ParametersNotInOptimizer(Detector):
         maker = made(trace, census.optimizer)
         model = lonely[0].model
         held = [one for one in census.parameters if one.in_optimizer and one.model == model]
-        elements = sum(_elements(one) for one in lonely)
+        elements = sum(elements_of(one) for one in lonely)
         steps = max((step.step for step in trace.steps), default=0) + 1
         return Finding(
             detector=self.name,
@@ -262,44 +268,6 @@ class ParametersNotInOptimizer(Detector):
             fixes=(
                 Fix(
                     "give the optimizer these parameters, too; or freeze them, if they are to stay",
-                    safety="show-only",
-                ),
-            ),
-        )
-
-    def _about_thawed(
-        self, trace: Trace, census: ParameterCensus, late: list[ParameterSeen]
-    ) -> Finding:
-        maker = made(trace, census.optimizer)
-        kind = maker.kind if maker is not None else "the optimizer"
-        looks = followed(trace)
-        steps = max(looks[one.name].thawed_for for one in late)
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=(
-                f"{named(late)} of `{late[0].model}` were frozen at the first step of {kind} and unfrozen later, "
-                "but no optimizer holds them: they stay as they were"
-            ),
-            step=census.step,
-            rank=trace.rank,
-            location=maker.location if maker is not None else None,
-            evidence=(
-                Evidence(
-                    f"{len(late)} tensors with {sum(_elements(one) for one in late)} elements have been getting "
-                    f"gradients for {steps} steps or more, and are unchanged, bit for bit",
-                    value=float(steps),
-                ),
-                *(
-                    Evidence(f"unfrozen here: {place.expression}", location=place)
-                    for place in statements_found(trace).thaws[:SHOWN_STATEMENTS]
-                ),
-            ),
-            fixes=(
-                Fix(
-                    "where they are unfrozen, give them to the optimizer: "
-                    'optimizer.add_param_group({"params": …}); or give it all parameters from the start: '
-                    "it passes over those without a gradient",
                     safety="show-only",
                 ),
             ),
@@ -349,10 +317,3 @@ def _trains_the_input(trace: Trace, census: ParameterCensus, lonely: list[Parame
         if any(a.location == one.made_at and a.shape == one.shape for a in above for one in held):
             return True
     return False
-
-
-def _elements(one: ParameterSeen) -> int:
-    count = 1
-    for size in one.shape:
-        count *= size
-    return count

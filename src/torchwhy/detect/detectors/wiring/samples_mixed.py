@@ -9,7 +9,7 @@ from torchwhy.detect.cures import modules, shapes
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.detect.looks import constant_output, last_look
-from torchwhy.detect.samples import SamplesAnswer, samples_answer
+from torchwhy.detect.samples import SamplesAnswer, samples_answer, unfolds_otherwise
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation
@@ -248,7 +248,10 @@ class SamplesMixed(Detector):
             ):
                 continue
             before, after = reshape.input_shapes[0], reshape.shape
-            mixed = answer is not None and answer.mixed and swaps_rows(before, after, answer.rows)
+            rows = answer.rows if answer is not None and answer.mixed else 0
+            mixed = rows and (
+                swaps_rows(before, after, rows) or unfolds_otherwise(before, after, rows)
+            )
             turned = swaps_axes(before, after) or swaps_heads(before, after)
             if not (mixed or turned) or reshape.location in seen:
                 continue

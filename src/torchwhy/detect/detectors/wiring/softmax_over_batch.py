@@ -8,6 +8,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, axis_of, base_of, elements, expression_of
+from torchwhy.detect.pooling import sum_over_steps
 from torchwhy.detect.samples import samples_answer
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation, ModelOutput
@@ -194,6 +195,7 @@ class SoftmaxOverBatch(Detector):
                 _of_one(graph, softmax)
                 or _of_rows(graph, softmax)
                 or _of_attention(graph, softmax)
+                or _of_pooling(graph, softmax)
                 or _of_samples(trace, softmax)
             )
             if told is None:
@@ -286,8 +288,7 @@ def _of_attention(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
     axis, shape = axis_of(softmax), softmax.shape
     if axis is None or axis == len(shape) - 1 or len(shape) < 3 or min(shape[axis], shape[-1]) < 2:
         return None
-    taken = graph.taken_by(softmax)
-    taken += [after for one in taken if base_of(one) in DROPOUTS for after in graph.taken_by(one)]
+    taken = _taken_by(graph, softmax)
     product = next((one for one in taken if _sums_over_last(graph, one, softmax)), None)
     if product is None or not _are_scores(graph, softmax):
         return None
@@ -300,6 +301,31 @@ def _of_attention(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
     rows = "the samples of the batch: they compete with each other" if axis == 0 else ""
     rows = rows or f"not over dimension {len(shape) - 1}, which the product after it sums over"
     return f"the softmax runs over dimension {axis} of {shape}, {rows}", (fact,)
+
+
+def _taken_by(graph: ForwardGraph, weights: GraphOperation) -> list[GraphOperation]:
+    taken = graph.taken_by(weights)
+    return taken + [
+        after for one in taken if base_of(one) in DROPOUTS for after in graph.taken_by(one)
+    ]
+
+
+def _of_pooling(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
+    """Judge weights (samples, steps) that were made along the samples and then sum over the steps of each sample."""
+    summing = sum_over_steps(graph, softmax, _taken_by(graph, softmax))
+    if axis_of(softmax) != 0 or summing is None:
+        return None
+    shape = softmax.shape
+    fact = Evidence(
+        f"{expression_of(summing.location, 'the sum after it')} sums over dimension 1 of these weights for each of "
+        f"{shape[0]} samples, and the sum of them along it is not 1",
+        step=0,
+        location=summing.location,
+    )
+    return (
+        f"the softmax runs over dimension 0 of {shape}, the samples of the batch: they compete with each other",
+        (fact,),
+    )
 
 
 def _sums_over_last(graph: ForwardGraph, product: GraphOperation, softmax: GraphOperation) -> bool:

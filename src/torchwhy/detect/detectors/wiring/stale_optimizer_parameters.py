@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import building
 from torchwhy.detect.edits import Source
-from torchwhy.detect.wiring import followed, made, named, untrained, where
+from torchwhy.detect.wiring import followed, joined_late, made, named, untrained, where
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import LateParameter, LateParameters
 
 
 class StaleOptimizerParameters(Detector):
@@ -138,7 +140,7 @@ class StaleOptimizerParameters(Detector):
 
     ## Limits
 
-    Judged at the optimizer's first step: a layer that is replaced in the middle of training is not seen.
+    A layer that is replaced in the last steps of a run, between two looks at the model, is not seen.
     """
 
     name = "stale-optimizer-parameters"
@@ -164,6 +166,12 @@ class StaleOptimizerParameters(Detector):
             ]
             if fresh and (dead or _is_other_model(census, idle, fresh)):
                 yield self._finding(trace, census, dead or idle, fresh)
+        late = joined_late(trace)
+        if late is not None:
+            look, parameters = late
+            own = [one for one in parameters if f"{one.model}.{one.name}" in look.replaced]
+            if own:
+                yield self._replaced(trace, look, own)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from building.build_optimizer_last(finding, source)
@@ -208,6 +216,41 @@ class StaleOptimizerParameters(Detector):
             ),
             fixes=(
                 Fix("make the optimizer after the model has its final layers", safety="show-only"),
+            ),
+        )
+
+    def _replaced(self, trace: Trace, look: LateParameters, late: list[LateParameter]) -> Finding:
+        since = min(one.since for one in late)
+        passes = max(one.passes for one in late)
+        makers = [event.location for event in trace.of(OptimizerMade) if event.location is not None]
+        return Finding(
+            detector=self.name,
+            severity="error",
+            message=(
+                f"{named(late)} of `{late[0].model}` took the place of others in the middle of training, and no "
+                "optimizer holds them: it still holds the old ones, which no model has any more"
+            ),
+            step=since,
+            rank=trace.rank,
+            location=next(iter([*look.places[-1:], *makers]), None),
+            evidence=(
+                Evidence(
+                    f"{len(late)} tensors that were not there at the first step have got gradients from {passes} "
+                    "backward passes or more, and are unchanged, bit for bit",
+                    value=float(passes),
+                    step=look.step,
+                ),
+                *(
+                    Evidence("the optimizer was made here, before they were", location=place)
+                    for place in makers[:1]
+                ),
+            ),
+            fixes=(
+                Fix(
+                    "after the exchange make the optimizer anew, or give it the new layer: "
+                    'optimizer.add_param_group({"params": layer.parameters()})',
+                    safety="show-only",
+                ),
             ),
         )
 

@@ -230,7 +230,9 @@ class TrainingInEvalMode(Detector):
         swapped: bool = False,
         from_the_start: bool = False,
     ) -> Finding:
-        why = "nobody switched it back after eval()"
+        switch = _switch(mode)
+        is_train = switch is not None and ".train" in (switch.expression or "")
+        why = f"nobody switched it back after {'train(False)' if is_train else 'eval()'}"
         state = "and were in train mode before"
         if swapped:
             why = "the modes are swapped"
@@ -247,7 +249,7 @@ class TrainingInEvalMode(Detector):
             message=f"since step {since} `{mode.path}` trains in eval mode: {why}",
             step=since,
             rank=trace.rank,
-            location=_switch(mode) or mode.location,
+            location=switch or mode.location,
             evidence=(
                 Evidence(
                     f"{mode.backwards} backward passes over {mode.steps} steps came from forwards in eval mode",
