@@ -119,6 +119,8 @@ class Cruise(CruiseRecord):
         sentinel, modes = self._session.sentinel, self._session.modes
 
         def before_backward(outputs: Any, *, accumulates: bool) -> None:
+            if sentinel.is_elsewhere():
+                return
             loss = outputs[0] if self.on and accumulates and len(outputs) == 1 else None
             if sentinel.scaler is not None and len(sentinel.losses) > self._waiting:
                 self.leave()  # its steps are skipped, and nobody would ask why
@@ -152,6 +154,8 @@ class Cruise(CruiseRecord):
         sentinel, entries = self._session.sentinel, self._entries
 
         def before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if sentinel.is_elsewhere(steps=True):
+                return
             if self.on and len(args) == 1 and not kwargs and not dispatch_depth():
                 began = perf_counter()
                 entry = entries.get(id(optimizer))
@@ -165,6 +169,8 @@ class Cruise(CruiseRecord):
             thoroughly_before(optimizer, args, kwargs)
 
         def after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if sentinel.is_elsewhere(steps=True):
+                return
             entry, self._checked = self._checked, None
             if entry is not None:
                 sentinel.in_update = sentinel.scaler_answers = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -26,7 +27,8 @@ class Names:
     """Finds modules in the variables of running frames and names their tensors after them."""
 
     def __init__(self) -> None:
-        self._roots: list[tuple[str, weakref.ref[nn.Module]]] = []
+        # With the thread in whose variables each was found.
+        self._roots: list[tuple[str, weakref.ref[nn.Module], int]] = []
         # By identity, which Python gives to another module when one is gone.
         self._known: dict[int, weakref.ref[nn.Module]] = {}
 
@@ -47,18 +49,22 @@ class Names:
             return
         parts = {id(part): weakref.ref(part) for part in module.modules()}
         self._roots = [
-            (known, root)
-            for known, root in self._roots
-            if (held := root()) is not None and id(held) not in parts
+            known
+            for known in self._roots
+            if (held := known[1]()) is not None and id(held) not in parts
         ]
-        self._roots.append((name, weakref.ref(module)))
+        self._roots.append((name, weakref.ref(module), threading.get_ident()))
         self._known |= parts
 
     def roots(self) -> Iterator[tuple[str, nn.Module]]:
-        """Yield the outermost modules that still live, with the name of their variable."""
-        for name, reference in self._roots:
+        """Yield the outermost modules that still live, with the name of their variable.
+
+        Not those of another thread that is training them: their gradients are written without Python's lock.
+        """
+        here = threading.get_ident()
+        for name, reference, thread in self._roots:
             module = reference()
-            if module is not None:
+            if module is not None and (thread == here or not _is_at_work(thread)):
                 yield name, module
 
     def parameters(self) -> dict[int, str]:
@@ -101,6 +107,12 @@ class Names:
                 if part is module:
                     return _joined(name, local, prefix=name != "self")
         return type(module).__name__
+
+
+def _is_at_work(thread: int) -> bool:
+    """Tell whether a thread other than the main one still runs."""
+    main = threading.main_thread().ident
+    return thread != main and any(one.ident == thread for one in threading.enumerate())
 
 
 def parameters_of(module: nn.Module) -> list[tuple[str, nn.Parameter]]:

@@ -7,6 +7,7 @@ its handler, which the boot provides, what to do about a bad one; knows nothing 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -101,6 +102,21 @@ class Sentinel(SentinelRecord):
         self._shapes: list[str] | None = None
         self.told_shapes: Any = None
         self.began = time.perf_counter()
+        self._home: int | None = None  # the thread that trains
+
+    def is_elsewhere(self, *, steps: bool = False) -> bool:
+        """Tell whether this is not the thread that trains: the one that made the first step, as long as it lives.
+
+        Torch writes the gradients of other threads without Python's lock: nobody may look at them from here.
+        """
+        here = threading.get_ident()
+        if self._home is None:
+            self._home = here if steps else None
+        elif self._home != here:
+            if any(thread.ident == self._home for thread in threading.enumerate()):
+                return True
+            self._home = here
+        return False
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
