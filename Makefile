@@ -23,6 +23,7 @@ bench: $(STAMP)
 	@# Half an hour on an idle machine; the tables are kept in docs/explanation/cost.md. Transformers is a rival in them.
 	$(BIN)/python -m pip install --quiet -c constraints.txt 'transformers<5'
 	$(BIN)/python benchmarks/cost.py
+	$(BIN)/python benchmarks/first.py
 	$(BIN)/python benchmarks/inside.py
 	$(BIN)/python benchmarks/scale.py
 
