@@ -11,7 +11,8 @@ from torchwhy.observe.native import stands
 from torchwhy.observe.probes import weights
 from torchwhy.replay import facts, measures
 
-pytestmark = pytest.mark.skipif(
+# The others hold without it, too.
+compares = pytest.mark.skipif(
     not stands.is_ready(), reason="the accelerator was not built, or torch offers too little"
 )
 NAN, INFINITY = math.nan, math.inf
@@ -51,6 +52,7 @@ def both(monkeypatch: pytest.MonkeyPatch, ask):
     return fast, ask()
 
 
+@compares
 @pytest.mark.parametrize("kind", TENSORS)
 def test_facts_are_the_same(kind, monkeypatch):
     fast, slow = both(monkeypatch, lambda: facts.facts_of(TENSORS[kind]))
@@ -58,6 +60,7 @@ def test_facts_are_the_same(kind, monkeypatch):
     assert fast == slow
 
 
+@compares
 @pytest.mark.parametrize("kind", [k for k in TENSORS if "bad" not in k])
 def test_sizes_and_spreads_are_the_same(kind, monkeypatch):
     tensor = TENSORS[kind]
@@ -69,6 +72,7 @@ def test_sizes_and_spreads_are_the_same(kind, monkeypatch):
         monkeypatch.undo()
 
 
+@compares
 @pytest.mark.parametrize("kind", [k for k in TENSORS if "bad" not in k])
 @pytest.mark.parametrize("tolerance", [0.0, 1e-6])
 def test_equal_rows_are_the_same(kind, tolerance, monkeypatch):
@@ -78,6 +82,7 @@ def test_equal_rows_are_the_same(kind, tolerance, monkeypatch):
     assert fast == (kind in ("zeros", "equal rows", "negative zeros"))
 
 
+@compares
 @pytest.mark.parametrize("kind", TENSORS)
 def test_nonzero_elements_are_found(kind, monkeypatch):
     fast, slow = both(monkeypatch, lambda: measures.has_nonzero(TENSORS[kind]))
@@ -85,6 +90,7 @@ def test_nonzero_elements_are_found(kind, monkeypatch):
     assert fast == slow == (kind != "zeros")
 
 
+@compares
 @pytest.mark.parametrize("kind", [k for k in TENSORS if "bad" not in k])
 @pytest.mark.parametrize("dimension", [0, 1])
 def test_units_are_the_same(kind, dimension, monkeypatch):

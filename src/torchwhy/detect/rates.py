@@ -90,12 +90,16 @@ class RateCourse:
 
     @property
     def left_over(self) -> float:
-        """Return how many steps a schedule was made for that is as long as the training and was hardly stepped."""
+        """Return how many steps a schedule was made for that is as long as the training and still raises the rate.
+
+        One that lowers it, stepped once an epoch, looks the same when training stops early, and does no harm.
+        """
         scheduler = self.schedulers[0] if len(self.schedulers) == 1 else None
         settings = scheduler.settings if scheduler is not None else {}
         length = max((settings.get(name, 0.0) for name in LENGTHS), default=0.0)
         is_as_long = AS_LONG * self.count <= length <= self.count / AS_LONG
-        return length if is_as_long and self.calls < HARDLY_STEPPED * length else 0.0
+        rises = bool(self.rates) and self.rates[-1][1] > self.rates[0][1]
+        return length if rises and is_as_long and self.calls < HARDLY_STEPPED * length else 0.0
 
     def steps_after(self, since: int) -> int:
         """Return the number of steps from one on."""

@@ -178,8 +178,9 @@ class SoftmaxOverBatch(Detector):
 
     ## Limits
 
-    A softmax over dimension 0 in the middle of a model is reported only if the live model could be tried: not for
-    compiled models, nor for models with hooks or effects of their own.
+    Weights over heads or queries whose product sums over the keys are a note: slots that compete for their inputs, or
+    capsules, may mean it. A softmax over dimension 0 in the middle of a model is reported only if the live model could
+    be tried: not for compiled models, nor for models with hooks or effects of their own.
     """
 
     name = "softmax-over-batch"
@@ -191,20 +192,17 @@ class SoftmaxOverBatch(Detector):
         for softmax in graph.operations(*SOFTMAXES):
             if softmax.location in seen or not graph.trains(softmax):
                 continue
-            told = (
-                _of_one(graph, softmax)
-                or _of_rows(graph, softmax)
-                or _of_attention(graph, softmax)
-                or _of_pooling(graph, softmax)
-                or _of_samples(trace, softmax)
-            )
+            plain = _of_one(graph, softmax) or _of_rows(graph, softmax)
+            weights = _of_attention(graph, softmax) or _of_pooling(graph, softmax)
+            told = plain or weights or _of_samples(trace, softmax)
             if told is None:
                 continue
             seen.add(softmax.location)
             message, facts = told
+            is_weights = plain is None and weights is not None
             yield Finding(
                 detector=self.name,
-                severity="error",
+                severity="note" if is_weights and not _is_over_samples(trace, softmax) else "error",
                 message=message,
                 step=0,
                 rank=trace.rank,
@@ -212,7 +210,9 @@ class SoftmaxOverBatch(Detector):
                 evidence=facts,
                 fixes=(
                     Fix(
-                        "let it run over the classes: `dim=-1`, or `dim=1` for (batch, class, …)",
+                        "let it run over what the sum after it runs over, in an attention the keys: `dim=-1`"
+                        if is_weights
+                        else "let it run over the classes: `dim=-1`, or `dim=1` for (batch, class, …)",
                         safety="show-only",
                     ),
                 ),
@@ -301,6 +301,12 @@ def _of_attention(graph: ForwardGraph, softmax: GraphOperation) -> Told | None:
     rows = "the samples of the batch: they compete with each other" if axis == 0 else ""
     rows = rows or f"not over dimension {len(shape) - 1}, which the product after it sums over"
     return f"the softmax runs over dimension {axis} of {shape}, {rows}", (fact,)
+
+
+def _is_over_samples(trace: Trace, softmax: GraphOperation) -> bool:
+    """Tell whether it is the samples that share 1 between them; queries or slots may compete on purpose."""
+    rows = {output.rows for output in trace.of(ModelOutput)}
+    return axis_of(softmax) == 0 and softmax.shape[0] in rows
 
 
 def _taken_by(graph: ForwardGraph, weights: GraphOperation) -> list[GraphOperation]:
