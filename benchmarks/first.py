@@ -1,9 +1,11 @@
-"""What the first step costs under the microscope: pairs of fresh processes, bare and watched, in turns.
+"""What a step under the microscope costs: pairs of fresh processes, bare and watched, in turns.
 
     python benchmarks/first.py [--pairs 9] [--workloads tiny mlp]
 
 Thread-CPU time of the first and the second step, and of an ordinary one; medians over the pairs. A process has only
-one first step, and its caches are cold, so single measurements differ by half. Prints a Markdown table.
+one first step, in which every line of ours, and of torch's dispatch in Python, runs for the first time; single
+measurements differ by half. So the same look is taken again and again in further processes, at the first steps of new
+models: what it costs when it is warm. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from torchwhy.record.run import write_run
 
 HERE = Path(__file__).resolve().parent
 STEPS = {"tiny": 300, "tiny-fused": 300, "mlp": 30, "cnn": 4, "gpt": 4, "lstm": 6}
+LOOKS = {"tiny": 40, "tiny-fused": 40, "mlp": 12, "cnn": 4, "gpt": 4, "lstm": 4}
 CHILD = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -33,10 +36,25 @@ for _ in range(int(sys.argv[3])):
     step()
     print(time.thread_time() - began)
 """
+WARM_CHILD = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import torch, workloads
+if sys.argv[4] == "watched":  # the microscope stays on, so that each model's first step is looked at
+    from torchwhy.replay.handler import Replay
+    Replay._close_first_step = lambda self: None
+torch.set_num_threads(1)
+torch.manual_seed(0)
+for _ in range(int(sys.argv[3])):
+    step = workloads.WORKLOADS[sys.argv[2]]()
+    began = time.thread_time()
+    step()
+    print(time.thread_time() - began)
+"""
 
 
-def times_of(workload: str, *, watched: bool) -> list[float]:
-    """Return the seconds of every step of one process."""
+def times_of(workload: str, *, watched: bool, warm: bool = False) -> list[float]:
+    """Return the seconds of every step of one process; `warm`, of the first steps of several models."""
     environment = dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         if watched:
@@ -44,7 +62,9 @@ def times_of(workload: str, *, watched: bool) -> list[float]:
             write_run(Path(folder), run)
             environment = launch.child_environment(Path(folder), run)
         environment["OMP_NUM_THREADS"] = "1"
-        command = [sys.executable, "-c", CHILD, str(HERE), workload, str(STEPS[workload])]
+        child, count = (WARM_CHILD, LOOKS[workload]) if warm else (CHILD, STEPS[workload])
+        given = [str(HERE), workload, str(count), "watched" if watched else "bare"]
+        command = [sys.executable, "-c", child, *given]
         output = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=True
         ).stdout
@@ -53,11 +73,15 @@ def times_of(workload: str, *, watched: bool) -> list[float]:
 
 def measure(workload: str, pairs: int) -> str:
     """Return one row of the table."""
-    bare, watched = [], []
+    bare, watched, looks = [], [], []
+    median = statistics.median
     for _ in range(pairs):
         bare.append(times_of(workload, watched=False))
         watched.append(times_of(workload, watched=True))
-    median = statistics.median
+    for _ in range(max(1, pairs // 3)):
+        warm = [times_of(workload, watched=kind, warm=True) for kind in (False, True)]
+        fresh, looked = (median(times[len(times) // 4 :]) for times in warm)
+        looks.append(looked - fresh)
     usual = median(median(times[len(times) // 2 :]) for times in bare)
     first = [median(times[0] for times in runs) for runs in (bare, watched)]
     second = median(times[1] for times in watched)
@@ -66,7 +90,7 @@ def measure(workload: str, pairs: int) -> str:
     return (
         f"| {workload} | "
         + " | ".join(f"{cell * 1e3:.1f} ms" for cell in cells)
-        + f" | {more:.1f} |"
+        + f" | {more:.1f} | {median(looks) / usual:.1f} |"
     )
 
 
@@ -77,9 +101,10 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="*", default=list(STEPS))
     arguments = parser.parse_args()
     print(
-        "| workload | bare step | first, bare | first, watched | second, watched | first, in bare steps more |"
+        "| workload | bare step | first, bare | first, watched | second, watched "
+        "| first, in bare steps more | the same look, warm |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     for workload in arguments.workloads:
         print(measure(workload, arguments.pairs), flush=True)
 

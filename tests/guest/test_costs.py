@@ -10,7 +10,7 @@ from tests.guest.pairs import Pairs
 from torchwhy.observe.native import records
 
 MOST_CALLS = 40  # of Python functions of ours, in a loop with a loader and twenty parameters
-MOST_FIRST_CALLS = 8000  # in the first step: 200 operations, 40 layers and parameters are looked at
+MOST_FIRST_CALLS = 6000  # in the first step: 200 operations, 40 layers and parameters are looked at
 MOST_OPERATIONS = 8  # one pass over the small gradients, the loss, and what reading them takes
 MOST_READS = 2  # on a device each would be a wait: the loss, and the answer for all gradients
 MOST_WRITES = 0.1  # calls into the system: many steps share one

@@ -10,7 +10,12 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from torchwhy.observe.native.records import GuestsRecord
-from torchwhy.observe.torch_compat import dispatch_depth, function_depth, unseen
+from torchwhy.observe.torch_compat import (
+    DisableTorchFunction,
+    dispatch_depth,
+    function_depth,
+    unseen,
+)
 from torchwhy.record.events import Event, ProbeFailed
 
 Result = TypeVar("Result")
@@ -30,16 +35,29 @@ class Guests(GuestsRecord):
         self.seconds = 0.0  # spent in probes that look thoroughly
         self.light_seconds = 0.0  # spent in the few that run at every step
         self._is_timing = False
+        self.moment = 0  # counts visits of the program in which nothing of it changes
 
-    def protect(self, name: str, function: Callable[..., Result]) -> Callable[..., Result | None]:
-        """Return `function` made safe: it returns None after its first failure, and ever after."""
-        quietly = unseen(function)
+    @property
+    def visit(self) -> int:
+        """Return the number of the visit that is going on, 0 outside of one."""
+        return self.moment if self._is_timing else 0
+
+    def protect(
+        self, name: str, function: Callable[..., Result], *, computes: bool = True
+    ) -> Callable[..., Result | None]:
+        """Return `function` made safe: it returns None after its first failure, and ever after.
+
+        One that `computes` nothing, but asks tensors for their shapes at most, need not be hidden from modes.
+        """
+        quietly = unseen(function) if computes else _unfollowed(function)
 
         @functools.wraps(function)
         def safe(*args: object, **kwargs: object) -> Result | None:
             if self.all_off or name in self.switched_off:
                 return None
             outermost, self._is_timing = not self._is_timing, True
+            if outermost:
+                self.moment += 1
             began = perf_counter()
             try:
                 if self.fault == name:
@@ -92,6 +110,16 @@ class Guests(GuestsRecord):
             self._write(
                 ProbeFailed(probe=name, reason=f"{type(problem).__name__}: {problem}{place}")
             )
+
+
+def _unfollowed(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Return `function` made invisible to tensor subclasses of the program, not to modes."""
+
+    def followed_by_none(*args: object) -> Result:
+        with DisableTorchFunction():
+            return function(*args)
+
+    return followed_by_none
 
 
 def _break() -> None:

@@ -6,7 +6,7 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -26,7 +26,9 @@ TAKES_SNAPSHOT = frozenset(
 class Names:
     """Finds modules in the variables of running frames and names their tensors after them."""
 
-    def __init__(self) -> None:
+    def __init__(self, visit: Callable[[], int] = lambda: 0) -> None:
+        self._visit = visit  # the number of the visit within which a model stays as it is
+        self._told: tuple[int, dict[int, str]] = (0, {})
         # With the thread in whose variables each was found.
         self._roots: list[tuple[str, weakref.ref[nn.Module], int]] = []
         # By identity, which Python gives to another module when one is gone.
@@ -54,6 +56,7 @@ class Names:
             if (held := known[1]()) is not None and id(held) not in parts
         ]
         self._roots.append((name, weakref.ref(module), threading.get_ident()))
+        self._told = (0, {})
         self._known |= parts
 
     def roots(self) -> Iterator[tuple[str, nn.Module]]:
@@ -69,12 +72,17 @@ class Names:
 
     def parameters(self) -> dict[int, str]:
         """Return names by the parameter's identity; prefixed by the variable when several models train."""
+        visit = self._visit()
+        if visit and self._told[0] == visit:
+            return self._told[1]
         owners = [(name, found) for name, root in self.roots() if (found := parameters_of(root))]
-        return {
+        told = {
             id(parameter): _joined(name, local, prefix=len(owners) > 1)
             for name, found in owners
             for local, parameter in found
         }
+        self._told = (visit, told)
+        return told
 
     def buffers(self) -> dict[str, torch.Tensor]:
         """Return the buffers of all known modules by name."""

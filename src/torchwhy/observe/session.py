@@ -60,7 +60,7 @@ class Session:
         self.writer = TraceWriter(directory, rank=self.rank, header=self._header)
         self.guests = Guests(self.write)
         self.hooks = Hooks()
-        self.names = Names()
+        self.names = Names(visit=lambda: self.guests.visit)
         self.batches = BatchKeeper()
         self.holdings = HoldingsProbe(self)
         self.sentinel = Sentinel(self)
@@ -112,6 +112,10 @@ class Session:
     def postpone(self, make: Callable[[], Event]) -> None:
         """Write an event after one of the next steps: it needs no more of this one, and the first step is long."""
         self._postponed.append(make)
+
+    def write_later(self, event: Event) -> None:
+        """Write an event that nobody asks for before the program has ended, as `postpone` does."""
+        self._postponed.append(lambda: event)
 
     def write_postponed(self, *, all_of_them: bool = False) -> None:
         """Write some of what was postponed, so that it is done after a few steps."""
@@ -183,6 +187,7 @@ class Session:
         self.guests.protect("graph probe", self.write_postponed)(all_of_them=True)
         self.guests.protect("cruise", self.cruise.settle)()
         self.guests.protect("exit probe", self.handler.at_exit)()
+        self.guests.protect("graph probe", self.write_postponed)(all_of_them=True)
         self.guests.protect("mode probe", self.modes.tell)()
         self.guests.protect("evaluation probe", self.evaluations.tell)()
         self.guests.protect("holdings probe", self.holdings.at_exit)()

@@ -23,6 +23,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 dispatch_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
 function_depth: Callable[[], int] = torch._C._len_torch_function_stack
 DisableTorchFunction: Any = torch._C.DisableTorchFunction
+_pop: Any = torch._C._pop_torch_dispatch_stack
+_push: Any = torch._C._push_on_torch_dispatch_stack
 next_sequence: Callable[[], int] = torch._C._autograd._get_sequence_nr
 item: Callable[[Any], Any] = torch._C.TensorBase.item  # not the one that notes who reads
 check_together: Any = getattr(torch, "_amp_foreach_non_finite_check_and_unscale_", None)
@@ -97,6 +99,14 @@ def backward_entry_code() -> Any:
     return getattr(function, "__code__", None)
 
 
+def root_gradients_code() -> Any:
+    """Return the code object that makes the ones a backward pass begins with; None: they are looked at."""
+    return getattr(getattr(torch.autograd, "_make_grads", None), "__code__", None)
+
+
+current_node_of_torch: Callable[[], Any] = torch._C._current_autograd_node
+
+
 def current_node() -> Any:
     """Return the autograd node being evaluated, None outside of backward."""
     return torch._C._current_autograd_node()
@@ -123,11 +133,12 @@ def storage_key(tensor: torch.Tensor) -> int | None:
 
 def weak_storage(tensor: torch.Tensor) -> Any:
     """Return a weak reference to a tensor's memory; while it is held, the memory's key is not used again."""
-    return _weak_reference()(tensor.untyped_storage())
+    return weak_reference()(tensor.untyped_storage())
 
 
 @functools.lru_cache(maxsize=1)
-def _weak_reference() -> Any:
+def weak_reference() -> Any:
+    """Return the class of weak references to memory, whose `cdata` is the memory's key."""
     from torch.multiprocessing.reductions import StorageWeakRef
 
     return StorageWeakRef
@@ -201,24 +212,24 @@ def unseen(function: Function) -> Function:
 
     @functools.wraps(function)
     def hidden(*args: Any, **kwargs: Any) -> Any:
-        count = torch._C._len_torch_dispatch_stack()
+        count = dispatch_depth()
         if count and _hidden.modes is not None:
-            with torch._C.DisableTorchFunction(), without_dispatch_modes():
+            with DisableTorchFunction(), without_dispatch_modes():
                 return function(*args, **kwargs)
         if count:  # as `without_dispatch_modes` does, without its generator: this runs often in a watched step
-            modes = _hidden.modes = [_python_dispatch._pop_mode() for _ in range(count)][::-1]
+            modes = _hidden.modes = [_pop(None) for _ in range(count)][::-1]
             try:
-                with torch._C.DisableTorchFunction():
+                with DisableTorchFunction():
                     return function(*args, **kwargs)
             finally:
                 _hidden.modes = None
                 for mode in modes:
-                    _python_dispatch._push_mode(mode)
+                    _push(mode)
         if _hidden.inside:
             return function(*args, **kwargs)  # one of ours called us: hidden already
         _hidden.inside = True
         try:
-            with torch._C.DisableTorchFunction():
+            with DisableTorchFunction():
                 return function(*args, **kwargs)
         finally:
             _hidden.inside = False

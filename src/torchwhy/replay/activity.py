@@ -72,7 +72,7 @@ class ActivityWriter:
         units = measures.units(values, unit_dim, low=low, high=high)
         site = operation.place()
         odd = operation.step > 0 or units.dead == count or units.outside > ODD
-        self._stage.session.write(
+        self._stage.session.write_later(
             Activation(
                 step=operation.step,
                 op=operation.info.base.rstrip("_"),
@@ -110,7 +110,7 @@ class ActivityWriter:
         gave = _first_float(output)
         if gave is None or gave.dim() == 0 or gave.is_meta:
             return
-        self._stage.session.write(
+        self._stage.session.write_later(
             ModelOutput(
                 step=self._stage.session.sentinel.step,
                 path=path,

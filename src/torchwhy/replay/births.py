@@ -48,7 +48,7 @@ class BirthBook:
     def __init__(self, write: Callable[[Event], None], surround: Surround) -> None:
         self._write = write
         self._surround = surround
-        self._births: dict[int, Birth] = {}
+        self.births: dict[int, Birth] = {}
         self._reached: dict[int, list[str]] = {}
         self._healed_by: dict[int, SourceSpan] = {}
         self._written: set[int] = set()
@@ -117,19 +117,17 @@ class BirthBook:
             if what in spoiled:
                 continue
             spoiled.append(what)
-            record = self._births.get(birth)
+            record = self.births.get(birth)
             parents = record.parents if record else []
-            guilty = [
-                p for p in parents if p in self._births and self._births[p].origin != "literal"
-            ]
+            guilty = [p for p in parents if p in self.births and self.births[p].origin != "literal"]
             self.reached(guilty, what)
 
     def descends(self, source: Birth, births: list[int]) -> None:
         """Note that a value which came in from outside was made by these births, for the samples known of it."""
-        self._births[source.id] = msgspec.structs.replace(source, parents=sorted(births))
+        self.births[source.id] = msgspec.structs.replace(source, parents=sorted(births))
         for number in births:
-            self._births[number] = msgspec.structs.replace(
-                self._births[number],
+            self.births[number] = msgspec.structs.replace(
+                self.births[number],
                 positions=source.positions,
                 dataset_indices=source.dataset_indices,
             )
@@ -150,7 +148,7 @@ class BirthBook:
         for birth in living:
             self._noticed.setdefault(birth, []).append("a value the program keeps")
         for birth, ways in self._noticed.items():
-            record = self._births.get(birth)
+            record = self.births.get(birth)
             if (
                 record is None
                 or record.origin == "literal"
@@ -172,12 +170,12 @@ class BirthBook:
 
     def get(self, birth: int) -> Birth | None:
         """Return one birth as it is known so far."""
-        return self._births.get(birth)
+        return self.births.get(birth)
 
     @property
     def is_open(self) -> bool:
         """Tell whether any birth is in it."""
-        return bool(self._births)
+        return bool(self.births)
 
     def any_reached(self) -> bool:
         """Tell whether some birth spoiled something."""
@@ -185,7 +183,7 @@ class BirthBook:
 
     def spoilers(self) -> list[Birth]:
         """Return the births that spoiled something, oldest first."""
-        return [b for i, b in sorted(self._births.items()) if i in self._reached]
+        return [b for i, b in sorted(self.births.items()) if i in self._reached]
 
     def write_all(self) -> None:
         """Write the births that spoiled something, once each."""
@@ -211,7 +209,7 @@ class BirthBook:
     def tell_now(self, births: Iterable[int], what: str) -> None:
         """Write births at once: they do harm although nothing non-finite comes out of it."""
         for number in births:
-            birth = self._births.get(number)
+            birth = self.births.get(number)
             if birth is not None and birth.kind == "operation" and number not in self._written:
                 self._written.add(number)
                 self._write(msgspec.structs.replace(birth, reaches=[what]))
@@ -232,14 +230,14 @@ class BirthBook:
         location: SourceSpan | None = None,
         **more: Any,
     ) -> int:
-        number = len(self._births) + 1
+        number = len(self.births) + 1
         if number > MOST_BIRTHS:
             return MOST_BIRTHS
         mask = facts.bad_elements(output)
         site = operation.place()
         positions = facts.bad_rows(mask, self._surround.rows())
         indices = self._surround.dataset_indices(output if kind == "source" else None)
-        self._births[number] = Birth(
+        self.births[number] = Birth(
             id=number,
             step=operation.step,
             kind=kind,

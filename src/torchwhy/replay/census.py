@@ -53,17 +53,23 @@ def write_census(stage: Stage, check: Check) -> None:
         return
     held = {id(p) for w in stage.session.sentinel.optimizers.all() for p in w.parameters()}
     names = stage.session.names.parameters()
-    owners = _owners(stage)
+    parts = list(_parts(stage))
+    strangers = stage.modules.strangers_to({id(part.module) for part in parts})
+    owners = {
+        id(parameter): part
+        for part in reversed(parts)  # the first one to hold it counts
+        for parameter in part.module._parameters.values()
+        if parameter is not None
+    }
     seen: dict[int, ParameterSeen] = {}
     for name, parameter in zip(watched.names(), watched.parameters(), strict=True):
         seen[id(parameter)] = _describe(stage, name, parameter, held, owners)
-    for _, root in stage.session.names.roots():
-        for parameter in root.parameters():
-            if id(parameter) not in seen:
-                seen[id(parameter)] = _describe(
-                    stage, names[id(parameter)], parameter, held, owners
-                )
-    for module in stage.modules.unknown_modules():
+    for part in parts:
+        for local, own in part.module._parameters.items():
+            if own is not None and id(own) not in seen:
+                name = names.get(id(own), f"{part.path}.{local}")
+                seen[id(own)] = _describe(stage, name, own, held, owners)
+    for module in strangers:
         for local, parameter in module.named_parameters():
             if id(parameter) not in seen:
                 name = f"{stage.modules.path_of(module)}.{local}"
@@ -75,7 +81,7 @@ def write_census(stage: Stage, check: Check) -> None:
                     made_at=_place_of_making(stage, module, parameter) or entry.made_at,
                 )
     _place_idle_parts(stage, seen)
-    loose = {id(p): (path, name, p) for path, name, p in _loose_parameters(stage)}
+    loose = {id(p): (path, name, p) for path, name, p in _loose_parameters(parts)}
     for key, (path, name, parameter) in loose.items():
         if key not in seen and key not in owners:
             entry = _describe(stage, name, parameter, held, owners)
@@ -85,7 +91,11 @@ def write_census(stage: Stage, check: Check) -> None:
         if id(leaf) not in seen:
             entry = _describe(stage, name, leaf, held, owners)
             seen[id(leaf)] = msgspec.structs.replace(entry, owner=LEAF)
-    others = [*(parameter for _, _, parameter in loose.values()), *leaves.values()]
+    others = [
+        *(parameter for _, _, parameter in loose.values()),
+        *leaves.values(),
+        *(parameter for module in strangers for parameter in module.parameters()),
+    ]
     _follow_odd_ones(stage, seen, others)
     odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
     _write(stage, watched, step=check.step, entries=odd_first[:MOST_TOLD])
@@ -149,63 +159,59 @@ def _schedule(watched: Watched) -> dict[str, Any]:
     return {"initial_rates": rates} if rates else {}
 
 
-class Owner(NamedTuple):
-    """The module that holds a parameter, and the model it belongs to."""
+class Part(NamedTuple):
+    """A module, its path, and the model it belongs to."""
 
     module: nn.Module
     path: str
     model: str
 
 
-def _owners(stage: Stage) -> dict[int, Owner]:
-    owners: dict[int, Owner] = {}
+def _parts(stage: Stage) -> Iterator[Part]:
     for name, root in stage.session.names.roots():
         for local, module in root.named_modules():
-            for parameter in module.parameters(recurse=False):
-                owners.setdefault(
-                    id(parameter), Owner(module, ".".join(filter(None, (name, local))), name)
-                )
-    return owners
+            yield Part(module, f"{name}.{local}" if local else name, name)
 
 
-def _loose_parameters(stage: Stage) -> Iterator[tuple[str, str, torch.Tensor]]:
+def _loose_parameters(parts: list[Part]) -> Iterator[tuple[str, str, torch.Tensor]]:
     """Yield path of the module, name and value of each nn.Parameter in a plain list or dictionary of a known module."""
-    for root_name, root in stage.session.names.roots():
-        for local, module in root.named_modules():
-            path = ".".join(filter(None, (root_name, local)))
-            for attribute, value in vars(module).items():
-                if type(value) in (list, tuple, dict) and not attribute.startswith("_"):
-                    items = value.items() if isinstance(value, dict) else enumerate(value)
-                    yield from (
-                        (path, f"{path}.{attribute}[{key!r}]", item)
-                        for key, item in islice(items, MOST_LOOSE)
-                        if isinstance(item, nn.Parameter)
-                    )
+    for module, path, _ in parts:
+        for attribute, value in vars(module).items():
+            if type(value) in (list, tuple, dict) and not attribute.startswith("_"):
+                items = value.items() if isinstance(value, dict) else enumerate(value)
+                yield from (
+                    (path, f"{path}.{attribute}[{key!r}]", item)
+                    for key, item in islice(items, MOST_LOOSE)
+                    if isinstance(item, nn.Parameter)
+                )
 
 
 def _follow_odd_ones(
     stage: Stage, seen: dict[int, ParameterSeen], others: list[torch.Tensor]
 ) -> None:
     """Keep an eye on those with a gradient that nobody uses, those that somebody holds in vain, and frozen ones."""
+    odd = [
+        (key, entry.name)
+        for key, entry in seen.items()
+        if (entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad)
+        or (not entry.requires_grad and not entry.in_optimizer and entry.used)
+    ]
+    if not odd:
+        return
     parameters = {
         id(p): p
         for watched in stage.session.sentinel.optimizers.all()
         for p in watched.parameters()
     }
     parameters |= {id(p): p for _, root in stage.session.names.roots() for p in root.parameters()}
-    parameters |= {
-        id(p): p for module in stage.modules.unknown_modules() for p in module.parameters()
-    }
     parameters |= {id(p): p for p in others}
-    for key, entry in seen.items():
-        is_odd = entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad
-        is_left_out = not entry.requires_grad and not entry.in_optimizer and entry.used
-        if (is_odd or is_left_out) and key in parameters:
-            stage.followed.follow(entry.name, parameters[key])
+    for key, name in odd:
+        if key in parameters:
+            stage.followed.follow(name, parameters[key])
 
 
 def _describe(
-    stage: Stage, name: str, parameter: torch.Tensor, held: set[int], owners: dict[int, Owner]
+    stage: Stage, name: str, parameter: torch.Tensor, held: set[int], owners: dict[int, Part]
 ) -> ParameterSeen:
     owner = owners.get(id(parameter))
     return ParameterSeen(

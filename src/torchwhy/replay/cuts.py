@@ -47,7 +47,7 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
     microscope = stage.microscope
     used = microscope.used_parameters
     pairs = list(zip(watched.names(), watched.parameters(), strict=True))
-    operations = [o for o in microscope.operations() if o.node is None and o.phase == "forward"]
+    operations = [o for o in microscope.forward_operations() if o.phase == "forward"]
     flat = any(o.info.base in FLAT for o in operations)
     dry = [
         (n, p) for n, p in pairs if p.requires_grad and id(p) in used and _is_dry(p, fed, flat=flat)

@@ -30,6 +30,7 @@ MOST_MEASURED = 1_000_000  # elements of an operand of a difference whose range 
 CUTS = {"detach", "detach_"}
 
 Geometry = tuple[int, int, tuple[int, ...], tuple[int, ...], bool]
+Operands = tuple[list[torch.Tensor], list[int | None]]  # with the keys of their memory
 
 
 class ForwardNotes:
@@ -39,6 +40,7 @@ class ForwardNotes:
         self.used_parameters: set[int] = set()
         self.cuts: list[Operation] = []
         self._views: dict[Geometry, Operation] = {}
+        self._viewed: set[int] = set()  # memory that any of these views shows
         self._others: dict[int, tuple[Any, Operation]] = {}
 
     def forget(self) -> None:
@@ -47,10 +49,12 @@ class ForwardNotes:
             cut.let_go()
         self.cuts.clear()
         self._views.clear()
+        self._viewed.clear()
         self._others.clear()
 
-    def describe(self, operation: Operation, given: list[torch.Tensor], args: Any) -> None:
+    def describe(self, operation: Operation, operands: Operands, args: Any) -> None:
         """Keep what the graph of the step is told with."""
+        given, _ = operands
         base = operation.info.base
         if base in KEEPS_ARGUMENTS:
             operation.kept = _masks_in(operation, args)
@@ -60,27 +64,34 @@ class ForwardNotes:
             for position, value in enumerate(args)
             if not tensors_in((value,))
         ]
-        self.trace_back(operation, given)
+        self.trace_back(operation, operands)
+        leaves: list[str] = []
+        operation.leaves = leaves
         for tensor, source in zip(given, operation.inputs, strict=True):
             if _is_parameter(tensor):
                 if not operation.info.writes:  # to initialise a parameter is not to use it
                     self.used_parameters.add(id(tensor))
-                operation.leaves.append("parameter")
+                leaves.append("parameter")
             elif source is None:
-                operation.leaves.append("input")
+                leaves.append("input")
         measured = base in DIFFERENCES and all(tensor.numel() <= MOST_MEASURED for tensor in given)
         if base in LOSS_OPERATIONS or (measured and operation.sequence is not None):
             operation.facts = [facts.facts_of(tensor) for tensor in given[:3]]
 
-    def trace_back(self, operation: Operation, given: list[torch.Tensor]) -> None:
+    def trace_back(self, operation: Operation, operands: Operands) -> None:
         """Note of each operand whether autograd follows it, which parameter it is, and the view it came through."""
-        operation.inputs = tuple(
-            source or self._other(tensor)
-            for source, tensor in zip(operation.inputs, given, strict=True)
-        )
+        given, keys = operands
+        if self._others:
+            operation.inputs = tuple(
+                source or self._other(tensor, key)
+                for source, tensor, key in zip(operation.inputs, given, keys, strict=True)
+            )
         operation.grad_mode = torch.is_grad_enabled()
-        operation.tracked = [bool(tensor.requires_grad) for tensor in given]
-        operation.through = tuple(self._view_of(tensor) for tensor in given)
+        operation.tracked = [tensor.requires_grad for tensor in given]
+        operation.through = tuple(
+            self._view_of(tensor) if key in self._viewed else None
+            for tensor, key in zip(given, keys, strict=True)
+        )
         operation.parameter_ids = [
             id(tensor) if _is_parameter(tensor) else _viewed_parameter(view)
             for tensor, view in zip(given, operation.through, strict=True)
@@ -96,9 +107,9 @@ class ForwardNotes:
         if key is not None:
             self._others[key] = (weak_storage(output), operation)
 
-    def _other(self, tensor: torch.Tensor) -> Operation | None:
-        key = storage_key(tensor) if not tensor.is_floating_point() else None
-        return self._others[key][1] if key is not None and key in self._others else None
+    def _other(self, tensor: torch.Tensor, key: int | None) -> Operation | None:
+        known = self._others.get(key) if key is not None else None
+        return known[1] if known is not None and not tensor.is_floating_point() else None
 
     def viewed(self, operation: Operation, outputs: list[torch.Tensor]) -> None:
         """Remember that these tensors are views which an operation made."""
@@ -107,6 +118,7 @@ class ForwardNotes:
             key = _geometry(output, follows=follows and operation.info.base not in CUTS)
             if key is not None:
                 self._views[key] = operation
+                self._viewed.add(key[0])
 
     def _view_of(self, tensor: torch.Tensor) -> Operation | None:
         key = _geometry(tensor, follows=bool(tensor.requires_grad))

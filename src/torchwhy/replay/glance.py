@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from torchwhy.observe import gradients
 from torchwhy.observe.frames import layer_of, user_sites
 from torchwhy.observe.native.records import fast
+from torchwhy.observe.native.stands import is_ready
 from torchwhy.observe.torch_compat import (
     current_node,
+    current_node_of_torch,
     fetching_code,
+    node_sequence,
+    root_gradients_code,
     sequence_number,
     storage_key,
+    weak_reference,
+    weak_storage,
 )
 from torchwhy.replay.arguments import can_look, written_by
 from torchwhy.replay.births import Call
 from torchwhy.replay.inquest.writes import Record
-from torchwhy.replay.operations import Operation, OperationInfo
+from torchwhy.replay.operations import Operation, OperationInfo, info_of
 from torchwhy.replay.surroundings import Surroundings, look_around
 
 if TYPE_CHECKING:
@@ -35,17 +41,72 @@ if TYPE_CHECKING:
 MOST_FRAMES = 12  # between an operation of torch's own and the fetching of samples
 
 _by_index, _by_iteration = fetching_code()
+_root_gradients = root_gradients_code()
+_OURS = ("torchwhy.replay.microscope", __name__)
+
+
+class Glimpse(NamedTuple):
+    """What is kept of an operation of a backward pass; most are never asked for."""
+
+    order: int
+    info: OperationInfo
+    step: int
+    node: str
+    sequence: int
+    around: Surroundings
+    written: list[Any]  # weak references to memory
+
+
+class Film:
+    """The glimpses of a step, kept here; `native/film.c` also runs the operations."""
+
+    def __init__(self) -> None:
+        self.kept: list[Glimpse] = []
+        self.seconds = 0.0
+        self.known: tuple[object, Surroundings] | None = None
+
+    def run(self, function: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002 - as in C
+        """Run an operation that a glance is enough for; here none."""
+        return NotImplemented
+
+    def take(self) -> list[Glimpse]:
+        """Return what was kept, and begin anew."""
+        kept, self.kept = self.kept, []
+        return kept
+
+    def begin(self) -> None:
+        """Forget the way to the operations of the last backward pass."""
+        self.known = None
+
+
+def new_film(microscope: Microscope) -> Any:
+    """Return an empty one: in C where that was built, and tensors can be read there."""
+    if not is_ready():
+        return Film()
+    return fast.Film(
+        microscope=microscope,
+        births=microscope.book.births,
+        running=microscope.modules.stack,
+        waiting=microscope.before_next,
+        info_of=info_of,
+        look_around=look_around,
+        look=microscope.look_again,
+        weak=weak_reference(),
+        current_node=current_node_of_torch,
+    )
 
 
 def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
     """Tell whether an operation needs no more than this; it is noted who wrote what, the rest is left out."""
     if microscope.book.is_open:
         return False
-    node, frame = current_node(), sys._getframe(2)
+    node, frame = current_node(), _program_below(sys._getframe(2))
     if node is not None:
         return _differentiates(microscope, (info, result), node, frame)
+    if frame.f_code is _root_gradients:
+        return True  # ones of the loss's shape, with which a backward pass begins
     updates = microscope.updating()
-    if not (updates or is_torchs_own_fetching(frame)):
+    if not (updates or (not microscope.modules.is_running and is_torchs_own_fetching(frame))):
         return False
     _, args, kwargs = call
     written = written_by(info, args, kwargs) if info.writes else []
@@ -60,6 +121,13 @@ def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: A
     return True
 
 
+def _program_below(frame: FrameType) -> FrameType:
+    """Return the frame that ran an operation: the first one that is not ours."""
+    while frame.f_back is not None and frame.f_globals.get("__name__") in _OURS:
+        frame = frame.f_back
+    return frame
+
+
 def _differentiates(
     microscope: Microscope, ran: tuple[OperationInfo, Any], node: Any, frame: FrameType
 ) -> bool:
@@ -68,25 +136,45 @@ def _differentiates(
     results = result if isinstance(result, (list, tuple)) else (result,)
     if sequence_number() != microscope.last_sequence or not are_fine(results):
         return False  # a gradient that will be differentiated is part of the forward
+    if microscope.modules.is_running:
+        return False  # a checkpoint computes its forward again
     microscope.seen += 1
-    operation = Operation(microscope.seen, info, microscope.step)
-    around = _around_backward(microscope, frame)
-    operation.sites, operation.outer = around.sites, around.outer
-    microscope.place_in_backward(operation, node)
-    if not info.is_view or info.is_creating:
-        for tensor in results:
-            if isinstance(tensor, torch.Tensor):
-                microscope.ledger.wrote(tensor, operation, frozenset())
-    microscope.remember(operation)
+    written = [
+        weak_storage(tensor)
+        for tensor in results
+        if info.keeps_memory
+        and isinstance(tensor, torch.Tensor)
+        and storage_key(tensor) is not None
+    ]
+    around = _around_backward(microscope.film, frame)
+    place = (node.name(), node_sequence(node))
+    microscope.film.kept.append(
+        Glimpse(microscope.seen, info, microscope.step, *place, around, written)
+    )
     return True
 
 
-def _around_backward(microscope: Microscope, frame: FrameType) -> Surroundings:
-    """Return the way to a backward pass, the same for all operations that one and the same frame runs."""
-    key, known = (id(frame), frame.f_lasti), microscope.surroundings_of_backward
-    if known is None or known[0] != key:
-        known = microscope.surroundings_of_backward = (key, look_around(frame))
-    return known[1]
+def develop(microscope: Microscope) -> None:
+    """Make operations of what was glimpsed, before anything that may ask for them."""
+    if not microscope.film.kept:
+        return
+    for order, info, step, node, sequence, around, written in microscope.film.take():
+        operation = Operation(order, info, step)
+        operation.sites, operation.outer = around.sites, around.outer
+        microscope.place_in_backward(operation, node, sequence)
+        for weak in written:
+            microscope.ledger.wrote_memory(weak, operation)
+        microscope.remember(operation)
+
+
+def _around_backward(film: Any, frame: FrameType) -> Surroundings:
+    """Return the way to an operation of a backward pass, the same for all that one place runs."""
+    if not isinstance(film, Film):
+        return look_around(frame)
+    key = (frame.f_code, frame.f_lasti)
+    if film.known is None or film.known[0] != key:
+        film.known = (key, look_around(frame))
+    return film.known[1]
 
 
 def note_update(microscope: Microscope, parameters: list[torch.Tensor]) -> None:

@@ -81,7 +81,7 @@ class Replay:
         if self.signals.curvature.is_running:
             return  # our own differentiation
         self.stage.microscope.resume()
-        self.stage.microscope.surroundings_of_backward = None
+        self.stage.microscope.film.begin()
         if not self.session.sentinel.optimizers.any_made:
             self._step_without_optimizer()
             self._note_hand_update(losses)
@@ -127,11 +127,15 @@ class Replay:
         """Look at what was written while the microscope is on; keep what a replay of the next step needs."""
         self.stage.microscope.tidy()
         if self.stage.microscope.is_paused and check is not None and check.watched is not None:
-            self.stage.microscope.resume()
             note_update(self.stage.microscope, check.watched.parameters())
         if self.rewind.is_repeating:
             self.rewind.after_withheld_step()
-            return
+        else:
+            self._end_step(check)
+        # Not before, since it need not see what we compute ourselves.
+        self.stage.microscope.resume()
+
+    def _end_step(self, check: Check | None) -> None:
         if check is not None and (self.stage.microscope.is_on or check.has_closure):
             self._look_at_written(check)
         self._close_first_step()

@@ -54,8 +54,8 @@ def _is_beside_models(stage: Stage, leaf: torch.Tensor) -> bool:
         return False
     alive, weighs = {made.order}, False
     given: set[int] = set()  # what modules gave, and what was made of it
-    for operation in stage.microscope.operations():
-        if operation.node is not None or operation.order == made.order:
+    for operation in stage.microscope.forward_operations():
+        if operation.order == made.order:
             continue
         orders = {source.order for source in operation.inputs if source is not None}
         if orders & alive:

@@ -12,6 +12,11 @@ from torchwhy.replay.operations import Operation
 MOST_ENTRIES = 50_000  # memory blocks remembered; beyond, the dead ones are forgotten
 
 
+def covers_memory(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is all of its memory, not a part."""
+    return tensor.numel() * tensor.element_size() >= tensor.untyped_storage().nbytes()
+
+
 class Entry:
     """One live block of memory."""
 
@@ -39,6 +44,11 @@ class Ledger:
         key = storage_key(tensor)
         return None if key is None else self._entries.get(key)
 
+    def writers_of(self, keys: list[int | None]) -> tuple[Operation | None, ...]:
+        """Return who wrote each piece of memory last, by key."""
+        entries = [None if key is None else self._entries.get(key) for key in keys]
+        return tuple(None if entry is None else entry.last_operation for entry in entries)
+
     def entry_at(self, key: int) -> Entry | None:
         """Return what is known of the memory with this key."""
         return self._entries.get(key)
@@ -48,14 +58,30 @@ class Ledger:
         key = storage_key(tensor)
         if key is None:
             return
-        entry = self._entries.get(key)
-        if entry is None:
-            if len(self._entries) >= MOST_ENTRIES:
-                self.forget_dead()
-            self._entries[key] = Entry(weak_storage(tensor), operation, births)
-            return
+        if key in self._entries:
+            self._write_again(self._entries[key], operation, births, covers=covers_memory(tensor))
+        else:
+            self._write_first(key, weak_storage(tensor), operation, births)
+
+    def wrote_memory(self, weak: Any, operation: Operation) -> None:
+        """Note that `operation` wrote all of a piece of memory, by a weak reference to it, and nothing bad."""
+        key = int(weak.cdata)
+        if key in self._entries:
+            self._write_again(self._entries[key], operation, frozenset(), covers=True)
+        else:
+            self._write_first(key, weak, operation, frozenset())
+
+    def _write_first(
+        self, key: int, weak: Any, operation: Operation, births: frozenset[int]
+    ) -> None:
+        if len(self._entries) >= MOST_ENTRIES:
+            self.forget_dead()
+        self._entries[key] = Entry(weak, operation, births)
+
+    def _write_again(
+        self, entry: Entry, operation: Operation, births: frozenset[int], *, covers: bool
+    ) -> None:
         entry.last_operation = operation
-        covers = tensor.numel() * tensor.element_size() >= tensor.untyped_storage().nbytes()
         entry.births = births if covers else entry.births | births
         if covers:
             entry.unwritten = operation if operation.info.is_empty else None

@@ -25,6 +25,7 @@ from torchwhy.replay.arguments import (
     written_by,
 )
 from torchwhy.replay.births import BirthBook, Call
+from torchwhy.replay.copies import with_copies
 from torchwhy.replay.forward_notes import CUTS, ForwardNotes
 from torchwhy.replay.inquest.writes import WriteLog
 from torchwhy.replay.ledger import Ledger
@@ -67,10 +68,9 @@ class Microscope(TorchDispatchMode):
         self.updating: Callable[[], bool] = lambda: False
         self.open_check: Callable[[], object] = lambda: None  # of the update in hand
         self.surroundings_of_update: tuple[object, Surroundings] | None = None
-        self.surroundings_of_backward: tuple[object, Surroundings] | None = None
         self.without_graph = 0  # operations seen while no graph was recorded
         self.missed_update = False  # an optimizer wrote while it had stepped aside
-        self.seconds = 0.0
+        self.own_seconds = 0.0
         self.counted_elsewhere: Callable[[], float] = lambda: 0.0
         self.seen = 0
         self.limit_seconds = math.inf
@@ -89,6 +89,7 @@ class Microscope(TorchDispatchMode):
         self._below: list[Any] = []  # modes of the program that were there during a pause
         self._thread = 0
         self._held = 0
+        self.film = glance.new_film(self)  # of backward, to be made operations when somebody asks
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -98,6 +99,11 @@ class Microscope(TorchDispatchMode):
     def is_busy(self) -> bool:
         """Tell whether it looks, or still stands on torch's stack of modes."""
         return self.is_on or self._is_entered
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it has looked so far, without the operations themselves."""
+        return self.own_seconds + float(self.film.seconds)
 
     def enter(self) -> None:
         """Start looking."""
@@ -160,6 +166,7 @@ class Microscope(TorchDispatchMode):
         for operation in self._operations:
             operation.let_go()
         self._held = 0
+        self.film.take()
         self._operations.clear()
         self._by_sequence.clear()
         self.notes.forget()
@@ -177,13 +184,22 @@ class Microscope(TorchDispatchMode):
 
     def operations(self) -> list[Operation]:
         """Return what ran in this step so far, oldest first."""
+        glance.develop(self)
         return list(self._operations)
+
+    def forward_operations(self) -> list[Operation]:
+        """Return what ran in this step outside of backward passes, oldest first."""
+        return [operation for operation in self._operations if operation.node is None]
 
     def operations_after(self, operation: Operation) -> list[Operation]:
         """Return what ran after an operation in this step, oldest first."""
-        return [later for later in self._operations if later.order > operation.order]
+        return [later for later in self.operations() if later.order > operation.order]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.glances and self.is_on:
+            result = self.film.run(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
         kwargs = kwargs or {}
         if not self.is_on:
             return func(*args, **kwargs)
@@ -197,26 +213,37 @@ class Microscope(TorchDispatchMode):
             return result
         try:
             before = (
-                None if info.is_overwriting or not info.writes else self._copies(info, args, kwargs)
+                None
+                if info.is_overwriting or not info.writes
+                else with_copies(self.ledger, info, args, kwargs)
             )
         except Exception as problem:
             self._fail(problem)
             return func(*args, **kwargs)
         result = func(*args, **kwargs)
+        self._seen(info, (func, args, kwargs), result, before=before)
+        return result
+
+    def look_again(
+        self, info: OperationInfo, func: Any, args: Any, kwargs: Any, result: Any
+    ) -> None:
+        """Look at an operation of a backward pass that ran and was not ordinary."""
+        self._seen(info, (func, args, kwargs or {}), result, before=None)
+
+    def _seen(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         began = time.perf_counter() - self.counted_elsewhere()
         try:
-            call = (func, args, kwargs)
             if not (self.glances and glance.is_enough(self, info, call, result)):
                 self._look(info, call, result, before=before)
-            self.seconds += time.perf_counter() - self.counted_elsewhere() - began
+            self.own_seconds += time.perf_counter() - self.counted_elsewhere() - began
             if self.seconds > self.limit_seconds:
                 self.over_limit()
         except Exception as problem:
             self._fail(problem)
-        return result
 
     def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         func, args, kwargs = call
+        glance.develop(self)
         self.seen += 1
         given = tensors_in(args)
         if kwargs:
@@ -270,31 +297,8 @@ class Microscope(TorchDispatchMode):
         known = self.ledger.births_of(tensor)
         if known:
             return known
-        last = self._operations[-1] if self._operations else None
-        if last is None:
-            return frozenset()
-        return frozenset({self.lineage.source(tensor, last)})
-
-    def _copies(
-        self, info: OperationInfo, args: Any, kwargs: Any
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with those that are about to be overwritten copied, to be looked at afterwards."""
-        arguments, keywords = list(args), dict(kwargs)
-        for position, name in info.writes:
-            if position < len(arguments):
-                arguments[position] = self._copy(arguments[position])
-            elif name in keywords:
-                keywords[name] = self._copy(keywords[name])
-        return tuple(arguments), keywords
-
-    def _copy(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            copy = value.detach().clone()
-            self.ledger.copied(value, copy)
-            return copy
-        if isinstance(value, (list, tuple)):
-            return [self._copy(item) for item in value]
-        return value
+        ran = self.operations()
+        return frozenset({self.lineage.source(tensor, ran[-1])}) if ran else frozenset()
 
     def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
         operation = Operation(self.seen, info, self.step)
@@ -307,7 +311,8 @@ class Microscope(TorchDispatchMode):
             operation.module = self.modules.path
             operation.phase = self._phase(around.part)
         else:
-            self.place_in_backward(operation, node)
+            self.place_in_backward(operation, node.name(), torch_compat.node_sequence(node))
+            operation.module = self.modules.path or operation.module
             if around.part in ("clip", "optim"):
                 operation.phase = self._phase(around.part)
             if operation.node == "AccumulateGrad":
@@ -318,10 +323,10 @@ class Microscope(TorchDispatchMode):
                 self._by_sequence[number] = operation
             operation.sequence = sequence - 1
             self.last_sequence = sequence
-        entries = [self.ledger.entry(tensor) for tensor in given]
-        operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
+        keys = [torch_compat.storage_key(tensor) for tensor in given]
+        operation.inputs = self.ledger.writers_of(keys)
         if node is None:
-            self.notes.describe(operation, given, args)
+            self.notes.describe(operation, (given, keys), args)
         self.remember(operation)
         return operation
 
@@ -333,14 +338,11 @@ class Microscope(TorchDispatchMode):
                 del self._by_sequence[number]
         self._operations.append(operation)
 
-    def place_in_backward(self, operation: Operation, node: Any) -> None:
-        """Tell an operation which node of the graph it is computed for."""
-        name = node.name()
+    def place_in_backward(self, operation: Operation, name: str, sequence: int) -> None:
+        """Tell an operation which node of the graph, by name and number, it is computed for."""
         operation.node = name.rpartition(":")[2]
-        operation.forward = self._by_sequence.get(torch_compat.node_sequence(node))
-        operation.module = self.modules.path or (
-            operation.forward.module if operation.forward else None
-        )
+        operation.forward = self._by_sequence.get(sequence)
+        operation.module = operation.forward.module if operation.forward else None
         accumulates = "AccumulateGrad" in name or (
             operation.info.base in ("add", "add_") and "Add" not in name
         )
@@ -372,14 +374,15 @@ class Microscope(TorchDispatchMode):
         try:
             if torch_compat.current_node() is not None or any(map(is_lazy, (*given, result))):
                 return
+            glance.develop(self)
             self.seen += 1
             operation = Operation(self.seen, info, self.next_step)
             around = look_around(sys._getframe(2))
             operation.sites, operation.outer = around.sites, around.outer
             operation.module = self.modules.path
-            entries = [self.ledger.entry(tensor) for tensor in given]
-            operation.inputs = tuple(entry.last_operation if entry else None for entry in entries)
-            self.notes.trace_back(operation, list(given))
+            keys = [torch_compat.storage_key(tensor) for tensor in given]
+            operation.inputs = self.ledger.writers_of(keys)
+            self.notes.trace_back(operation, (list(given), keys))
             if result is not None:
                 operation.shape = list(result.shape)
                 self.notes.viewed(operation, [result])

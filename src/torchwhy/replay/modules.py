@@ -27,13 +27,13 @@ class ModuleStack:
     """Follows module calls through torch's global forward hooks while it is installed."""
 
     def __init__(
-        self, names: Names, write: Callable[[Event], None], protect: Callable[[str, Any], Any]
+        self, names: Names, write: Callable[[Event], None], protect: Callable[..., Any]
     ) -> None:
         self._names = names
         self._write = write
-        self._entered = protect("module probe", self._enter)
-        self._left = protect("module probe", self._leave)
-        self._stack: list[nn.Module] = []
+        self._entered = protect("module probe", self._enter, computes=False)
+        self._left = protect("module probe", self._leave, computes=False)
+        self.stack: list[nn.Module] = []
         self._paths: dict[int, str] = {}
         self._handles: list[Any] = []
         self._told = 0
@@ -47,9 +47,14 @@ class ModuleStack:
         self._callers: dict[int, weakref.ref[nn.Module]] = {}
 
     @property
+    def is_running(self) -> bool:
+        """Tell whether any module is."""
+        return bool(self.stack)
+
+    @property
     def path(self) -> str | None:
         """Return the path of the innermost running module."""
-        return self._path(self._stack[-1]) if self._stack else None
+        return self._path(self.stack[-1]) if self.stack else None
 
     def install(self) -> None:
         """Start following."""
@@ -64,7 +69,7 @@ class ModuleStack:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        self._stack.clear()
+        self.stack.clear()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -79,25 +84,25 @@ class ModuleStack:
                 self.install()
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
-        if not self._stack:
+        if not self.stack:
             self.on_call()
-        if not self._stack and id(module) not in self._paths:
+        if not self.stack and id(module) not in self._paths:
             self._names.learn(sys._getframe(2))
             self._names.add_root(type(module).__name__, module)  # for want of a variable's name
-        if not self._stack:
+        if not self.stack:
             self.on_outermost(module)
         else:
-            self._callers.setdefault(id(module), weakref.ref(self._stack[-1]))
-        self._stack.append(module)
+            self._callers.setdefault(id(module), weakref.ref(self.stack[-1]))
+        self.stack.append(module)
         self._called.setdefault(id(module), weakref.ref(module))
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        if any(running is module for running in self._stack):
-            while self._stack and self._stack.pop() is not module:
+        if any(running is module for running in self.stack):
+            while self.stack and self.stack.pop() is not module:
                 pass
         if output is None or is_tracing():
             return
-        if not self._stack:
+        if not self.stack:
             self.on_output(self._path(module), output)
             self.on_model(self._path(module), module, inputs, output)
         if self.tells and self._told < MOST_CALLS:
@@ -131,9 +136,8 @@ class ModuleStack:
         """Tell whether a module was called while we followed."""
         return id(module) in self._called
 
-    def unknown_modules(self) -> list[nn.Module]:
-        """Return the modules that ran and that no known model reaches: kept in a plain list, say."""
-        known = {id(part) for _, root in self._names.roots() for part in root.modules()}
+    def strangers_to(self, known: set[int]) -> list[nn.Module]:
+        """Return the modules that ran and are none of these: kept in a plain list, say."""
         ran = [reference() for reference in self._called.values()]
         return [module for module in ran if module is not None and id(module) not in known]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -56,6 +57,8 @@ class OperationInfo:
     keeps_statistics: bool
     is_of_lists: bool
     writes: tuple[tuple[int, str], ...]
+    is_ordinary: bool  # neither ignored nor writing: in a backward pass a glance is enough
+    keeps_memory: bool  # its result has memory of its own
 
 
 @lru_cache(maxsize=8192)
@@ -75,57 +78,56 @@ def info_of(function: Any) -> OperationInfo:
         or (base in KEEPING_STATISTICS and argument.name in STATISTICS)
     )
     is_out = any(written == "out" for _, written in writes) or name.endswith("out")
+    is_view, is_creating = bool(getattr(function, "is_view", False)), base in CREATING
+    is_ignored = base in IGNORED or parts[0] in ("profiler", "prim")
     return OperationInfo(
         name=name,
         base=base,
-        is_view=bool(getattr(function, "is_view", False)),
+        is_view=is_view,
         is_empty=base in EMPTY,
-        is_creating=base in CREATING,
+        is_creating=is_creating,
         is_overwriting=base in OVERWRITING or is_out,
-        is_ignored=base in IGNORED or parts[0] in ("profiler", "prim"),
+        is_ignored=is_ignored,
         keeps_statistics=base in KEEPING_STATISTICS,
         is_of_lists=base.startswith(("_foreach_", "_fused_")),
         writes=writes,
+        is_ordinary=not is_ignored and not writes,
+        keeps_memory=not is_view or is_creating,
     )
 
 
 class Operation:
     """One operation that ran: where, in which part of the program, fed by which operations."""
 
-    __slots__ = (
-        "births", "call", "dtype", "facts", "forward", "grad_mode", "info", "input_shapes", "inputs", "kept", "leaves",
-        "module", "node", "order", "outer", "parameter", "parameter_ids", "phase", "scalars", "sequence", "shape",
-        "sites",
-        "step", "through", "tracked",
-    )  # fmt: skip
+    # Of the class, since most operations never get a value of their own: none of these may be changed in place.
+    sites: tuple[Site, ...] = ()
+    outer: tuple[Site, ...] = ()
+    module: str | None = None
+    node: str | None = None
+    sequence: int | None = None
+    forward: Operation | None = None
+    inputs: tuple[Operation | None, ...] = ()
+    births: frozenset[int] = frozenset()
+    phase = "forward"
+    parameter: str | None = None
+    kept: tuple[Any, ...] | None = None
+    call: tuple[Any, Any, Any] | None = None
+    shape: Sequence[int] = ()
+    dtype = ""
+    input_shapes: Sequence[list[int]] = ()
+    leaves: Sequence[str] = ()
+    scalars: Sequence[tuple[str, Any]] = ()
+    facts: Sequence[TensorFacts] = ()
+    # Of each operand: does autograd follow it, is it a parameter, and which view led to it.
+    tracked: Sequence[bool] = ()
+    parameter_ids: Sequence[int | None] = ()
+    through: tuple[Operation | None, ...] = ()
+    grad_mode = True
 
     def __init__(self, order: int, info: OperationInfo, step: int) -> None:
         self.order = order
         self.info = info
         self.step = step
-        self.sites: tuple[Site, ...] = ()
-        self.outer: tuple[Site, ...] = ()
-        self.module: str | None = None
-        self.node: str | None = None
-        self.sequence: int | None = None
-        self.forward: Operation | None = None
-        self.inputs: tuple[Operation | None, ...] = ()
-        self.births: frozenset[int] = frozenset()
-        self.phase = "forward"
-        self.parameter: str | None = None
-        self.kept: tuple[Any, ...] | None = None
-        self.call: tuple[Any, Any, Any] | None = None
-        self.shape: list[int] = []
-        self.dtype = ""
-        self.input_shapes: list[list[int]] = []
-        self.leaves: list[str] = []
-        self.scalars: list[tuple[str, Any]] = []
-        self.facts: list[TensorFacts] = []
-        # Of each operand: does autograd follow it, is it a parameter, and which view led to it.
-        self.tracked: list[bool] = []
-        self.parameter_ids: list[int | None] = []
-        self.through: tuple[Operation | None, ...] = ()
-        self.grad_mode = True
 
     def let_go(self) -> None:
         """Drop everything that keeps tensors or other operations alive; place and numbers stay."""

@@ -40,7 +40,7 @@ class Stage:
         self.session = session
         self.context = Context(session)
         self.book = BirthBook(session.write, self.context)
-        self.modules = ModuleStack(session.names, session.write, session.guests.protect)
+        self.modules = ModuleStack(session.names, session.write_later, session.guests.protect)
         self.microscope = Microscope(self.book, self.modules, self._microscope_failed)
         self.context.microscope = self.microscope
         self.snapshot = Snapshot(session)
@@ -66,7 +66,7 @@ class Stage:
         microscope.updating = lambda: sentinel.in_update
         microscope.open_check = lambda: sentinel.open_check
         microscope.on_clip = self._clipped
-        self.modules.on_output = self._module_gave
+        self.modules.on_output = torch_compat.unseen(self._module_gave)
         self.modules.on_call = self._model_is_called
         self.modules.on_outermost = microscope.forward_begins
         protect = self.session.guests.protect

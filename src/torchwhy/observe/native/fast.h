@@ -83,8 +83,9 @@ typedef struct {
 extern Torch torch;
 
 #define NAMES(X)                                                                                           \
-    X(_memory) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(grad) X(kwargs) X(lr) X(param_groups) X(params) X(pop) \
-    X(popleft) X(rest) X(run_backward) X(t_outputs) X(training)
+    X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(grad) X(is_ordinary) X(keeps_memory) \
+    X(kwargs) X(last_sequence) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
+    X(training) X(untyped_storage)
 #define DECLARE(name) extern PyObject *name_##name;
 NAMES(DECLARE)
 #undef DECLARE
@@ -127,6 +128,10 @@ PyObject *units_at_rest(PyObject *module, PyObject *args);
 /* ---- watching.c ---- */
 
 extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteType;
+
+/* ---- film.c ---- */
+
+extern PyTypeObject FilmType;
 
 /* ---- tracing.c ---- */
 

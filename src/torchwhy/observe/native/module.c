@@ -115,7 +115,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyTypeObject *types[] = {
         &PaceType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
         &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,
-        &ModesType, &TallyType, &TracerType,
+        &ModesType, &TallyType, &TracerType, &FilmType,
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (PyModule_AddType(module, types[i]) < 0) {

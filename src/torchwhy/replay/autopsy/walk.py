@@ -49,7 +49,7 @@ def stations(operations: list[Operation]) -> list[WalkStep]:
 def _station(operation: Operation) -> WalkStep:
     return WalkStep(
         what=_name(operation),
-        shape=operation.shape,
+        shape=list(operation.shape),
         dtype=operation.dtype,
         location=span_of(operation.sites[0]),
     )

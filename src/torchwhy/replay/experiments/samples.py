@@ -203,7 +203,7 @@ class Samples:
     def _looks_odd(self, call: Call) -> bool:
         rows = call.shape[0]
         folded: set[int] = set()
-        for operation in self._stage.microscope.operations():
+        for operation in self._stage.microscope.forward_operations():
             if _may_mix(operation, rows) or _unfolds_otherwise(operation, rows, folded):
                 return True
         return False
