@@ -6,20 +6,22 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from torchwhy.observe.frames import span_of, user_sites
+from torchwhy.observe.frames import Site, span_of, user_sites
 from torchwhy.observe.names import Names
 from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.torch_compat import is_tracing
 from torchwhy.record.events import Event, ModuleCalled
-from torchwhy.replay.operations import dtype_name
+from torchwhy.replay.operations import name_of_dtype
 
 MOST_SHAPES = 8
+Sizes = list[tuple[torch.dtype, torch.Size]]
 MOST_CALLS = 300  # module calls told of: the walk through one forward of a large model
 
 
@@ -27,10 +29,13 @@ class ModuleStack:
     """Follows module calls through torch's global forward hooks while it is installed."""
 
     def __init__(
-        self, names: Names, write: Callable[[Event], None], protect: Callable[..., Any]
+        self,
+        names: Names,
+        tell_later: Callable[[Callable[[], Event]], None],
+        protect: Callable[..., Any],
     ) -> None:
         self._names = names
-        self._write = write
+        self._tell_later = tell_later
         self._entered = protect("module probe", self._enter, computes=False)
         self._left = protect("module probe", self._leave, computes=False)
         self.stack: list[nn.Module] = []
@@ -111,15 +116,10 @@ class ModuleStack:
 
     def _tell(self, module: nn.Module, inputs: Any, output: Any) -> None:
         sites = user_sites(sys._getframe(3), limit=1)
-        self._write(
-            ModuleCalled(
-                step=self.step,
-                path=self._path(module),
-                kind=type(module).__name__,
-                inputs=_shapes(inputs),
-                outputs=_shapes(output),
-                location=span_of(sites[0]) if sites else None,
-            )
+        site = sites[0] if sites else None
+        path, kind = self._path(module), type(module).__name__
+        self._tell_later(
+            partial(_event, self.step, path, kind, (_sizes(inputs), _sizes(output)), site)
         )
 
     def path_of(self, module: nn.Module) -> str:
@@ -154,9 +154,25 @@ class ModuleStack:
         return path
 
 
-def _shapes(values: Any) -> list[str]:
+def _event(
+    step: int, path: str, kind: str, sizes: tuple[Sizes, Sizes], site: Site | None
+) -> ModuleCalled:
+    inputs, outputs = (
+        [f"{name_of_dtype(dtype)}{list(shape)}" for dtype, shape in each] for each in sizes
+    )
+    return ModuleCalled(
+        step=step,
+        path=path,
+        kind=kind,
+        inputs=inputs,
+        outputs=outputs,
+        location=span_of(site) if site is not None else None,
+    )
+
+
+def _sizes(values: Any) -> Sizes:
     if type(values) is torch.Tensor:
-        values = (values,)
+        return [(values.dtype, values.shape)]
     is_plain = type(values) is tuple and all(type(value) is torch.Tensor for value in values)
     leaves = values if is_plain else [leaf for _, leaf in leaves_of(values)]
-    return [f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves[:MOST_SHAPES]]
+    return [(leaf.dtype, leaf.shape) for leaf in leaves[:MOST_SHAPES]]

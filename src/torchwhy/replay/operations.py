@@ -143,13 +143,14 @@ class Operation:
 
 
 @lru_cache(maxsize=64)
-def _name_of(dtype: torch.dtype) -> str:
+def name_of_dtype(dtype: torch.dtype) -> str:
+    """Return `float32` for torch.float32."""
     return str(dtype).removeprefix("torch.")
 
 
 def dtype_name(tensor: torch.Tensor) -> str:
     """Return `float32` for a tensor of torch.float32."""
-    return _name_of(tensor.dtype)
+    return name_of_dtype(tensor.dtype)
 
 
 def tensors_in(values: Any) -> list[torch.Tensor]:

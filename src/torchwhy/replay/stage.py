@@ -40,7 +40,7 @@ class Stage:
         self.session = session
         self.context = Context(session)
         self.book = BirthBook(session.write, self.context)
-        self.modules = ModuleStack(session.names, session.write_later, session.guests.protect)
+        self.modules = ModuleStack(session.names, session.postpone, session.guests.protect)
         self.microscope = Microscope(self.book, self.modules, self._microscope_failed)
         self.context.microscope = self.microscope
         self.snapshot = Snapshot(session)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from torchwhy.observe import torch_compat
 from torchwhy.observe.frames import Site, layer_of
+from torchwhy.observe.native.records import fast
 
 Part = Literal["user", "library", "torch", "optim", "clip", "data", "show", "init"]
 
@@ -47,6 +48,13 @@ def part_of(filename: str) -> Part:
 
 def look_around(frame: FrameType | None) -> Surroundings:
     """Walk from an operation outwards."""
+    if fast is not None and frame is not None:
+        return Surroundings(*fast.walked(frame, MOST_SITES, MOST_FRAMES))
+    return walk_in_python(frame)
+
+
+def walk_in_python(frame: FrameType | None) -> Surroundings:
+    """Return what the accelerator does, where it was not built."""
     inner: list[Site] = []
     library: list[Site] = []
     outer: list[Site] | None = None
@@ -72,3 +80,7 @@ def look_around(frame: FrameType | None) -> Surroundings:
     if outer is None and not inner:
         inner = library
     return Surroundings(tuple(inner), tuple(outer or ()), part)
+
+
+if fast is not None:
+    fast.begin_walks(Site, part_of, _backward_entry)

@@ -129,6 +129,11 @@ PyObject *units_at_rest(PyObject *module, PyObject *args);
 
 extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteType;
 
+/* ---- walk.c: methods of the module ---- */
+
+PyObject *begin_walks(PyObject *module, PyObject *args);
+PyObject *walked(PyObject *module, PyObject *args);
+
 /* ---- film.c ---- */
 
 extern PyTypeObject FilmType;

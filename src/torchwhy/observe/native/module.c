@@ -97,6 +97,8 @@ static PyMethodDef methods[] = {
     {"same_rows", same_rows, METH_O, "Tell whether all rows are one and the same; None if that cannot be told here."},
     {"rows_apart", rows_apart, METH_O, "Return the largest distance of an element to the first row's, and the largest size."},
     {"units_at_rest", units_at_rest, METH_VARARGS, "Return how many units are always 0, and values at 0 and outside of a range."},
+    {"begin_walks", begin_walks, METH_VARARGS, "Take the class of sites, whose code a file is, and the code where backward begins."},
+    {"walked", walked, METH_VARARGS, "Return the sites of the user on the way up, those behind backward, and the part of torch."},
     {NULL},
 };
 

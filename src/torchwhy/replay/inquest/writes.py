@@ -28,23 +28,25 @@ class WriteLog:
     """Outlives the steps of the microscope: a second optimizer may trip over what the first one wrote."""
 
     def __init__(self) -> None:
-        self.by_sequence: dict[int, Record] = {}
+        self._by_sequence: dict[int, tuple[Operation, list[int | None]]] = {}
         self.writes: list[Record] = []
 
     def ran(
         self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]
     ) -> None:
         """Take note of an operation that recorded a gradient node, or changed memory in place."""
-        if len(self.by_sequence) + len(self.writes) >= MOST_RECORDS or operation.node is not None:
+        if len(self._by_sequence) + len(self.writes) >= MOST_RECORDS or operation.node is not None:
             return
         if operation.sequence is not None:
-            self.by_sequence[operation.sequence] = _record(operation, touched)
+            keys = [storage_key(tensor) for tensor in touched]
+            self._by_sequence[operation.sequence] = (operation, keys)
         if written and not operation.info.is_empty:
-            self.writes.append(_record(operation, written))
+            self.writes.append(_record(operation, [storage_key(tensor) for tensor in written]))
 
     def needed_by(self, sequence: int) -> Record | None:
         """Return the operation that recorded the node with this number."""
-        return self.by_sequence.get(sequence)
+        known = self._by_sequence.get(sequence)
+        return None if known is None else _record(*known)
 
     def writer_after(self, needed: Record, *, of_weight: bool = False) -> Record | None:
         """Return the first operation that changed what another one had kept, after it had kept it.
@@ -56,8 +58,8 @@ class WriteLog:
         return next(iter(updates or later), None)
 
 
-def _record(operation: Operation, tensors: list[torch.Tensor]) -> Record:
-    keys = frozenset(key for tensor in tensors if (key := storage_key(tensor)) is not None)
+def _record(operation: Operation, memory: list[int | None]) -> Record:
+    keys = frozenset(key for key in memory if key is not None)
     return Record(
         operation.order,
         operation.info.base,

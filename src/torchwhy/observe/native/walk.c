@@ -1,0 +1,108 @@
+/* The walk up the stack of surroundings.py: the user's places on the way, and through which part of torch it leads. */
+
+#include "fast.h"
+
+static PyObject *site_type, *part_of, *backward_entry; /* given once by `begin_walks` */
+static PyObject *parts;                                /* what `part_of` said of each file */
+static PyObject *user, *library, *plain_torch, *data;
+
+PyObject *begin_walks(PyObject *module, PyObject *args) {
+    PyObject *site, *part, *entry;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOO", &site, &part, &entry)) return NULL;
+    if (user == NULL) {
+        user = PyUnicode_InternFromString("user");
+        library = PyUnicode_InternFromString("library");
+        plain_torch = PyUnicode_InternFromString("torch");
+        data = PyUnicode_InternFromString("data");
+    }
+    PyObject *empty = PyDict_New();
+    if (empty == NULL || user == NULL || library == NULL || plain_torch == NULL || data == NULL) return NULL;
+    Py_INCREF(site);
+    Py_INCREF(part);
+    Py_INCREF(entry);
+    Py_XSETREF(site_type, site);
+    Py_XSETREF(part_of, part);
+    Py_XSETREF(backward_entry, entry);
+    Py_XSETREF(parts, empty);
+    Py_RETURN_NONE;
+}
+
+static int is(PyObject *part, PyObject *name) { return part == name || PyUnicode_Compare(part, name) == 0; }
+
+/* Whose code this is, a borrowed reference. */
+static PyObject *part_at(PyCodeObject *code) {
+    PyObject *known = PyDict_GetItemWithError(parts, code->co_filename);
+    if (known != NULL || PyErr_Occurred()) return known;
+    PyObject *found = PyObject_CallOneArg(part_of, code->co_filename);
+    if (found == NULL) return NULL;
+    int kept = PyUnicode_Check(found) ? PyDict_SetItem(parts, code->co_filename, found) : -1;
+    Py_DECREF(found);
+    return kept < 0 ? NULL : found;
+}
+
+static int add_site(PyObject *sites, PyCodeObject *code, PyFrameObject *frame) {
+    PyObject *instruction = PyLong_FromLong(PyFrame_GetLasti(frame));
+    PyObject *site = instruction == NULL ? NULL : PyObject_CallFunctionObjArgs(site_type, (PyObject *)code, instruction, NULL);
+    int added = site == NULL ? -1 : PyList_Append(sites, site);
+    Py_XDECREF(instruction);
+    Py_XDECREF(site);
+    return added;
+}
+
+typedef struct {
+    PyObject *inner, *outer, *far; /* sites: before the entry of backward, behind it, and of libraries */
+    PyObject *part;
+    int is_behind;
+} Way;
+
+/* 1 to go on, 0 when enough was seen, -1 for an exception. */
+static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t most) {
+    if ((PyObject *)code == backward_entry) way->is_behind = 1;
+    PyObject *here = part_at(code);
+    if (here == NULL) return -1;
+    if (is(here, user)) {
+        PyObject *sites = way->is_behind ? way->outer : way->inner;
+        if (add_site(sites, code, frame) < 0) return -1;
+        return PyList_GET_SIZE(sites) < most;
+    }
+    if (is(here, library) && !PyList_GET_SIZE(way->far) && !way->is_behind) return add_site(way->far, code, frame) < 0 ? -1 : 1;
+    int names_part = !is(here, plain_torch) && !is(here, library);
+    if (!PyList_GET_SIZE(way->inner) && is(way->part, plain_torch) && names_part && !way->is_behind) way->part = here;
+    else if (is(here, data)) way->part = data;
+    return 1;
+}
+
+/* walked(frame, most_sites, most_frames): (sites, outer sites, part) */
+PyObject *walked(PyObject *module, PyObject *args) {
+    PyFrameObject *frame;
+    Py_ssize_t most_sites, most_frames;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nn", &PyFrame_Type, &frame, &most_sites, &most_frames)) return NULL;
+    if (parts == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "begin_walks comes first");
+        return NULL;
+    }
+    Way way = {PyList_New(0), PyList_New(0), PyList_New(0), plain_torch, 0};
+    int going = way.inner == NULL || way.outer == NULL || way.far == NULL ? -1 : 1;
+    Py_INCREF(frame);
+    for (Py_ssize_t i = 0; frame != NULL && i < most_frames && going == 1; i++) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        going = pass(&way, frame, code, most_sites);
+        Py_DECREF(code);
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+    Py_XDECREF(frame);
+    PyObject *result = NULL;
+    if (going >= 0) {
+        PyObject *near = !way.is_behind && !PyList_GET_SIZE(way.inner) ? way.far : way.inner;
+        PyObject *sites = PyList_AsTuple(near), *outer = PyList_AsTuple(way.outer);
+        if (sites != NULL && outer != NULL) result = PyTuple_Pack(3, sites, outer, way.part);
+        Py_XDECREF(sites);
+        Py_XDECREF(outer);
+    }
+    Py_XDECREF(way.inner);
+    Py_XDECREF(way.outer);
+    Py_XDECREF(way.far);
+    return result;
+}
