@@ -24,6 +24,7 @@ from torchwhy.record.run import write_run
 HERE = Path(__file__).resolve().parent
 STEPS = {"tiny": 300, "tiny-fused": 300, "mlp": 30, "cnn": 4, "gpt": 4, "lstm": 6}
 LOOKS = {"tiny": 40, "tiny-fused": 40, "mlp": 12, "cnn": 4, "gpt": 4, "lstm": 4}
+AFTERWARDS = {"tiny": 8, "tiny-fused": 8, "mlp": 8, "cnn": 0, "gpt": 0, "lstm": 0}
 CHILD = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -50,6 +51,8 @@ for _ in range(int(sys.argv[3])):
     began = time.thread_time()
     step()
     print(time.thread_time() - began)
+    for _ in range(int(sys.argv[5])):  # in which is written what a first step leaves for later ones
+        step()
 """
 
 
@@ -63,8 +66,8 @@ def times_of(workload: str, *, watched: bool, warm: bool = False) -> list[float]
             environment = launch.child_environment(Path(folder), run)
         environment["OMP_NUM_THREADS"] = "1"
         child, count = (WARM_CHILD, LOOKS[workload]) if warm else (CHILD, STEPS[workload])
-        given = [str(HERE), workload, str(count), "watched" if watched else "bare"]
-        command = [sys.executable, "-c", child, *given]
+        given = [workload, str(count), "watched" if watched else "bare", str(AFTERWARDS[workload])]
+        command = [sys.executable, "-c", child, str(HERE), *given]
         output = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=True
         ).stdout
