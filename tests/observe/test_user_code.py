@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import types
 
@@ -83,3 +84,17 @@ def test_modules_of_the_program_are_found_in_folders_without_init_too(monkeypatc
     assert parts["parts_of_mine.model"] in user_modules.user_modules()
     assert str(tmp_path / "model.py") in user_modules.user_files()
     assert not any("site-packages" in file for file in user_modules.user_files())
+
+
+def test_the_script_is_known_when_the_program_ends(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import atexit\nfrom torchwhy.observe.user_modules import user_files\n"
+        "atexit.register(lambda: print(user_files()))\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    )
+
+    assert "train.py" in ended.stdout

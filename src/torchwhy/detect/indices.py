@@ -8,6 +8,7 @@ from torchwhy.finding import Evidence
 from torchwhy.record.events import Crash
 
 MOST_NAMED = 5
+FAR = 3  # times the number of classes: labels that were counted otherwise, or a head that is too small, are nearer
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class BadIndices:
     def counts_from_one(self) -> bool:
         """Tell whether the labels run from 1 to the number of classes; a few from the middle tell nothing."""
         return self.minimum == 1 and self.maximum == self.size
+
+    @property
+    def void(self) -> int | None:
+        """Return the one label that stands far from all classes, as 255 does in masks: it means that there is none."""
+        if len(self.values) != 1 or self.values[0] < FAR * self.size:
+            return None
+        return self.values[0]
 
     def words(self, noun: str) -> str:
         """Return `the label 5`, `labels out of range (5, 6)`."""

@@ -32,6 +32,14 @@ ADVICE = (
         "make the tensor first and let it require gradients last: `w = (…).detach().requires_grad_()`, or nn.Parameter",
     ),
     (
+        r"'method' object is not (?:iterable|subscriptable)",
+        "call the method: write its brackets, as in `model.parameters()`",
+    ),
+    (
+        r"Tried to step \d+ times\. The specified number of total steps is",
+        "make the scheduler for as many steps as the whole training calls it: total_steps=epochs * len(loader)",
+    ),
+    (
         r"elements cannot be converted to Scalar",
         "reduce it to one number first: `.mean().item()`",
     ),

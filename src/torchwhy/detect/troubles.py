@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from torchwhy.detect.births import op_name, value_at_born
 from torchwhy.detect.detectors.dynamics import learning_rate_too_high as divergence
@@ -19,18 +21,24 @@ from torchwhy.record.trace import Trace
 
 FLAT = 0.9  # share of saturated elements at which a layer passes on signs only
 DOMINATES = 10.0  # a loss this many times the square of the output comes from the targets, not from the output
+FEWEST_RATIOS = 3  # of losses in a row
+STEADY = 1.5  # largest against smallest of them: a bowl's are equal, a network's grow and grow
 REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """How training failed: in words, since when, by which births, and how far beyond stable the updates were."""
+    """How training failed: in words, since when, by which births, and how far beyond stable the updates were.
+
+    `excess` is judged by the first update, `growth` by how the losses grew.
+    """
 
     step: int
     text: str
     births: tuple[int, ...] = ()
     excess: float = 0.0
     is_mild: bool = False
+    growth: float = 0.0
 
 
 def find_trouble(trace: Trace, training: Training) -> Trouble | None:
@@ -65,6 +73,7 @@ def _diverged(trace: Trace, training: Training) -> Trouble | None:
         f"training diverged to inf or NaN at step {step}",
         births=tuple(birth.id for birth in births),
         excess=_excess(trace, training),
+        growth=_excess_by_growth(training.values),
     )
 
 
@@ -93,6 +102,18 @@ def _excess(trace: Trace, training: Training) -> float:
     first = max((training.relative_update(sample) for sample in training.samples[:1]), default=0.0)
     measured = next((m.ratio for m in curvatures(trace, training) if m.ratio > 1), 0.0)
     return first if first > 1 else measured
+
+
+def _excess_by_growth(losses: list[float]) -> float:
+    """Return how far a rate was above the stable one, where losses grow by one factor: 0 where they do not.
+
+    Along its steepest direction a bowl throws each step |1 - rate · curvature| times as far as the last one. The first
+    step of all is as long as the targets are far, and says nothing about that.
+    """
+    ratios = [after / before for before, after in pairwise(losses) if before > 0]
+    if len(ratios) < FEWEST_RATIOS or min(ratios) < 1 or max(ratios) > STEADY * min(ratios):
+        return 0.0
+    return (math.sqrt(median(ratios)) + 1) / 2
 
 
 def first_input(trace: Trace) -> ModelOutput | None:

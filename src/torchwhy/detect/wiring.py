@@ -158,6 +158,18 @@ def statements_found(trace: Trace) -> StatementsFound:
     return next(iter(trace.of(StatementsFound)), StatementsFound(step=0))
 
 
+def uncalled(trace: Trace, method: str) -> SourceSpan | None:
+    """Return the statement that names a method and does not call it: `model.eval`."""
+    return next(
+        (
+            place
+            for place in statements_found(trace).uncalled
+            if (place.expression or "").rpartition(".")[2] == method
+        ),
+        None,
+    )
+
+
 def place_of_evaluation(trace: Trace, mode: ForwardModes) -> SourceSpan | None:
     """Return where the way to this forward parts from that of training: a helper may serve both."""
     trains = [place for other in training_modes(trace, mode.path) for place in _way_to(other)]

@@ -122,18 +122,16 @@ class Sentinel(SentinelRecord):
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
         self.sequence_before, self.sequence = self.sequence, torch_compat.sequence_number()
         self.last_read = None
-        roots = [
-            t
-            for t in outputs
-            if isinstance(t, torch.Tensor) and t.numel() == 1 and torch_compat.has_values(t)
-        ]
+        given = [t for t in outputs if isinstance(t, torch.Tensor)]
+        roots = [t for t in given if t.numel() == 1 and torch_compat.has_values(t)]
         if accumulates or not self.optimizers.any_made:
             self.losses += _detached(roots)
             self.backwards += 1
+        if (not accumulates or len(roots) < len(given)) and not self.frozen:
+            # torch.autograd.grad, or an output that is handed its gradient: no loss, but the forward passes it goes
+            # through had a use for their graphs.
+            self.session.modes.gradient_ran(given)
         self._before_each_backward(roots, accumulates=accumulates)
-        if not accumulates and not self.frozen:
-            # torch.autograd.grad: no loss, but the forward passes it goes through had a use for their graphs.
-            self.session.modes.gradient_ran([t for t in outputs if isinstance(t, torch.Tensor)])
         self.session.handler.before_backward(roots, accumulates=accumulates)
         if not self.optimizers.any_made and roots:
             self._judge_backward()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 
 from torchwhy.observe.frames import foreign_roots, layer_of
@@ -55,7 +56,17 @@ def user_files() -> list[str]:
 
 def _file_of(module: object) -> str:
     filename = getattr(module, "__dict__", {}).get("__file__")
+    if filename is None and module is not None and module is sys.modules.get("__main__"):
+        return _script()
     return filename if isinstance(filename, str) else ""
+
+
+def _script() -> str:
+    """Return the file of the program itself; Python takes its name away from the module before it calls at exit."""
+    loader = getattr(sys.modules.get("__main__"), "__loader__", None)
+    filename = getattr(loader, "path", None) or (getattr(sys, "argv", None) or [""])[0]
+    path = Path(filename).absolute() if isinstance(filename, str) and filename else None
+    return str(path) if path is not None and path.is_file() else ""
 
 
 def _is_foreign(filename: str) -> bool:

@@ -137,10 +137,9 @@ class GraphOperation(Event, frozen=True, tag="operation"):
 class GraphCut(Event, frozen=True, tag="graph-cut"):
     """Parameters of an optimizer were used, got no gradient, and this is where their graph was cut.
 
-    `how`: detach, data, item (and a new tensor of it), number (and nothing else), array, no-grad, underivable, flat (a
-    derivative of 0), new-tensor. `joins`: all that the
-    cut value meets later is an elementwise operation with another value that has a graph, as in a stop-gradient that
-    is meant.
+    `how`: detach, data, parameter (a new one of its values), item (and a new tensor of it), number (and nothing else),
+    array, no-grad, underivable, flat (a derivative of 0), new-tensor. `joins`: all that the cut value meets later is an
+    elementwise operation with another value that has a graph, as in a stop-gradient that is meant.
     `whole`: no parameter of the optimizer got a gradient.
     """
 

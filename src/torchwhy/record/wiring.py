@@ -27,7 +27,8 @@ class StatementsFound(Event, frozen=True, tag="statements"):
     """What only the source of the program tells, read when it ends.
 
     `rates`: statements that set the rate of a group by hand; `schedules`: those that make a scheduler; `freezes` and
-    `thaws`: those that set `requires_grad` to something else than True, or to True, told when something is frozen.
+    `thaws`: those that set `requires_grad` to something else than True, or to True, told when something is frozen;
+    `uncalled`: those that name a method of training and do not call it, `model.eval`.
     """
 
     step: int
@@ -35,6 +36,7 @@ class StatementsFound(Event, frozen=True, tag="statements"):
     schedules: list[SourceSpan] = []
     freezes: list[SourceSpan] = []
     thaws: list[SourceSpan] = []
+    uncalled: list[SourceSpan] = []
 
 
 class CallsCounted(Event, frozen=True, tag="calls-counted"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +13,7 @@ from torchwhy.observe import torch_compat
 from torchwhy.observe.frames import span_of
 from torchwhy.observe.sentinel import Check
 from torchwhy.record.learning import GraphCut
+from torchwhy.replay.inquest import source as written
 from torchwhy.replay.inquest.cut_graph import switch_around
 from torchwhy.replay.numbers_read import READS, Cut, read_and_made_anew
 from torchwhy.replay.operations import Operation
@@ -47,7 +50,7 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
     microscope = stage.microscope
     used = microscope.used_parameters
     pairs = list(zip(watched.names(), watched.parameters(), strict=True))
-    operations = [o for o in microscope.forward_operations() if o.phase == "forward"]
+    operations = _forwards(stage)
     flat = any(o.info.base in FLAT for o in operations)
     dry = [
         (n, p) for n, p in pairs if p.requires_grad and id(p) in used and _is_dry(p, fed, flat=flat)
@@ -85,6 +88,12 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
         )
     for event in found.values():
         stage.session.write(event)
+
+
+def _forwards(stage: Stage) -> list[Operation]:
+    """Return the forward operations of this look so far, those of the steps before included."""
+    now = stage.microscope.forward_operations()
+    return [*stage.earlier, *(one for one in now if one.phase == "forward")]
 
 
 def leaves_under(losses: list[torch.Tensor]) -> set[int] | None:
@@ -164,7 +173,7 @@ def _cut_of(
     if leading:
         cut = leading[0]
         same = [c for c in leading if c.by is cut.by or c.operation.order == cut.operation.order]
-        cut = Cut(cut.operation, cut.by, all(c.meets for c in same), cut.last)
+        cut = replace(cut, meets=all(c.meets for c in same))
         how, where = _words(cut)
         return cut, how, where
     return read_and_made_anew(stage, operations, alive)
@@ -211,7 +220,18 @@ def _follow(operations: list[Operation], parameter: int) -> tuple[set[int], list
             fed = own == parameter or (source is not None and source.order in alive)
             if not fed:
                 continue
-            if tracked and operation.grad_mode and operation.dtype.startswith(DERIVABLE):
+            if own not in (None, parameter):
+                # `nn.Parameter(…)` of a value with a graph is a new leaf; no operation tells that it was made.
+                view = operation.through[position] if position < len(operation.through) else None
+                made = view if view is not None and view.inputs[:1] == (source,) else source
+                cuts.append(Cut(operation, None, meets=False, last=made, is_parameter=True))
+                continue
+            if (
+                tracked
+                and operation.grad_mode
+                and operation.dtype.startswith(DERIVABLE)
+                and (operation.info.is_view or _detached_by(operation, position) is None)
+            ):
                 alive.add(operation.order)
             elif not operation.info.is_view:
                 by = _detached_by(operation, position)
@@ -250,11 +270,32 @@ def _words(cut: Cut) -> tuple[str, SourceSpan | None]:
         text = (where.expression or "") if where else ""
         return ("data" if text.endswith(".data") else "detach"), where
     site = cut.operation.place()
+    if cut.is_parameter:
+        return "parameter", _wrapped(cut)
     if not cut.operation.grad_mode:
         switch = switch_around(cut.operation.sites)
         return "no-grad", switch or (span_of(site) if site else None)
     last = cut.last.place() if cut.last is not None else site
     return "underivable", span_of(last) if last else None
+
+
+def _wrapped(cut: Cut) -> SourceSpan | None:
+    """Return the `nn.Parameter(…)` around a value: in the code that made the value, or that uses it."""
+    made = cut.last.place() if cut.last is not None else None
+    used = cut.operation.place()
+    for site in (made, used):
+        scope = written.scope_of(site.code) if site is not None else None
+        calls = [
+            node
+            for node in (written.inside(scope) if scope is not None else ())
+            if isinstance(node, ast.Call) and written.text_of(node.func).endswith("Parameter")
+        ]
+        if site is not None and calls:
+            line = span_of(site).line
+            # Made on the same line, or wrapped some lines further on.
+            call = next((one for one in calls if (one.end_lineno or 0) >= line), calls[-1])
+            return written.span(call, site.code.co_filename, site.code.co_name)
+    return span_of(made) if made is not None else None
 
 
 def _was_loaded(stage: Stage, parameter: object) -> bool:

@@ -124,6 +124,9 @@ class ForwardNotes:
         key = _geometry(tensor, follows=bool(tensor.requires_grad))
         if key is None:
             return None
+        if tensor.requires_grad and tensor.is_leaf and not _is_parameter(tensor):
+            # Detached and then made to require gradients; a parameter is not, its values may be.
+            return self._views.get((*key[:4], False))
         view = self._views.get(key)
         if view is None and tensor.requires_grad:
             # A view of a parameter made while graphs are not recorded says nevertheless that it requires gradients.

@@ -21,6 +21,14 @@ MOST_SECONDS = 0.25  # for the files of a large program, which come in the order
 READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
 GROWS = {"append", "extend", "insert", "update"}  # methods of ModuleList, ModuleDict, Sequential
 SETS = {"setattr", "add_module", "register_module", "register_parameter"}
+METHODS = (
+    "backward",
+    "eval",
+    "step",
+    "train",
+    "zero_grad",
+)  # what they do nobody else does in their place
+UNCALLED = re.compile(rf"\.(?:{'|'.join(METHODS)})[ \t]*(?:#.*)?$", re.MULTILINE)
 REQUIRES_GRAD = re.compile("requires_grad")
 SETS_RATE = re.compile(r"""\[["']lr["']\]\s*[-+*/]?=(?!=)""")
 
@@ -40,6 +48,7 @@ def statements_found(step: int, *, frozen: bool) -> StatementsFound:
         schedules=_statements(re.compile("LR|Scheduler"), _makes_schedule),
         freezes=freezing_statements() if frozen else [],
         thaws=_statements(REQUIRES_GRAD, _thaws) if frozen else [],
+        uncalled=_statements(UNCALLED, _is_uncalled),
     )
 
 
@@ -58,6 +67,15 @@ def joining_statements(attributes: set[str]) -> list[SourceSpan]:
         )
         if place.function != "__init__"
     ]
+
+
+def _is_uncalled(node: ast.stmt) -> bool:
+    """Tell whether a statement is nothing but the name of a method: `loss.backward`."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr in METHODS
+    )
 
 
 def _makes_schedule(node: ast.stmt) -> bool:

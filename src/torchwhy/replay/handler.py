@@ -49,6 +49,7 @@ class Replay:
         self._write_postponed = protect("graph probe", session.write_postponed)
         self._write_census = protect("census probe", write_census)
         self._cut_check: Check | None = None
+        self._keep_forwards = protect("graph probe", self.stage.keep_forwards)
         self._follow = protect("census probe", self.stage.followed.after_step)
         self._write_cuts = protect("graph probe", write_cuts)
         self._note_hand_update = protect("update probe", HandUpdates(self.stage).before_backward)
@@ -152,6 +153,8 @@ class Replay:
                 self._write_postponed()
         if self.stage.microscope.is_on:
             self.stage.book.drop_reaches()
+            if self.second_look is None and not self.signals.is_looking:
+                self._keep_forwards()
             self.stage.begin_step(self.session.sentinel.step + 1)
 
     def is_quiet(self) -> bool:

@@ -23,13 +23,14 @@ READS = {"_local_scalar_dense", "item"}
 class Cut:
     """One place where a value left its graph: `operation` used it without, `by` is the call that took it out.
 
-    Where there is no such call, `last` is the operation that has no derivative.
+    Where there is no such call, `last` is the operation that has no derivative, or whose value a new parameter holds.
     """
 
     operation: Operation
     by: Operation | None
     meets: bool
     last: Operation | None = None
+    is_parameter: bool = False
 
 
 def read_and_made_anew(

@@ -20,6 +20,7 @@ from torchwhy.replay.microscope import Microscope
 from torchwhy.replay.modules import ModuleStack
 from torchwhy.replay.operations import Operation
 from torchwhy.replay.snapshot import Snapshot
+from torchwhy.replay.steps_before import with_links
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -50,6 +51,7 @@ class Stage:
         # In the place of observe's own, before it is wired: the same curves, and the bad readings besides.
         self.evaluations = session.evaluations = WatchedEvaluations(session)
         self.compiles = False
+        self.earlier: list[Operation] = []  # forward operations of the steps of this look so far
         self.is_frozen = False  # some parameter was, at an optimizer's first step
         self._last_clip = -1
         self._told_seconds = 0.0  # of the microscope's, so far
@@ -101,6 +103,7 @@ class Stage:
         if not self.microscope.is_on:
             return
         self.microscope.leave()
+        self.earlier = []
         self.session.batches.on_fetch = self.session.batches.on_fetched = None
         self.modules.tells = False
         self.book.drop_reaches()
@@ -120,6 +123,10 @@ class Stage:
         """Tell microscope and module stack which step they look at."""
         self.microscope.begin_step(step)
         self.modules.step = step
+
+    def keep_forwards(self) -> None:
+        """Keep how the step that is over was wired: an optimizer that still waits may have been used in it."""
+        self.earlier = with_links(self.earlier, self.microscope.forward_operations())
 
     def note_bad_losses(self, losses: list[torch.Tensor]) -> None:
         """Note which births bad losses descend from."""

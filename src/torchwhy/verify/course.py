@@ -19,6 +19,7 @@ REGAINED = (
     0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
 )
 OF_THE_LOSS = frozenset({"broadcast-in-loss"})
+SAME = 1e-6  # relative: losses of one batch under weights that do not move
 CURVE_POINTS = 200  # a curve in the report needs no more
 
 
@@ -200,7 +201,8 @@ def learns_as_well(control: Course, trial: Course) -> bool:
         if control.failure is not None and later is None:
             return True  # too few losses since the failure
         # Where the broken run had learnt nothing either, there may be nothing to learn.
-        return not control.learns and not _grew(trial)
+        is_held = control.failure is not None and _rests(trial)
+        return not control.learns and not _grew(trial) and not is_held
     if control.failure is not None and control.learns and not later:
         assert control.first is not None
         assert control.last is not None
@@ -238,6 +240,13 @@ def goes_alike(control: Course, trial: Course) -> bool:
 
 def _grew(trial: Course) -> bool:
     return trial.first is not None and trial.last is not None and trial.last > 2 * abs(trial.first)
+
+
+def _rests(trial: Course) -> bool:
+    """Tell whether the loss is one number to the end: what was changed lets no gradient through any more."""
+    losses = trial.finite_losses
+    late = losses[len(losses) // 2 :]
+    return len(losses) >= ENOUGH_LOSSES and max(late) - min(late) <= SAME * abs(max(late))
 
 
 def _does_not_learn(control: Course, trial: Course) -> str:

@@ -10,6 +10,7 @@ from torchwhy.detect.cures.loops import LOOPS, move_after
 from torchwhy.detect.cures.memory import carried, cut_state
 from torchwhy.detect.cures.modules import keep_graph
 from torchwhy.detect.cures.syntax import (
+    assignments,
     enclosing,
     keyword,
     torch_name,
@@ -78,6 +79,47 @@ def _detached_for_the_first(finding: Finding, source: Source) -> Iterator[Fix]:
         edits = [source.replace(place, f"{name}.detach()") for place in places]
         if source.scope_of(statement) is not scope or statement.lineno < raised.lineno:
             yield from source.fix(f"use {name}.detach() for the first loss", *edits)
+
+
+def differentiable(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the tensors that a function differentiates by made to require a gradient, as soon as it has them."""
+    if "differentiates by" not in finding.message or finding.location is None:
+        return
+    statement = source.statement_at(finding.location.line)
+    scope = None if statement is None else source.scope_of(statement)
+    if statement is None or scope is None:
+        return
+    calls = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Call) and word_of(node) == "grad" and len(node.args) > 1
+    ]
+    names = {
+        name.id for call in calls for name in ast.walk(call.args[1]) if isinstance(name, ast.Name)
+    }
+    body = getattr(scope, "body", [])
+    given = {one.arg for one in scope.args.args} if isinstance(scope, ast.FunctionDef) else set()
+    for_function = "; ".join(f"{name}.requires_grad_()" for name in sorted(names & given))
+    edits = [source.insert_before(body[0], for_function)] if for_function else []
+    for name in sorted(names - given):
+        made = [one for one in assignments(name, within=scope) if one.lineno < statement.lineno]
+        edits += [source.insert_after(one, f"{name}.requires_grad_()") for one in made[-1:]]
+    if edits:
+        yield from source.fix("let the tensors it differentiates by require a gradient", *edits)
+
+
+def drawn_with_derivative(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a draw that gradients go through: `rsample`, or noise that is scaled and shifted."""
+    node = source.at(finding.location)
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
+    for call in calls:
+        if word_of(call) == "sample" and isinstance(call.func, ast.Attribute):
+            new = f"{source.of(call.func.value)}.rsample"
+            yield from source.fix("draw with rsample()", source.replace(call.func, new))
+        if word_of(call) == "normal" and len(call.args) == 2 and torch_name(source) is not None:
+            mean, spread = (source.of(one) for one in call.args)
+            text = f"({mean} + ({spread}) * {torch_name(source)}.randn_like({spread}))"
+            yield from source.fix(f"draw with a derivative: {text}", source.replace(call, text))
 
 
 def kept(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from torchwhy.detect.cures.syntax import enclosing, keyword, names_in, optimizer
 from torchwhy.detect.edits import Edit, Source
 from torchwhy.finding import Finding, Fix
 
+EVALUATED = re.compile(r"`([\w.]+)` is evaluated")
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
@@ -286,7 +288,7 @@ def evaluate_in_eval_mode(finding: Finding, source: Source) -> Iterator[Fix]:
             f"tell it the mode: dropout_p={text}", source.replace(probability, text)
         )
         return
-    model = source.of(node.func)
+    model = _evaluated(finding, source, node)
     statement = source.statement_of(node)
     outer = None if statement is None else enclosing(source, statement, *LOOPS, ast.With)
     place = (
@@ -302,6 +304,16 @@ def evaluate_in_eval_mode(finding: Finding, source: Source) -> Iterator[Fix]:
         source.insert_before(place, f"{model}.eval()"),
         back,
     )
+
+
+def _evaluated(finding: Finding, source: Source, call: ast.Call) -> str:
+    """Return the model that a call evaluates: itself, or the argument of that name that a helper is given."""
+    said = EVALUATED.search(finding.message)
+    name = said[1].rpartition(".")[2] if said is not None else ""
+    texts = [source.of(given) for given in call.args if isinstance(given, ast.Name | ast.Attribute)]
+    function = source.of(call.func)
+    given = [text for text in texts if text.rpartition(".")[2] == name]
+    return given[0] if given and function.rpartition(".")[2] != name else function
 
 
 def _only_evaluates(source: Source, block: ast.AST) -> bool:

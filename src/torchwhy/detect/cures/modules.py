@@ -81,9 +81,11 @@ def _taken_out(source: Source, call: ast.Call) -> Iterator[Fix]:
         yield from source.fix(f"replace {shown} by {text}", source.replace(call, text))
 
 
-def log_in_place(source: Source) -> Iterator[Fix]:
-    """Yield softmax turned into log_softmax where it is called or made."""
-    for call in source.calls("softmax", "Softmax"):
+def log_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield softmax turned into log_softmax where it is called or made, first where the loss got it from."""
+    lines = {span.line for span in spans_of(finding)}
+    calls = list(source.calls("softmax", "Softmax"))
+    for call in sorted(calls, key=lambda one: one.lineno not in lines):
         word = word_of(call) or ""
         function = source.of(call.func)
         new = function.removesuffix(word) + ("log_softmax" if word == "softmax" else "LogSoftmax")
@@ -279,8 +281,8 @@ def keep_graph(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"keep the graph: {kept}", source.replace(outer, kept))
 
 
-CUTS = {"detach", "item", "numpy", "cpu", "tolist", "clone_detached"}
-MAKERS = {"from_numpy", "tensor", "as_tensor", "Variable", "Tensor"}
+CUTS = {"detach", "requires_grad_", "item", "numpy", "cpu", "tolist", "clone_detached"}
+MAKERS = {"from_numpy", "tensor", "as_tensor", "Variable", "Tensor", "Parameter"}
 
 
 def _cuts(node: ast.expr) -> bool:

@@ -108,6 +108,14 @@ def with_graph(finding: Finding, source: Source) -> Iterator[Fix]:
     yield from unfrozen(finding, source)
 
 
+def called(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the brackets of a method that is named and not called."""
+    statement = statement_at(finding, source)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Attribute):
+        text = f"{source.of(statement.value)}()"
+        yield from source.fix(f"call it: {text}", source.replace(statement.value, text))
+
+
 def unfrozen(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the program without the statement that takes parameters out of training."""
     statement = statement_at(finding, source)

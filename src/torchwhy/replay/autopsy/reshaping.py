@@ -95,6 +95,9 @@ def _reshapes(layer: nn.Module, given: torch.Tensor) -> Iterator[tuple[str, str,
             f".permute({', '.join(map(str, single))})",
             lambda t: t.permute(single),
         )
+    is_norm = isinstance(layer, nn.BatchNorm1d | nn.InstanceNorm1d) and len(shape) == 3
+    if is_norm and shape[-1] == wanted and shape[1] != wanted:
+        yield "permute-input", ".transpose(1, 2)", lambda t: t.transpose(1, 2)
     if spatial and wanted == 1 and len(shape) == spatial + 1:
         yield "add-channel", ".unsqueeze(1)", lambda t: t.unsqueeze(1)
     if len(shape) == spatial + 1 or (not spatial and len(shape) in (1, 2, 3)):

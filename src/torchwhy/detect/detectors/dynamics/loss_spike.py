@@ -151,8 +151,11 @@ class LossSpike(Detector):
                 continue
             if not _grew_with_the_batch(trace, training, place):
                 found = self._finding(trace, training, place)
+                sizes = _sizes_around(trace, training.losses[place][0])
                 if ForwardGraph(trace).chases_a_network:
                     yield _about_a_target(found)
+                elif sizes is not None:
+                    yield _about_a_size(found, *sizes)
                 else:
                     yield _about_a_level(found) if goes_on_level(training, place) else found
 
@@ -250,6 +253,26 @@ def _grew_with_the_batch(trace: Trace, training: Training, place: int) -> bool:
     larger = elements(after[0].facts.shape) / max(1, elements(before[-1].facts.shape))
     level = median(training.values[place - WINDOW : place])
     return larger > 1 and median(training.values[-AFTER:]) < STAYS * level * larger
+
+
+def _sizes_around(trace: Trace, step: int) -> tuple[list[int], list[int]] | None:
+    """Return the shape of the model's output before a step and since, where no sample is as large as it was."""
+    looks = [output for output in trace.of(ModelOutput) if output.training and output.grad]
+    before = [output.facts.shape for output in looks if output.step < step]
+    after = [output.facts.shape for output in looks if output.step >= step]
+    if not before or not after or any(one[1:] == other[1:] for one in before for other in after):
+        return None
+    return list(before[-1]), list(after[0])
+
+
+def _about_a_size(found: Finding, before: list[int], after: list[int]) -> Finding:
+    """Return the finding about a task that has become another one, as where sequences get longer on purpose."""
+    return replace(
+        found,
+        severity="note",
+        message=f"{found.message}; the model's outputs have another size since, {after} in place of {before}, so the "
+        "losses do not compare",
+    )
 
 
 def _about_a_target(found: Finding) -> Finding:

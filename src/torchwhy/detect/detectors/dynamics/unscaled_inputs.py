@@ -195,12 +195,13 @@ class UnscaledInputs(Detector):
                 step=0,
             )
         ]
-        if trouble.excess:
+        excess = trouble.growth or trouble.excess
+        if excess:
             evidence.append(
                 Evidence(
-                    f"the updates were {trouble.excess:.3g}× too long; with inputs divided by {size:.3g} they would be "
+                    f"the updates were {excess:.3g}× too long; with inputs divided by {size:.3g} they would be "
                     f"{size**2:.2g}× shorter",
-                    value=trouble.excess,
+                    value=excess,
                 )
             )
         if len(training.losses) > 1:
@@ -235,7 +236,8 @@ def _saturation(trace: Trace) -> Trouble | None:
 
 def _inputs_are_guilty(trace: Trace, trouble: Trouble, size: float) -> bool:
     """Tell whether inputs of size 1 would have left the updates within bounds, or the activations unsaturated."""
-    if trouble.excess:
-        return trouble.excess > 1 and trouble.excess / size**2 <= 1
+    excess = trouble.growth or trouble.excess
+    if excess:
+        return excess > 1 and excess / size**2 <= 1
     squashers = activations(trace, 0, SQUASHERS)
     return bool(squashers) and squashers[0].saturated >= FLAT

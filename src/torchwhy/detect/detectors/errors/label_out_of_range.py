@@ -193,6 +193,13 @@ def _fixes(crash: Crash) -> list[Fix]:
     ideas = []
     if "one_hot" in expression_of(crash):
         ideas.append(idea(f"make it with {bad.maximum + 1} classes, or mend the labels"))
+    elif bad.void is not None:
+        value = bad.void
+        ideas.append(
+            idea(
+                f"if {value} means unknown, leave it out: ignore_index={value}; otherwise mend the data"
+            )
+        )
     elif bad.maximum >= bad.size and not shifted:
         ideas.append(
             idea(

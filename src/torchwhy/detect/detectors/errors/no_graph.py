@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -14,7 +15,8 @@ from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 
 NONE = r"element \d+ of tensors does not require grad and does not have a grad_fn"
-UNUSED = r"differentiated Tensors? .*(?:appears? to not have been used in the graph|does not require grad)"
+UNUSED = r"differentiated Tensors? .*appears? to not have been used in the graph"
+UNWANTED = r"differentiated Tensors? .*does not require grad"
 INFERENCE = r"Inference tensors cannot be saved for backward"
 ADVICE = {
     "no_grad": "move the forward pass and the loss out of it",
@@ -190,21 +192,28 @@ class NoGraph(Detector):
                     location=crash.places.get("cut"),
                     fixes=[_advice(crash)],
                 )
-            elif says(crash, UNUSED) or says(crash, INFERENCE):
+            elif says(crash, UNUSED) or says(crash, UNWANTED) or says(crash, INFERENCE):
                 yield _told_by_torch(trace, crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from graphs.kept(finding, source)
         yield from statements.with_graph(finding, source)
+        yield from graphs.differentiable(finding, source)
 
 
 def _told_by_torch(trace: Trace, crash: Crash, detector: str) -> Finding:
-    """Report the two cases in which torch itself says which tensor has no graph."""
+    """Report the cases in which torch itself says which tensor has no graph."""
     if says(crash, UNUSED):
         message = f"`{expression_of(crash)}` asks for the gradient of a tensor that did not go into the result"
         fix = idea(
             "differentiate by a tensor that the result was computed from, or pass `allow_unused=True`"
         )
+    elif says(crash, UNWANTED):
+        by = _differentiated_by(crash)
+        message = (
+            f"`{expression_of(crash)}` differentiates by {by}, which does not require a gradient"
+        )
+        fix = idea(f"before {by} goes into the model, let it require one: `.requires_grad_()`")
     else:
         message = f"`{expression_of(crash)}` trains on a tensor that was made under `torch.inference_mode()`"
         fix = idea(
@@ -214,6 +223,17 @@ def _told_by_torch(trace: Trace, crash: Crash, detector: str) -> Finding:
     return finding_of(
         trace, crash, detector=detector, message=message, evidence=evidence, fixes=[fix]
     )
+
+
+def _differentiated_by(crash: Crash) -> str:
+    """Return the inputs of a call of `torch.autograd.grad` in the program's words."""
+    try:
+        call = ast.parse(expression_of(crash).strip(), mode="eval").body
+    except SyntaxError:
+        return "a tensor"
+    given = [word.value for word in getattr(call, "keywords", []) if word.arg == "inputs"]
+    inputs = given or getattr(call, "args", [])[1:2]
+    return f"`{ast.unparse(inputs[0])}`" if inputs else "a tensor"
 
 
 def _message(crash: Crash) -> str:

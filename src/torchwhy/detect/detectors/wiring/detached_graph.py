@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import graphs
+from torchwhy.detect.drawn import draws_without_derivative
 from torchwhy.detect.edits import Source
+from torchwhy.detect.graph import ForwardGraph
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import GraphCut
@@ -16,6 +18,7 @@ from torchwhy.record.trace import Trace
 WORDS = {
     "detach": "`.detach()` takes the value out of the graph",
     "data": "`.data` is the value without its graph",
+    "parameter": "`nn.Parameter` makes a new leaf, which holds the values and knows nothing of their graph",
     "item": "a plain number knows nothing of its graph, and a new tensor made of it begins an empty one",
     "number": "a plain number knows nothing of its graph",
     "array": "an array or list knows nothing of its graph, and a new tensor made of it begins an empty one",
@@ -26,11 +29,13 @@ WORDS = {
 CURES = {
     "detach": "remove the `.detach()`",
     "data": "use the tensor itself in place of `.data`",
+    "parameter": "use the tensor itself, not an `nn.Parameter` made of it",
     "item": "use the tensor itself, not a new tensor made of its number",
     "number": "use the tensor itself, not its number",
     "array": "stay with torch operations between the parameters and the loss",
     "no-grad": "compute this part outside of `no_grad`",
     "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or keep the value before it was rounded",
+    "draw": "draw with a derivative: `rsample()`, or `mean + std * torch.randn_like(std)`",
     "underivable": "use an operation with a derivative: probabilities in place of the chosen class",
 }
 MOST_NAMED = 4
@@ -44,7 +49,8 @@ class DetachedGraph(Detector):
     At an optimizer's first step some of its parameters have no gradient, though they were used and the loss depends
     on them: their values were followed through memory to the call where autograd lost them, a `.detach()`, `.data`,
     `.item()`, `torch.tensor(…)`, a way through NumPy, a `no_grad` block, an `argmax` or a comparison. Rounding and
-    draws such as `torch.normal(mean, std)` have a derivative of 0 and count as cuts, where the gradient is exactly 0.
+    draws such as `torch.normal(mean, std)` have a derivative of 0 and count as cuts, where the gradient is exactly 0. A
+    draw that goes into further layers, while no log-probability of it is taken, is told of in any case.
 
     ## Why it breaks training
 
@@ -123,6 +129,27 @@ class DetachedGraph(Detector):
     for x, y in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.distributions import Normal, kl_divergence
+
+    torch.manual_seed(0)
+    encoder, decoder = nn.Linear(8, 6), nn.Linear(3, 8)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-2)
+    patterns = torch.randn(3, 8)
+    for step in range(80):
+        x = torch.randn(32, 3) @ patterns
+        mean, spread = encoder(x).chunk(2, dim=1)
+        belief = Normal(mean, nn.functional.softplus(spread) + 1e-3)
+        code = belief.sample()  # <- detached-graph
+        divergence = kl_divergence(belief, Normal(torch.zeros(3), torch.ones(3))).sum(dim=1).mean()
+        loss = nn.functional.mse_loss(decoder(code), x) + 1e-3 * divergence
+        optimizer.zero_grad()
+        loss.backward()
         optimizer.step()
     ```
 
@@ -229,8 +256,37 @@ class DetachedGraph(Detector):
                 fixes=(Fix(CURES[cut.how], safety="show-only"),),
             )
 
+        yield from self._draws(trace)
+
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from graphs.kept(finding, source)
+        yield from graphs.drawn_with_derivative(finding, source)
+
+    def _draws(self, trace: Trace) -> Iterator[Finding]:
+        """Tell of draws behind which some other term of the loss gives their mean a gradient."""
+        lines = {cut.location.line for cut in trace.of(GraphCut) if cut.location is not None}
+        for draw in draws_without_derivative(ForwardGraph(trace)):
+            if draw.location is None or draw.location.line in lines:
+                continue
+            lines.add(draw.location.line)
+            yield Finding(
+                detector=self.name,
+                severity="warning",
+                message=(
+                    "the graph is cut here: what was drawn has no derivative, so nothing that is computed from it "
+                    "trains the mean and the spread it was drawn with"
+                ),
+                step=draw.step,
+                rank=trace.rank,
+                location=draw.location,
+                evidence=(
+                    Evidence(
+                        "layers with weights work on what was drawn, and no log-probability of it is taken",
+                        step=draw.step,
+                    ),
+                ),
+                fixes=(Fix(CURES["draw"], safety="show-only"),),
+            )
 
 
 def _plain(op: str) -> str:

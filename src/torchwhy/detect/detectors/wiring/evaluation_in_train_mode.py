@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
+from torchwhy.detect.cures import loops, statements
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.detect.wiring import (
@@ -14,6 +14,7 @@ from torchwhy.detect.wiring import (
     is_interleaved,
     place_of_evaluation,
     training_modes,
+    uncalled,
 )
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
@@ -266,6 +267,7 @@ class EvaluationInTrainMode(Detector):
         if isinstance(node, ast.Call) and "dropout" in source.of(node.func):
             yield from _told_the_mode(source, node)
             return
+        yield from statements.called(finding, source)
         yield from loops.evaluate_in_eval_mode(finding, source)
 
     def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
@@ -279,14 +281,20 @@ class EvaluationInTrainMode(Detector):
         shown = ", ".join(layers[:SHOWN]) + (
             f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
         )
+        named = uncalled(trace, "eval") if mode.switched == "eval" else None
         gradients = "with gradients" if mode.grad else "without gradients"
         return Finding(
             detector=self.name,
             severity="note" if meant or is_interleaved(trace) else "warning",
-            message=f"`{mode.path}` is evaluated here in train mode: {shown} still act as in training",
+            message=(
+                f"`{named.expression}` lacks its brackets, so `{mode.path}` is evaluated in train mode: {shown} still "
+                "act as in training"
+                if named is not None
+                else f"`{mode.path}` is evaluated here in train mode: {shown} still act as in training"
+            ),
             step=mode.first_step,
             rank=trace.rank,
-            location=place_of_evaluation(trace, mode),
+            location=named or place_of_evaluation(trace, mode),
             evidence=(
                 Evidence(
                     f"{mode.count} forward passes in train mode, {gradients}, fed no "
@@ -328,6 +336,8 @@ def _is_evaluation(mode: ForwardModes) -> bool:
 
 
 def _last_switch(mode: ForwardModes) -> list[Evidence]:
+    if mode.switched == "eval":
+        return []  # it was looked up and not called, or undone by hand
     if mode.switched_at is None:
         return [Evidence("eval() was not called on the model before")]
     return [

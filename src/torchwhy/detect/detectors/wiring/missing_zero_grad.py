@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
+from torchwhy.detect.cures import loops, statements
 from torchwhy.detect.edits import Source
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.wiring import uncalled
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import HandUpdate, StaleGradients
 from torchwhy.record.trace import Trace
 
@@ -178,6 +179,7 @@ class MissingZeroGrad(Detector):
                 yield self._finding(trace, found)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from statements.called(finding, source)
         yield from loops.clear_gradients(finding, source)
 
     def _finding(self, trace: Trace, events: list[StaleGradients]) -> Finding:
@@ -187,6 +189,7 @@ class MissingZeroGrad(Detector):
             update = next(iter(trace.of(HandUpdate)), None)
             location = update.location if update is not None else first.location
         call = location.expression if location is not None and location.expression else "the update"
+        named = uncalled(trace, "zero_grad") if not last.cleared_ever else None
         never = (
             "nobody ever clears them"
             if not last.cleared_ever
@@ -201,8 +204,9 @@ class MissingZeroGrad(Detector):
             ),
             step=first.step,
             rank=trace.rank,
-            location=location,
+            location=named or location,
             evidence=(
+                *_without_brackets(named),
                 Evidence(
                     f"until step {last.step}, {last.times} backward passes added to "
                     "gradients that a step had used already",
@@ -218,3 +222,9 @@ class MissingZeroGrad(Detector):
                 ),
             ),
         )
+
+
+def _without_brackets(named: SourceSpan | None) -> list[Evidence]:
+    if named is None:
+        return []
+    return [Evidence(f"`{named.expression}` names the method and does not call it")]
