@@ -8,6 +8,7 @@ import signal as signals
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from torchwhy.detect.phases import findings_of
 from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
@@ -71,7 +72,7 @@ def examine(trace: Trace, notices: list[str]) -> list[Finding]:
     finished: set[str] = set()
     for name, detector in all_detectors().items():
         try:
-            found += detector().scan(trace)
+            found += findings_of(detector(), trace)
             finished.add(name)
         except Exception as problem:
             notices.append(f"the detector {name} failed and was left out: {_in_short(problem)}")

@@ -42,6 +42,9 @@ class Detector(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()
+    every_phase: ClassVar[bool] = (
+        False  # it reads one look, and is asked about each: `detect/phases.py`
+    )
 
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:

@@ -103,6 +103,22 @@ def thawed(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
     ]
 
 
+def held_by(trace: Trace, optimizer: int) -> set[str]:
+    """Return the parameters that an optimizer was given, by name."""
+    return {
+        name
+        for event in trace.of(OptimizerDescribed)
+        if event.index == optimizer
+        for name in event.parameters
+    }
+
+
+def held_before(trace: Trace, census: ParameterCensus) -> set[str]:
+    """Return what the optimizers hold that made a step before the one of a census began."""
+    stepped = {step.optimizer for step in trace.steps if step.step < census.step}
+    return {name for other in stepped - {census.optimizer} for name in held_by(trace, other)}
+
+
 def _held_later(trace: Trace, census: ParameterCensus) -> set[str]:
     return {
         name
@@ -114,7 +130,7 @@ def _held_later(trace: Trace, census: ParameterCensus) -> set[str]:
 
 def joined_late(trace: Trace) -> tuple[LateParameters, list[LateParameter]] | None:
     """Return the parameters that joined a model in the middle of training and that nobody trains to its end."""
-    looks = trace.of(LateParameters)
+    looks = trace.of(LateParameters) if not trace.look else []
     late = [one for one in looks[-1].parameters if one.passes >= ENOUGH_UPDATES] if looks else []
     return (looks[-1], late) if late else None
 

@@ -241,6 +241,7 @@ class ModuleCalled(Event, frozen=True, tag="module"):
     inputs: list[str]
     outputs: list[str]
     location: SourceSpan | None = None
+    look: int = 0
 
 
 class GradientsClipped(Event, frozen=True, tag="clip"):

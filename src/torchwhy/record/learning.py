@@ -1,6 +1,8 @@
 """Events about learning: what was called in which order, who feeds the loss, who is alive, what is held.
 
-They come from the watched steps (the first, and a few later ones) and from counters that cost nothing.
+They come from the watched steps (the first, and a few later ones) and from counters that cost nothing. An event of
+the microscope says which look it belongs to: `look` 0 is the one at the beginning of the program, 1, 2 and 3 are those
+at the first steps of optimizers that begin when training is under way (see `Trace.later_looks`).
 """
 
 from __future__ import annotations
@@ -103,6 +105,7 @@ class ParameterCensus(Event, frozen=True, tag="census"):
     reads_gradients: bool | None = None
     decays: dict[str, float] = {}
     initial_rates: list[float] = []
+    look: int = 0
 
 
 class GraphOperation(Event, frozen=True, tag="operation"):
@@ -132,6 +135,7 @@ class GraphOperation(Event, frozen=True, tag="operation"):
     tracked: list[bool] = []
     parameters: list[str] = []
     made_at: SourceSpan | None = None
+    look: int = 0
 
 
 class GraphCut(Event, frozen=True, tag="graph-cut"):
@@ -152,6 +156,7 @@ class GraphCut(Event, frozen=True, tag="graph-cut"):
     joins: bool = False
     whole: bool = False
     loaded: bool = False
+    look: int = 0
 
 
 class LossRoot(Event, frozen=True, tag="loss-root"):
@@ -167,6 +172,7 @@ class LossRoot(Event, frozen=True, tag="loss-root"):
     location: SourceSpan | None = None
     accumulates: bool = True
     operations: int = 0
+    look: int = 0
 
 
 class Activation(Event, frozen=True, tag="activation"):
@@ -188,6 +194,7 @@ class Activation(Event, frozen=True, tag="activation"):
     zeros: float = 0.0
     rms: Real = 0.0
     made_at: SourceSpan | None = None
+    look: int = 0
 
     @property
     def place(self) -> SourceSpan | None:
@@ -216,6 +223,7 @@ class ModelOutput(Event, frozen=True, tag="output"):
     given_rms: Real = 0.0
     given_computed: bool = False
     rms: Real = 0.0
+    look: int = 0
 
 
 class ForwardModes(Event, frozen=True, tag="modes"):

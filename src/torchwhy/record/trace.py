@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
@@ -23,20 +23,32 @@ _decoder = msgspec.json.Decoder(kinds.AnyEvent)
 
 @dataclass(frozen=True)
 class Trace:
-    """All events of one rank, in the order they happened; `rerun` is the second look at the failing step, if any."""
+    """All events of one rank, in the order they happened; `rerun` is the second look at the failing step, if any.
+
+    The microscope looks at the beginning of the program, and again when an optimizer begins later. Each look is read on
+    its own: of the events that belong to a look, `of` returns those of `look`.
+    """
 
     events: tuple[kinds.Event, ...]
     rank: int = 0
     rerun: Trace | None = None
     exit_code: int | None = None
+    look: int = 0
     _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, kind: type[AnyOf]) -> list[AnyOf]:
-        """Return the events of one kind, oldest first."""
+        """Return the events of one kind, oldest first; of the microscope's, those of this look."""
         if not self._by_kind:
             for event in self.events:
-                self._by_kind.setdefault(type(event), []).append(event)
+                if getattr(event, "look", self.look) == self.look:
+                    self._by_kind.setdefault(type(event), []).append(event)
         return cast("list[AnyOf]", self._by_kind.get(kind, []))
+
+    @cached_property
+    def later_looks(self) -> list[Trace]:
+        """Return this trace as it is read for each later look of the microscope, oldest first."""
+        numbers = {getattr(event, "look", 0) for event in self.events} - {0}
+        return [replace(self, look=number, _by_kind={}) for number in sorted(numbers)]
 
     @cached_property
     def births(self) -> list[kinds.Birth]:

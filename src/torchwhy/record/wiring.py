@@ -77,11 +77,12 @@ class Followed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ParametersFollowed(Event, frozen=True, tag="followed"):
-    """What became of the odd parameters of a census; `updates` counts optimizer steps since."""
+    """What became of the odd parameters of a census, that of `look`; `updates` counts optimizer steps since."""
 
     step: int
     updates: int
     parameters: list[Followed]
+    look: int = 0
 
 
 class LateParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -50,6 +50,11 @@ class ActivityWriter:
         self._count = 0
         self._makers: dict[str, SourceSpan | None] = {}
 
+    def begin_anew(self) -> None:
+        """Forget who has which path: another phase begins, maybe with another model."""
+        self._step = -1
+        self._makers.clear()
+
     def saw(self, operation: Operation, output: torch.Tensor) -> None:
         """Measure one activation; called for forward operations only."""
         if (
@@ -71,7 +76,11 @@ class ActivityWriter:
         low, high = _flat_ends(operation.info.base)
         units = measures.units(values, unit_dim, low=low, high=high)
         site = operation.place()
-        odd = operation.step > 0 or units.dead == count or units.outside > ODD
+        odd = (
+            (operation.step > 0 and not self._stage.phase)
+            or units.dead == count
+            or units.outside > ODD
+        )
         self._stage.session.write_later(
             Activation(
                 step=operation.step,
@@ -87,6 +96,7 @@ class ActivityWriter:
                 rms=encode(measures.root_mean_square(values)),
                 # The source is read only where somebody may ask: not in the first step of a healthy run.
                 made_at=self.made_at(operation.module) if odd else None,
+                look=self._stage.phase,
             )
         )
 
@@ -127,6 +137,7 @@ class ActivityWriter:
                 given_rms=encode(measures.root_mean_square(given)) if given is not None else 0.0,
                 given_computed=given is not None and given.grad_fn is not None,
                 rms=encode(measures.root_mean_square(gave)),
+                look=self._stage.phase,
             )
         )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import torch
@@ -18,6 +16,7 @@ from torchwhy.replay.freezes import reads_gradients
 from torchwhy.replay.leaves import loose_leaves
 from torchwhy.replay.measures import has_nonzero, rows_equal, weight_size
 from torchwhy.replay.operations import Operation
+from torchwhy.replay.population import Population, population_of
 
 if TYPE_CHECKING:
     from torchwhy.observe.optimizers import Watched
@@ -42,63 +41,88 @@ CONSTANT = {
 QR = {"linalg_qr", "qr"}
 DEEPEST = 8  # operations between that decomposition and the copy: signs, a transpose
 LOADED = {"copy_", "set_", "_to_copy", "clone"}
-MOST_LOOSE = 50  # items of a plain list or dictionary that are looked at
 MOST_TOLD = 400  # parameters told of; a larger model is told of in part, its odd ones first
 
 
-def write_census(stage: Stage, check: Check) -> None:
-    """Write the state of every known parameter just before an optimizer's first step."""
+def write_census(stage: Stage, check: Check, *, phase: set[int]) -> None:
+    """Write the state of every known parameter just before an optimizer's first step.
+
+    In a look at a later phase only that of those it is about: `phase` are the optimizers that belong to it.
+    """
     watched = check.watched
     if watched is None:
         return
-    held = {id(p) for w in stage.session.sentinel.optimizers.all() for p in w.parameters()}
-    names = stage.session.names.parameters()
-    parts = list(_parts(stage))
-    strangers = stage.modules.strangers_to({id(part.module) for part in parts})
-    owners = {
-        id(parameter): part
-        for part in reversed(parts)  # the first one to hold it counts
-        for parameter in part.module._parameters.values()
-        if parameter is not None
-    }
-    seen: dict[int, ParameterSeen] = {}
+    people = population_of(stage)
+    seen = _registered(stage, watched, people)
+    if stage.phase:
+        seen = _concerned(stage, seen, people, phase=phase)
+    _place_idle_parts(stage, seen)
+    loose = {id(p): (path, name, p) for path, name, p in people.loose()}
+    for key, (path, name, parameter) in loose.items():
+        if key not in seen and key not in people.owners:
+            entry = _describe(stage, name, parameter, people)
+            seen[key] = msgspec.structs.replace(entry, inside=path, owner="Parameter")
+    leaves = loose_leaves(stage, people.held)
+    for name, leaf in leaves.items():
+        if id(leaf) not in seen:
+            entry = _describe(stage, name, leaf, people)
+            seen[id(leaf)] = msgspec.structs.replace(entry, owner=LEAF)
+    others = [*(parameter for _, _, parameter in loose.values()), *leaves.values()]
+    parameters = people.parameters | {id(parameter): parameter for parameter in others}
+    _follow_odd_ones(stage, seen, parameters)
+    stage.known.remember(seen, parameters)
+    odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
+    _write(stage, watched, step=check.step, entries=odd_first[:MOST_TOLD])
+
+
+def _registered(stage: Stage, watched: Watched, people: Population) -> dict[int, ParameterSeen]:
+    """Return the parameters of an optimizer, of known models, and of modules that ran and no known model reaches."""
+    names, seen = stage.session.names.parameters(), {}
     for name, parameter in zip(watched.names(), watched.parameters(), strict=True):
-        seen[id(parameter)] = _describe(stage, name, parameter, held, owners)
-    for part in parts:
-        for local, own in part.module._parameters.items():
-            if own is not None and id(own) not in seen:
-                name = names.get(id(own), f"{part.path}.{local}")
-                seen[id(own)] = _describe(stage, name, own, held, owners)
-    for module in strangers:
+        seen[id(parameter)] = _describe(stage, name, parameter, people)
+    for path, parameter in people.registered():
+        if id(parameter) not in seen:
+            name = names.get(id(parameter), path)
+            seen[id(parameter)] = _describe(stage, name, parameter, people)
+    for module in people.strangers:
         for local, parameter in module.named_parameters():
             if id(parameter) not in seen:
                 name = f"{stage.modules.path_of(module)}.{local}"
-                entry = _describe(stage, name, parameter, held, owners)
+                entry = _describe(stage, name, parameter, people)
                 seen[id(parameter)] = msgspec.structs.replace(
                     entry,
                     inside=stage.modules.caller_of(module),
                     owner=type(module).__name__,
-                    made_at=_place_of_making(stage, module, parameter) or entry.made_at,
+                    made_at=_place_of_making(stage, module, parameter)
+                    or entry.made_at
+                    or stage.known.place_of(module),
                 )
-    _place_idle_parts(stage, seen)
-    loose = {id(p): (path, name, p) for path, name, p in _loose_parameters(parts)}
-    for key, (path, name, parameter) in loose.items():
-        if key not in seen and key not in owners:
-            entry = _describe(stage, name, parameter, held, owners)
-            seen[key] = msgspec.structs.replace(entry, inside=path, owner="Parameter")
-    leaves = loose_leaves(stage, held)
-    for name, leaf in leaves.items():
-        if id(leaf) not in seen:
-            entry = _describe(stage, name, leaf, held, owners)
-            seen[id(leaf)] = msgspec.structs.replace(entry, owner=LEAF)
-    others = [
-        *(parameter for _, _, parameter in loose.values()),
-        *leaves.values(),
-        *(parameter for module in strangers for parameter in module.parameters()),
-    ]
-    _follow_odd_ones(stage, seen, others)
-    odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
-    _write(stage, watched, step=check.step, entries=odd_first[:MOST_TOLD])
+    return seen
+
+
+def _concerned(
+    stage: Stage, seen: dict[int, ParameterSeen], people: Population, *, phase: set[int]
+) -> dict[int, ParameterSeen]:
+    """Return the parameters that a later phase is about: those of its optimizers, and new ones that it makes use of.
+
+    What was trained in a phase before may rest, or be passed through: nobody need train it again.
+    """
+    own = [watched for watched in people.optimizers if watched.index in phase]
+    held = {id(p) for watched in own for p in watched.parameters()}
+    found: dict[int, ParameterSeen] = {}
+    for key, entry in seen.items():
+        parameter = people.parameters[key]
+        was_trained = stage.known.was_trained(parameter, phase=phase)
+        rests = not entry.used and entry.gradient == "none"
+        is_frozen = entry.used and not entry.requires_grad
+        if key in held:
+            is_old = was_trained or stage.known.was_used(parameter)
+            concerns = not rests or not is_old or not entry.registered
+        else:
+            concerns = is_frozen or (entry.gradient != "none" and not was_trained)
+        if concerns:
+            found[key] = entry
+    return found
 
 
 def _place_idle_parts(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
@@ -129,6 +153,7 @@ def _write(stage: Stage, watched: Watched, *, step: int, entries: list[Parameter
             parameters=entries,
             reads_gradients=reads_gradients() if stage.session.sentinel.backwards > 1 else None,
             decays=_decays(watched),
+            look=stage.phase,
             **_schedule(watched),
         )
     )
@@ -159,69 +184,30 @@ def _schedule(watched: Watched) -> dict[str, Any]:
     return {"initial_rates": rates} if rates else {}
 
 
-class Part(NamedTuple):
-    """A module, its path, and the model it belongs to."""
-
-    module: nn.Module
-    path: str
-    model: str
-
-
-def _parts(stage: Stage) -> Iterator[Part]:
-    for name, root in stage.session.names.roots():
-        for local, module in root.named_modules():
-            yield Part(module, f"{name}.{local}" if local else name, name)
-
-
-def _loose_parameters(parts: list[Part]) -> Iterator[tuple[str, str, torch.Tensor]]:
-    """Yield path of the module, name and value of each nn.Parameter in a plain list or dictionary of a known module."""
-    for module, path, _ in parts:
-        for attribute, value in vars(module).items():
-            if type(value) in (list, tuple, dict) and not attribute.startswith("_"):
-                items = value.items() if isinstance(value, dict) else enumerate(value)
-                yield from (
-                    (path, f"{path}.{attribute}[{key!r}]", item)
-                    for key, item in islice(items, MOST_LOOSE)
-                    if isinstance(item, nn.Parameter)
-                )
-
-
 def _follow_odd_ones(
-    stage: Stage, seen: dict[int, ParameterSeen], others: list[torch.Tensor]
+    stage: Stage, seen: dict[int, ParameterSeen], parameters: dict[int, torch.Tensor]
 ) -> None:
     """Keep an eye on those with a gradient that nobody uses, those that somebody holds in vain, and frozen ones."""
-    odd = [
-        (key, entry.name)
-        for key, entry in seen.items()
-        if (entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad)
-        or (not entry.requires_grad and not entry.in_optimizer and entry.used)
-    ]
-    if not odd:
-        return
-    parameters = {
-        id(p): p
-        for watched in stage.session.sentinel.optimizers.all()
-        for p in watched.parameters()
-    }
-    parameters |= {id(p): p for _, root in stage.session.names.roots() for p in root.parameters()}
-    parameters |= {id(p): p for p in others}
-    for key, name in odd:
-        if key in parameters:
-            stage.followed.follow(name, parameters[key])
+    for key, entry in seen.items():
+        is_odd = entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad
+        is_left_out = entry.used and not entry.requires_grad
+        is_left_out = is_left_out and (not entry.in_optimizer or bool(stage.phase))
+        if (is_odd or is_left_out) and key in parameters:
+            stage.followed.follow(entry.name, parameters[key], phase=stage.phase)
 
 
 def _describe(
-    stage: Stage, name: str, parameter: torch.Tensor, held: set[int], owners: dict[int, Part]
+    stage: Stage, name: str, parameter: torch.Tensor, people: Population
 ) -> ParameterSeen:
-    owner = owners.get(id(parameter))
-    return ParameterSeen(
+    owner = people.owners.get(id(parameter))
+    entry = ParameterSeen(
         name=name,
         shape=list(parameter.shape),
-        in_optimizer=id(parameter) in held,
+        in_optimizer=id(parameter) in people.held,
         requires_grad=bool(parameter.requires_grad),
         used=id(parameter) in stage.microscope.used_parameters,
-        gradient=_gradient(parameter),
-        registered=id(parameter) in owners or not isinstance(parameter, nn.Parameter),
+        gradient=_gradient(stage, parameter),
+        registered=id(parameter) in people.owners or not isinstance(parameter, nn.Parameter),
         owner=type(owner.module).__name__ if owner else None,
         module=owner.path if owner else None,
         model=owner.model if owner else None,
@@ -231,6 +217,9 @@ def _describe(
         rows_equal=rows_equal(parameter),
         rms=weight_size(parameter),
     )
+    if stage.phase:
+        return stage.known.complete(parameter, entry, owner.module if owner else None)
+    return entry
 
 
 def _place_of_writer(stage: Stage, parameter: torch.Tensor) -> SourceSpan | None:
@@ -251,8 +240,10 @@ def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -
     return next((span_of(site) for site in sites if site.code not in own), None)
 
 
-def _gradient(parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
+def _gradient(stage: Stage, parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
     gradient = parameter.grad
+    if stage.phase and not stage.known.has_arrived(parameter):
+        return "none"  # it is left over from the phase before
     if gradient is None or gradient.is_meta:
         return "none"
     values = gradient._values() if gradient.is_sparse else gradient

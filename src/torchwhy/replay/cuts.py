@@ -51,13 +51,10 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
     used = microscope.used_parameters
     pairs = list(zip(watched.names(), watched.parameters(), strict=True))
     operations = _forwards(stage)
-    flat = any(o.info.base in FLAT for o in operations)
-    dry = [
-        (n, p) for n, p in pairs if p.requires_grad and id(p) in used and _is_dry(p, fed, flat=flat)
-    ]
+    dry = _dry_ones(stage, pairs, fed, flat=any(o.info.base in FLAT for o in operations))
     for name, parameter in pairs:
         is_read_only = parameter.requires_grad and id(parameter) not in used
-        if is_read_only and _is_dry(parameter, fed):
+        if is_read_only and _is_dry(stage, parameter, fed):
             _write_if_only_read(stage, check, operations, named=(name, parameter))
     if not dry:
         return
@@ -65,7 +62,8 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
     found: dict[tuple[int, str], GraphCut] = {}
     whole = len(dry) == len(pairs)
     for name, parameter in dry:
-        find = _cut_of if fed is not None or parameter.grad is None else _flattened
+        is_cut = fed is not None or _own_gradient(stage, parameter) is None
+        find = _cut_of if is_cut else _flattened
         told = find(stage, operations, id(parameter))
         if told is None:
             continue
@@ -83,7 +81,8 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
                 location=where,
                 joins=cut.meets,
                 whole=whole,
-                loaded=_was_loaded(stage, parameter),
+                loaded=_was_loaded(stage, parameter, watched.index),
+                look=stage.phase,
             ),
         )
     for event in found.values():
@@ -94,6 +93,20 @@ def _forwards(stage: Stage) -> list[Operation]:
     """Return the forward operations of this look so far, those of the steps before included."""
     now = stage.microscope.forward_operations()
     return [*stage.earlier, *(one for one in now if one.phase == "forward")]
+
+
+def _dry_ones(
+    stage: Stage, pairs: list[tuple[str, torch.Tensor]], fed: set[int] | None, *, flat: bool
+) -> list[tuple[str, torch.Tensor]]:
+    """Return the parameters that were used and get no gradient."""
+    used = stage.microscope.used_parameters
+    return [
+        (name, parameter)
+        for name, parameter in pairs
+        if parameter.requires_grad
+        and id(parameter) in used
+        and _is_dry(stage, parameter, fed, flat=flat)
+    ]
 
 
 def leaves_under(losses: list[torch.Tensor]) -> set[int] | None:
@@ -112,11 +125,21 @@ def leaves_under(losses: list[torch.Tensor]) -> set[int] | None:
     return found
 
 
-def _is_dry(parameter: torch.Tensor, fed: set[int] | None, *, flat: bool = False) -> bool:
+def _is_dry(
+    stage: Stage, parameter: torch.Tensor, fed: set[int] | None, *, flat: bool = False
+) -> bool:
     """Tell whether a parameter has got no gradient, and will get none; a zero counts behind a step function."""
     if fed is not None:
         return id(parameter) not in fed
-    return parameter.grad is None or (flat and _is_zero(parameter.grad))
+    gradient = _own_gradient(stage, parameter)
+    return gradient is None or (flat and _is_zero(gradient))
+
+
+def _own_gradient(stage: Stage, parameter: torch.Tensor) -> torch.Tensor | None:
+    """Return the gradient of the watched step; one that is left over from an earlier phase does not count."""
+    if stage.phase and not stage.known.has_arrived(parameter):
+        return None
+    return parameter.grad
 
 
 def _write_if_only_read(
@@ -147,7 +170,8 @@ def _write_if_only_read(
             how="number" if read.info.base in READS else how,
             op=read.info.name,
             location=where,
-            loaded=_was_loaded(stage, parameter),
+            loaded=_was_loaded(stage, parameter, check.watched.index),
+            look=stage.phase,
         )
     )
 
@@ -298,8 +322,11 @@ def _wrapped(cut: Cut) -> SourceSpan | None:
     return span_of(made) if made is not None else None
 
 
-def _was_loaded(stage: Stage, parameter: object) -> bool:
-    entry = stage.microscope.ledger.entry(parameter)  # type: ignore[arg-type]
+def _was_loaded(stage: Stage, parameter: torch.Tensor, optimizer: int) -> bool:
+    """Tell whether a parameter holds values worth keeping: out of a file, or of an earlier phase."""
+    if stage.known.was_trained(parameter, phase={optimizer}):
+        return True
+    entry = stage.microscope.ledger.entry(parameter)
     base = (
         entry.last_operation.info.base
         if entry is not None and entry.last_operation is not None

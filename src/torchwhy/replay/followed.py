@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 MOST_FOLLOWED = (
-    200  # parameters of one run; a model that is wired wrongly shows it in its first ones
+    200  # parameters of one census; a model that is wired wrongly shows it in its first ones
 )
 FIRST_LOOK = 4  # the step before which nothing can be said; later looks are at twice the step
 QUICKLY_READ = 1 << 16  # elements of a frozen parameter that are read at the start, 30 µs
@@ -29,32 +29,39 @@ class _Marked:
     reference: weakref.ref[torch.Tensor]
     version: int
     print: list[str] | None
+    phase: int = 0
+    since: int = 0
     had_gradient: bool = False
     frozen: bool = False
     thawed_at: int | None = None
 
 
 class FollowedParameters:
-    """Compares values at about steps 4, 8, 16 … and at the end; costs nothing in a run whose census was all right."""
+    """Compares values at about steps 4, 8, 16 … of a phase and at the end; costs nothing where each census was fine."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._marked: dict[int, _Marked] = {}
-        self._began = 0
+        self._marked: dict[tuple[int, int], _Marked] = {}
+        self._origin = 0  # where the newest phase begins
         self._next_look = FIRST_LOOK
         self._newcomers = Newcomers(session)
 
-    def follow(self, name: str, parameter: torch.Tensor) -> None:
+    def follow(self, name: str, parameter: torch.Tensor, *, phase: int = 0) -> None:
         """Remember a parameter as it is now; what a frozen one holds matters only if somebody thaws it."""
-        if len(self._marked) < MOST_FOLLOWED and id(parameter) not in self._marked:
-            self._began = self._session.sentinel.step
+        key, step = (phase, id(parameter)), self._session.sentinel.step
+        followed = sum(of_phase == phase for of_phase, _ in self._marked)
+        if followed < MOST_FOLLOWED and key not in self._marked:
+            if phase:
+                self._origin, self._next_look = step, step + FIRST_LOOK
             frozen = not parameter.requires_grad
             is_read = not frozen or parameter.numel() <= QUICKLY_READ
-            self._marked[id(parameter)] = _Marked(
+            self._marked[key] = _Marked(
                 name,
                 weakref.ref(parameter),
                 version_of(parameter),
                 gradients.fingerprint([parameter]) if is_read else None,
+                phase=phase,
+                since=step,
                 frozen=frozen,
             )
 
@@ -64,7 +71,7 @@ class FollowedParameters:
         if self._marked:
             step = self._session.sentinel.step + 1
             if step >= self._next_look:
-                self._next_look = 2 * step
+                self._next_look = 2 * step - self._origin
                 self.tell(step)
 
     def at_exit(self) -> None:
@@ -81,7 +88,8 @@ class FollowedParameters:
             for watched in self._session.sentinel.optimizers.all()
             for p in watched.parameters()
         }
-        found = []
+        found: dict[int, list[Followed]] = {}
+        began: dict[int, int] = {}
         for marked in self._marked.values():
             parameter = marked.reference()
             if parameter is None or (marked.frozen and not parameter.requires_grad):
@@ -96,7 +104,8 @@ class FollowedParameters:
                 version_of(parameter) != marked.version
                 or gradients.fingerprint([parameter]) != marked.print
             )
-            found.append(
+            began[marked.phase] = max(began.get(marked.phase, 0), marked.since)
+            found.setdefault(marked.phase, []).append(
                 Followed(
                     name=marked.name,
                     changed=changed,
@@ -105,9 +114,11 @@ class FollowedParameters:
                     thawed_for=_thawed_for(marked, parameter, step),
                 )
             )
-        if found:
+        for phase, parameters in found.items():
             self._session.write(
-                ParametersFollowed(step=step, updates=step - self._began, parameters=found)
+                ParametersFollowed(
+                    step=step, updates=step - began[phase], parameters=parameters, look=phase
+                )
             )
 
 

@@ -33,6 +33,11 @@ class GraphWriter:
             set()
         )  # operations that a loss of the watched steps depends on, by memory
 
+    def begin_anew(self) -> None:
+        """Forget the graph that was written: another phase begins."""
+        self._told.clear()
+        self.reached.clear()
+
     def write_ancestors(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
         """Write what led to these losses, and the losses themselves."""
         for loss in losses:
@@ -54,6 +59,7 @@ class GraphWriter:
                     location=span_of(site) if site else None,
                     accumulates=accumulates,
                     operations=_with_gradient(found),
+                    look=self._stage.phase,
                 )
             )
 
@@ -95,6 +101,7 @@ class GraphWriter:
                 made_at=self._stage.activity.made_at(operation.module)
                 if _is_odd(operation)
                 else None,
+                look=self._stage.phase,
             )
         )
 

@@ -18,6 +18,7 @@ from torchwhy.replay.experiments.samples import Samples
 from torchwhy.replay.freezes import statements_found
 from torchwhy.replay.glance import is_torchs_own, note_update
 from torchwhy.replay.hand_updates import HandUpdates
+from torchwhy.replay.phases import Phases
 from torchwhy.replay.post_mortem import post_mortem
 from torchwhy.replay.rewind import Rewind
 from torchwhy.replay.second_look import SecondLook
@@ -45,6 +46,10 @@ class Replay:
         self.stage = Stage(session)
         self.rewind = Rewind(self.stage)
         protect = session.guests.protect
+        self.phases = Phases(self.stage)
+        self._phase_begins = protect("phase probe", self.phases.optimizer_made)
+        self._phase_ends = protect("phase probe", self.phases.after_step)
+        self._note_holder = protect("phase probe", self.stage.known.held_by)
         self._write_graph = protect("graph probe", self.stage.graph.write_ancestors)
         self._write_postponed = protect("graph probe", session.write_postponed)
         self._write_census = protect("census probe", write_census)
@@ -76,6 +81,18 @@ class Replay:
         """Training is about to begin: from now on exceptions that the program swallows are of interest."""
         if self.second_look is None:
             self.swallowed.begin()
+            self._phase_begins(may_look=self._may_look)
+
+    @property
+    def _may_look(self) -> bool:
+        """Tell whether nobody else has a use for the microscope."""
+        return (
+            self.second_look is None
+            and self.rewind.state == "watching"
+            and not self.rewind.alarmed
+            and self.signals.is_idle
+            and not self.signals.curvature.is_running
+        )
 
     def before_backward(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
         """Note which births the losses descend from; `torch.autograd.grad` accumulates nothing and is no loss."""
@@ -98,15 +115,15 @@ class Replay:
             self._signal_backward(losses)
             self._end_long_look()
             self._end_look_without_step()
+            self.phases.after_backward()
 
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
-        if self.stage.microscope.is_on and check.watched is not None and not check.watched.steps:
-            self._write_census(self.stage, check)
-            self._write_cuts(self.stage, check)
-            if any(gradient is not None for gradient in check.watched.gradients()):
-                self._cut_check = check
-            self._choose_samples()
+        watched = check.watched
+        if watched is not None and not watched.steps:
+            self._note_holder(watched.index, watched.parameters())
+        if watched is not None and self.phases.wants(watched) and not self.signals.is_looking:
+            self._look_at_parameters(check, watched)
         if self.rewind.is_repeating:
             self.rewind.repeated(check)
         elif check.is_bad and not check.has_closure:
@@ -116,6 +133,16 @@ class Replay:
             self.second_look.come_closer(check.step + 1)
         elif check.watched is not None and not check.has_closure and not check.is_bad:
             self._step_aside_for(check.watched)
+
+    def _look_at_parameters(self, check: Check, watched: Watched) -> None:
+        """Write who feeds the loss and who does not, before the first step of an optimizer."""
+        self.phases.saw(watched)
+        self._write_census(self.stage, check, phase=self.phases.optimizers)
+        self._write_cuts(self.stage, check)
+        if any(gradient is not None for gradient in watched.gradients()):
+            self._cut_check = check
+        if not self.stage.phase:
+            self._choose_samples()
 
     def _step_aside_for(self, watched: Watched) -> None:
         """Let an optimizer of torch write unseen: gradients are fine, and what it does to them is well known."""
@@ -151,6 +178,8 @@ class Replay:
             self._ask_samples()
             if self.session.sentinel.step:
                 self._write_postponed()
+        if check is not None:
+            self._phase_ends(check, may_look=self._may_look)
         if self.stage.microscope.is_on:
             self.stage.book.drop_reaches()
             if self.second_look is None and not self.signals.is_looking:
@@ -315,7 +344,7 @@ class Replay:
             return
         if self.second_look is not None and self.second_look.is_close(sentinel.step + 1):
             return
-        if self.signals.is_looking:
+        if self.signals.is_looking or self.phases.is_looking:
             return
         waiting = [watched for watched in sentinel.optimizers.all() if not watched.steps]
         if len(waiting) <= 1 or sentinel.step >= 2 * sentinel.optimizers.count:

@@ -39,6 +39,10 @@ class Ledger:
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
 
+    def begin_anew(self) -> None:
+        """Forget all but bad values: nobody looked for a while, so who wrote what last is not known any more."""
+        self._entries = {key: e for key, e in self._entries.items() if e.births}
+
     def entry(self, tensor: torch.Tensor) -> Entry | None:
         """Return what is known of a tensor's memory."""
         key = storage_key(tensor)

@@ -245,9 +245,7 @@ class Microscope(TorchDispatchMode):
         func, args, kwargs = call
         glance.develop(self)
         self.seen += 1
-        given = tensors_in(args)
-        if kwargs:
-            given += tensors_in(kwargs.values())
+        given = tensors_in((*args, *kwargs.values()) if kwargs else args)
         if info.base in READS:
             self._note_read(given)
             if any(tensor.requires_grad for tensor in given):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,12 +44,14 @@ class ModuleStack:
         self._handles: list[Any] = []
         self._told = 0
         self.step = 0
+        self.phase = 0
+        self._thread = 0  # the one that a later phase is looked at in
         self.tells = True
         self.on_output: Callable[[str, Any], object] = lambda *_: None
         self.on_call: Callable[[], object] = lambda: None  # before a module that no other one calls
         self.on_outermost: Callable[[nn.Module], object] = lambda _: None
         self.on_model: Callable[[str, nn.Module, Any, Any], object] = lambda *_: None
-        self._called: dict[int, weakref.ref[nn.Module]] = {}
+        self._called: dict[int, tuple[weakref.ref[nn.Module], int]] = {}  # with the thread
         self._callers: dict[int, weakref.ref[nn.Module]] = {}
 
     @property
@@ -76,6 +79,14 @@ class ModuleStack:
         self._handles.clear()
         self.stack.clear()
 
+    def begin_anew(self, phase: int) -> None:
+        """Forget who ran: another phase begins, and what was freed meanwhile may have left its identity to others."""
+        self.phase, self.tells, self._told = phase, True, 0
+        self._thread = threading.get_ident()
+        self._paths.clear()
+        self._called.clear()
+        self._callers.clear()
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Follow nothing for a while: calls that are ours are not the program's."""
@@ -89,6 +100,8 @@ class ModuleStack:
                 self.install()
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
+        if self.phase and threading.get_ident() != self._thread:
+            return
         if not self.stack:
             self.on_call()
         if not self.stack and id(module) not in self._paths:
@@ -99,9 +112,12 @@ class ModuleStack:
         else:
             self._callers.setdefault(id(module), weakref.ref(self.stack[-1]))
         self.stack.append(module)
-        self._called.setdefault(id(module), weakref.ref(module))
+        if id(module) not in self._called:
+            self._called[id(module)] = (weakref.ref(module), threading.get_ident())
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        if self.phase and threading.get_ident() != self._thread:
+            return
         if any(running is module for running in self.stack):
             while self.stack and self.stack.pop() is not module:
                 pass
@@ -119,7 +135,9 @@ class ModuleStack:
         site = sites[0] if sites else None
         path, kind = self._path(module), type(module).__name__
         self._tell_later(
-            partial(_event, self.step, path, kind, (_sizes(inputs), _sizes(output)), site)
+            partial(
+                _event, (self.step, self.phase), path, kind, (_sizes(inputs), _sizes(output)), site
+            )
         )
 
     def path_of(self, module: nn.Module) -> str:
@@ -137,8 +155,12 @@ class ModuleStack:
         return id(module) in self._called
 
     def strangers_to(self, known: set[int]) -> list[nn.Module]:
-        """Return the modules that ran and are none of these: kept in a plain list, say."""
-        ran = [reference() for reference in self._called.values()]
+        """Return the modules that ran here and are none of these: kept in a plain list, say.
+
+        Not those that ran in another thread: it may be writing their gradients.
+        """
+        here = threading.get_ident()
+        ran = [reference() for reference, thread in self._called.values() if thread == here]
         return [module for module in ran if module is not None and id(module) not in known]
 
     def _path(self, module: nn.Module) -> str:
@@ -155,13 +177,14 @@ class ModuleStack:
 
 
 def _event(
-    step: int, path: str, kind: str, sizes: tuple[Sizes, Sizes], site: Site | None
+    when: tuple[int, int], path: str, kind: str, sizes: tuple[Sizes, Sizes], site: Site | None
 ) -> ModuleCalled:
     inputs, outputs = (
         [f"{name_of_dtype(dtype)}{list(shape)}" for dtype, shape in each] for each in sizes
     )
     return ModuleCalled(
-        step=step,
+        step=when[0],
+        look=when[1],
         path=path,
         kind=kind,
         inputs=inputs,

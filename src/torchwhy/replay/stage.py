@@ -16,6 +16,7 @@ from torchwhy.replay.context import Context
 from torchwhy.replay.evaluating import WatchedEvaluations
 from torchwhy.replay.followed import FollowedParameters
 from torchwhy.replay.graph import GraphWriter
+from torchwhy.replay.known import KnownParameters
 from torchwhy.replay.microscope import Microscope
 from torchwhy.replay.modules import ModuleStack
 from torchwhy.replay.operations import Operation
@@ -47,9 +48,11 @@ class Stage:
         self.snapshot = Snapshot(session)
         self.graph = GraphWriter(self)
         self.activity = ActivityWriter(self)
+        self.known = KnownParameters(self)
         self.followed = FollowedParameters(session)
         # In the place of observe's own, before it is wired: the same curves, and the bad readings besides.
         self.evaluations = session.evaluations = WatchedEvaluations(session)
+        self.phase = 0  # of the look in hand: 0 is the first, and any that has no phase of its own
         self.compiles = False
         self.earlier: list[Operation] = []  # forward operations of the steps of this look so far
         self.is_frozen = False  # some parameter was, at an optimizer's first step
@@ -60,10 +63,7 @@ class Stage:
         """Put the microscope on: everything before the first step, and the first step, is seen."""
         microscope, sentinel = self.microscope, self.session.sentinel
         microscope.limit_seconds = PROLOGUE_SECONDS
-        microscope.glances = not self.session.is_bounded
-        microscope.over_limit = lambda: self.step_back(
-            f"{PROLOGUE_SECONDS:g} s of looking were used up"
-        )
+        microscope.over_limit = lambda: self.step_back("the time for looking was used up")
         microscope.counted_elsewhere = lambda: self.session.guests.seconds
         microscope.updating = lambda: sentinel.in_update
         microscope.open_check = lambda: sentinel.open_check
@@ -74,11 +74,33 @@ class Stage:
         protect = self.session.guests.protect
         self.modules.on_model = protect("activity probe", self.activity.model_gave)
         microscope.on_forward = protect("activity probe", self.activity.saw)
+        self._step_aside_for_fetching()
+        microscope.enter()
+
+    def begin_phase(self, number: int, own: list[torch.Tensor], *, seconds: float) -> None:
+        """Put the microscope on for a later phase, in which `own` are trained; what ran since is not known."""
+        microscope, step = self.microscope, self.session.sentinel.step
+        self.phase = number
+        self.known.begin_phase(own)
+        microscope.ledger.begin_anew()
+        microscope.used_parameters.clear()
+        microscope.forwards.clear()
+        microscope.without_graph, microscope.missed_update = 0, False
+        microscope.limit_seconds = microscope.seconds + seconds
+        self.modules.begin_anew(number)
+        self.graph.begin_anew()
+        self.activity.begin_anew()
+        self._step_aside_for_fetching()
+        self.begin_step(step)
+        microscope.enter()
+
+    def _step_aside_for_fetching(self) -> None:
+        microscope, batches = self.microscope, self.session.batches
+        microscope.glances = not self.session.is_bounded
         if microscope.glances:
-            batches = self.session.batches
+            protect = self.session.guests.protect
             batches.on_fetch = protect("microscope", microscope.pause)
             batches.on_fetched = protect("microscope", microscope.resume)
-        microscope.enter()
 
     def _model_is_called(self) -> None:
         """Doze through a long time without training, as in playing games before the first update."""
@@ -106,6 +128,7 @@ class Stage:
         self.earlier = []
         self.session.batches.on_fetch = self.session.batches.on_fetched = None
         self.modules.tells = False
+        self.phase = self.modules.phase = 0
         self.book.drop_reaches()
         self.session.own_seconds += self.microscope.seconds - self._told_seconds
         self._told_seconds = self.microscope.seconds

@@ -101,12 +101,18 @@ def _edge(losses: Sequence[float]) -> int:
     return max(1, min(10, len(losses) // 10))
 
 
-def course_of(traces: Sequence[Trace], findings: Sequence[Finding], run: Run) -> Course:
-    """Read the course of a run from its traces; with several ranks, from the first."""
+def course_of(
+    traces: Sequence[Trace], findings: Sequence[Finding], run: Run, *, since: int = 0
+) -> Course:
+    """Read the course of a run from its traces; with several ranks, from the first.
+
+    The losses are those from the step `since` on: what an earlier phase learnt is no measure for a later one.
+    """
     if not traces:
         return Course((), 0, _exit(run), tuple(findings), run.exit_code, timed_out=run.timed_out)
     trace = traces[0]
-    losses = tuple(fmean(map(decode, step.losses)) for step in trace.steps if step.losses)
+    steps = [step for step in trace.steps if step.step >= since]
+    losses = tuple(fmean(map(decode, step.losses)) for step in steps if step.losses)
     failures = [failure for one in traces if (failure := failure_of(one)) is not None]
     return Course(
         losses,
@@ -123,7 +129,7 @@ def course_of(traces: Sequence[Trace], findings: Sequence[Finding], run: Run) ->
             for replayed in look.of(Replayed)
             if replayed.how != "first-step"
         ),
-        players=max(1, len({step.optimizer for step in trace.steps})),
+        players=max(1, len({step.optimizer for step in steps})),
     )
 
 

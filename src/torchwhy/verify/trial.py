@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from torchwhy.detect.phases import begin_of_phase
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.events import Replayed
@@ -56,7 +57,8 @@ class Laboratory:
     def control(self, findings: Sequence[Finding]) -> Course:
         """Return the broken program's own recorded course."""
         run = read_run(self.run_directory)
-        return course_of(read_traces(self.run_directory), findings, run)
+        since = begin_of_phase(self.finding)
+        return course_of(read_traces(self.run_directory), findings, run, since=since)
 
     def is_repeatable(self, control: Course) -> bool:
         """Tell whether the failure was seen to happen again by itself, or is of a kind that must."""
@@ -129,7 +131,8 @@ class Laboratory:
         )
         try:
             ended = self.launch(place, unstarted, limit_seconds)
-            return course_of(read_traces(place), self.examine(place), ended)
+            since = begin_of_phase(self.finding)
+            return course_of(read_traces(place), self.examine(place), ended, since=since)
         finally:
             shutil.rmtree(place / "directory", ignore_errors=True)
 

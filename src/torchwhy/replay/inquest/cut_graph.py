@@ -230,6 +230,11 @@ def _has_no_graph(node: ast.AST, place: Place) -> bool:
 
     Only real numbers tell: `out = out.argmax(1)` leaves whole ones, which had a graph before.
     """
+    if isinstance(node, ast.Compare):
+        return _has_no_graph(node.left, place)  # `(x[:, 0] > 0).long()` is as good as `x[:, 0]`
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Attribute) and function.attr in METHODS:
+        return _has_no_graph(function.value, place)
     if source.reference(node) is not None and isinstance(node, ast.Name):
         made = source.last_assignment(place.scope, node.id, sys.maxsize)
         if made is not None and made[1] is not None and node in ast.walk(made[1]):

@@ -33,7 +33,7 @@ class ActivationOnLogits(Detector):
 
     ## What it finds
 
-    In the graph of the first step: the logits of a cross entropy are the result of a ReLU, sigmoid or tanh; the logits
+    In the graph of a first step: the logits of a cross entropy are the result of a ReLU, sigmoid or tanh; the logits
     of a binary cross entropy are the result of a ReLU, softplus or tanh; or a regression's prediction comes from an
     activation whose range does not hold the targets.
 
@@ -138,6 +138,7 @@ class ActivationOnLogits(Detector):
 
     name = "activation-on-logits"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -27,7 +27,7 @@ class BroadcastInLoss(Detector):
 
     ## What it finds
 
-    In the graph of the first step, two tensors with equally many elements, one of shape (n, 1) and one of shape (n,),
+    In the graph of a first step, two tensors with equally many elements, one of shape (n, 1) and one of shape (n,),
     are combined element by element on the way to the loss. Torch stretches both to (n, n).
 
     ## Why it breaks training
@@ -159,6 +159,7 @@ class BroadcastInLoss(Detector):
 
     name = "broadcast-in-loss"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -9,9 +9,10 @@ from torchwhy.detect.cures import graphs
 from torchwhy.detect.drawn import draws_without_derivative
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph
+from torchwhy.detect.wiring import untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import Weights
-from torchwhy.record.learning import GraphCut
+from torchwhy.record.learning import GraphCut, ParameterCensus
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -222,6 +223,7 @@ class DetachedGraph(Detector):
 
     name = "detached-graph"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):
@@ -237,7 +239,7 @@ class DetachedGraph(Detector):
             other = " other than 0" if cut.how == "flat" else ""
             yield Finding(
                 detector=self.name,
-                severity=_severity(cut),
+                severity="note" if _is_wrong_model(trace, cut) else _severity(cut),
                 message=f"the graph is cut here, so {what} a gradient{other}: {WORDS[cut.how]}",
                 step=cut.step,
                 rank=trace.rank,
@@ -302,6 +304,18 @@ def _severity(cut: GraphCut) -> Severity:
         return "error"
     meant = cut.joins or (cut.how == "no-grad" and cut.loaded)
     return "note" if meant else "warning"
+
+
+def _is_wrong_model(trace: Trace, cut: GraphCut) -> bool:
+    """Tell whether nothing that the optimizer holds learns, and nobody holds what does: it was made for another."""
+    if not cut.whole:
+        return False
+    return any(
+        one.registered and one.training and one.model and one.written_by == "random"
+        for census in trace.of(ParameterCensus)
+        if census.optimizer == cut.optimizer
+        for one in untrained(trace, census)
+    )
 
 
 def _is_trained_otherwise(trace: Trace, cut: GraphCut, name: str) -> bool:

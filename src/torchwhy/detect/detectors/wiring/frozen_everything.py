@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import statements
 from torchwhy.detect.edits import Source
-from torchwhy.detect.wiring import made, named, output_module, statements_found
+from torchwhy.detect.wiring import (
+    followed,
+    held_before,
+    held_by,
+    made,
+    named,
+    output_module,
+    statements_found,
+)
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
@@ -36,9 +45,10 @@ class FrozenEverything(Detector):
 
     ## What it finds
 
-    One of three facts at an optimizer's first step: all parameters it holds are frozen; a layer with fresh random
-    values is frozen and used while loaded weights of the same model train; or, in a model without loaded weights,
-    the output layer is frozen at random values while layers before it train.
+    One of four facts at an optimizer's first step: all parameters it holds are frozen; a layer with fresh random
+    values is frozen and used while loaded weights of the same model train; in a model without loaded weights,
+    the output layer is frozen at random values while layers before it train; or an optimizer that is made in a later
+    phase is given more of a model than the one before it, and all that is new to it is frozen still.
 
     ## Why it breaks training
 
@@ -172,6 +182,7 @@ class FrozenEverything(Detector):
 
     name = "frozen-everything"
     needs = frozenset({"census"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for census in trace.of(ParameterCensus):
@@ -188,9 +199,37 @@ class FrozenEverything(Detector):
             for model in dict.fromkeys(one.model for one in census.parameters if one.model):
                 own = [one for one in census.parameters if one.model == model]
                 yield from self._judge_model(trace, census, own)
+            if census.look:
+                yield from self._judge_later(trace, census)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from statements.unfrozen(finding, source)
+
+    def _judge_later(self, trace: Trace, census: ParameterCensus) -> Iterator[Finding]:
+        """Judge an optimizer that is given what the one before it left out, and finds that frozen still."""
+        given, before = held_by(trace, census.optimizer), held_before(trace, census)
+        own = [one for one in census.parameters if one.name in given]
+        training = [one for one in own if one.requires_grad and one.gradient == "nonzero"]
+        added = [one for one in own if one.name not in before]
+        models = {one.model for one in training}
+        frozen = [
+            one
+            for one in added
+            if not one.requires_grad and one.used and one.name not in followed(trace)
+        ]
+        is_same = all(one.name in before for one in training)
+        if frozen and training and is_same and all(one.model in models for one in frozen):
+            message = (
+                f"this optimizer is given {named(frozen)} besides what was trained before, but they are still "
+                "frozen: it trains the same as the one before it"
+            )
+            maker = made(trace, census.optimizer)
+            yield replace(
+                self._finding(trace, census, message, frozen, training),
+                severity="warning",
+                location=maker.location if maker is not None else None,
+                fixes=(Fix("set requires_grad to True before it is made", safety="show-only"),),
+            )
 
     def _judge_model(
         self, trace: Trace, census: ParameterCensus, own: list[ParameterSeen]

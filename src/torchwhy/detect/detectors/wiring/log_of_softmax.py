@@ -17,7 +17,7 @@ class LogOfSoftmax(Detector):
 
     ## What it finds
 
-    In the graph of the first step a `log` gets its operand from a softmax, with nothing between.
+    In the graph of a first step a `log` gets its operand from a softmax, with nothing between.
 
     ## Why it breaks training
 
@@ -87,6 +87,7 @@ class LogOfSoftmax(Detector):
 
     name = "log-of-softmax"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

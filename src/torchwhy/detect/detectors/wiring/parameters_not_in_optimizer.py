@@ -199,8 +199,18 @@ class ParametersNotInOptimizer(Detector):
 
     name = "parameters-not-in-optimizer"
     needs = frozenset({"census"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        yield from self._of_censuses(trace)
+        look, joined = joined_late(trace) or (None, [])
+        added = [one for one in joined if look and f"{one.model}.{one.name}" not in look.replaced]
+        # An optimizer that was made between has a census of its own, and it tells more.
+        is_told = any(any(self._of_censuses(phase)) for phase in trace.later_looks)
+        if look is not None and len(added) == len(joined) and added and not is_told:
+            yield about_added(self.name, trace, look, added)
+
+    def _of_censuses(self, trace: Trace) -> Iterator[Finding]:
         told: set[str] = set()
         for census in trace.of(ParameterCensus):
             lonely = [
@@ -222,10 +232,6 @@ class ParametersNotInOptimizer(Detector):
                 own = [one for one in late if one.model == model and one.name not in told]
                 told |= {one.name for one in own}
                 yield about_thawed(self.name, trace, census, own)
-        look, joined = joined_late(trace) or (None, [])
-        added = [one for one in joined if look and f"{one.model}.{one.name}" not in look.replaced]
-        if look is not None and len(added) == len(joined) and added:
-            yield about_added(self.name, trace, look, added)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         leaf = OF_A_LEAF.match(finding.message)

@@ -21,7 +21,7 @@ class ProbabilitiesIntoNll(Detector):
 
     ## What it finds
 
-    In the graph of the first step, the operand of `nll_loss` (or `ctc_loss`, `kl_div`) is the result of a softmax or
+    In the graph of a first step, the operand of `nll_loss` (or `ctc_loss`, `kl_div`) is the result of a softmax or
     sigmoid, or holds numbers above 0, which no logarithm of a probability can be.
 
     ## Why it breaks training
@@ -134,6 +134,7 @@ class ProbabilitiesIntoNll(Detector):
 
     name = "probabilities-into-nll"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -18,7 +18,7 @@ class SigmoidBeforeBceWithLogits(Detector):
 
     ## What it finds
 
-    In the graph of the first step, the operand of `binary_cross_entropy_with_logits` (or of a log-sigmoid) is the
+    In the graph of a first step, the operand of `binary_cross_entropy_with_logits` (or of a log-sigmoid) is the
     result of a sigmoid: the probabilities of the model are taken for logits.
 
     ## Why it breaks training
@@ -143,6 +143,7 @@ class SigmoidBeforeBceWithLogits(Detector):
 
     name = "sigmoid-before-bce-with-logits"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -17,7 +17,7 @@ class SoftmaxBeforeCrossEntropy(Detector):
 
     ## What it finds
 
-    In the graph of the first step, the log-softmax that feeds a negative log-likelihood gets its operand from a
+    In the graph of a first step, the log-softmax that feeds a negative log-likelihood gets its operand from a
     softmax: the probabilities of the model are taken for logits.
 
     ## Why it breaks training
@@ -135,6 +135,7 @@ class SoftmaxBeforeCrossEntropy(Detector):
 
     name = "softmax-before-cross-entropy"
     needs = frozenset({"graph"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -33,7 +33,7 @@ class SoftmaxOverBatch(Detector):
 
     ## What it finds
 
-    In the graph of the first step: a softmax over dimension 0 whose rows a loss then judges one by one; a softmax over
+    In the graph of a first step: a softmax over dimension 0 whose rows a loss then judges one by one; a softmax over
     dimension 0 inside of a model whose outputs move for all samples when one sample is changed (tried on the live
     model); the weights of an attention that sum to 1 over the samples, the heads or the queries, while the product with
     the values sums over the keys; or a softmax over a last dimension that has one element, which is always 1.
@@ -185,6 +185,7 @@ class SoftmaxOverBatch(Detector):
 
     name = "softmax-over-batch"
     needs = frozenset({"graph", "experiment"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -145,8 +145,19 @@ class StaleOptimizerParameters(Detector):
 
     name = "stale-optimizer-parameters"
     needs = frozenset({"census"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        yield from self._of_censuses(trace)
+        late = joined_late(trace)
+        # An optimizer that was made between has a census of its own, and it tells more.
+        if late is not None and not any(any(self._of_censuses(p)) for p in trace.later_looks):
+            look, parameters = late
+            own = [one for one in parameters if f"{one.model}.{one.name}" in look.replaced]
+            if own:
+                yield self._replaced(trace, look, own)
+
+    def _of_censuses(self, trace: Trace) -> Iterator[Finding]:
         looks = followed(trace)
         for census in trace.of(ParameterCensus):
             waiting = [
@@ -166,12 +177,6 @@ class StaleOptimizerParameters(Detector):
             ]
             if fresh and (dead or _is_other_model(census, idle, fresh)):
                 yield self._finding(trace, census, dead or idle, fresh)
-        late = joined_late(trace)
-        if late is not None:
-            look, parameters = late
-            own = [one for one in parameters if f"{one.model}.{one.name}" in look.replaced]
-            if own:
-                yield self._replaced(trace, look, own)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from building.build_optimizer_last(finding, source)

@@ -223,6 +223,7 @@ class UnregisteredSubmodules(Detector):
 
     name = "unregistered-submodules"
     needs = frozenset({"census", "crash"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):

@@ -122,6 +122,7 @@ class UnusedParameters(Detector):
 
     name = "unused-parameters"
     needs = frozenset({"census"})
+    every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         looks = followed(trace)
@@ -153,7 +154,7 @@ class UnusedParameters(Detector):
                     location=unused[0].made_at,
                     evidence=(
                         Evidence(
-                            "no operation of the first step used them, and none has got a gradient since",
+                            "no operation of its first step used them, and none has got a gradient since",
                             value=float(len(unused)),
                             step=census.step,
                         ),
