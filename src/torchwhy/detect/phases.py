@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.wiring import made, where
+from torchwhy.detect.wiring import made
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import LossRoot, ParameterCensus
 from torchwhy.record.trace import Trace
@@ -54,9 +54,7 @@ def _in_phase(finding: Finding, trace: Trace) -> Finding:
         for one in finding.evidence
     )
     if makers:
-        claim = (
-            f"seen at step {step}, with which {makers[0].kind}{where(makers[0].location)} begins"
-        )
+        claim = f"seen at step {step}, with which {makers[0].kind} begins"
         evidence = (*evidence, Evidence(claim, step=step, location=makers[0].location))
     return replace(
         finding,

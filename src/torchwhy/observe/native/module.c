@@ -114,6 +114,11 @@ PyMODINIT_FUNC PyInit__fast(void) {
 #undef INTERN
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
+    /* As in records.py, to be raised with what Python expects here: a library left over from before is not used. */
+    if (PyModule_AddIntConstant(module, "EDITION", 2) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
     PyTypeObject *types[] = {
         &PaceType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
         &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,

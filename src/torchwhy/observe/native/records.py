@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 VARIABLE = "TORCHWHY_NATIVE"
+EDITION = 2  # of what the accelerator offers; one that was built from older source is not used
 
 
 def is_refused() -> bool:
@@ -21,6 +22,8 @@ if not is_refused():
     try:
         from torchwhy.observe.native import _fast as fast  # type: ignore[attr-defined, no-redef]
     except ImportError:
+        fast = None
+    if getattr(fast, "EDITION", None) != EDITION:
         fast = None
 
 if TYPE_CHECKING:

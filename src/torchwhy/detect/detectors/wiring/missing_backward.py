@@ -116,7 +116,8 @@ class MissingBackward(Detector):
     needs = frozenset({"calls", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        if any(step.losses for step in trace.steps):
+        calls = (call.name for event in trace.of(StepCalls) for call in event.calls)
+        if "backward" in calls or any(step.losses for step in trace.steps):
             return  # of several optimizers that share a backward pass only the first is told of its loss
         for event in trace.of(OptimizerMade):
             steps = steps_of(trace, event.index)
