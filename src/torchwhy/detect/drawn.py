@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchwhy.detect.graph import ERRORS, ForwardGraph
+from torchwhy.detect.graph import ERRORS, ForwardGraph, base_of
 from torchwhy.record.learning import GraphOperation
 
 COMPARED = ("sub", "rsub", *ERRORS)
@@ -14,13 +14,19 @@ def draws_without_derivative(graph: ForwardGraph) -> Iterator[GraphOperation]:
     """Yield the draws that end the graph of mean and spread, though what becomes of them goes into a network.
 
     Not where the program takes the log-probability of the draw, which gives a gradient in its place (policies), nor
-    where the mean is compared with data, so that it is learnt from them (a forecast that is fed back).
+    where the mean is compared with data, so that it is learnt from them (a forecast that is fed back), nor where the
+    layer that gives the mean also feeds a network with its derivative (a critic learns from draws, its actor by
+    `rsample`).
     """
     for draw in graph.operations("normal"):
         if not any(draw.tracked[:1]) or not _feeds_a_network(graph, draw):
             continue
         mean = draw.inputs[0] if draw.inputs else -1
-        if not any(_learns_otherwise(graph, one, draw=draw, mean=mean) for one in _compared(graph)):
+        if any(_learns_otherwise(graph, one, draw=draw, mean=mean) for one in _compared(graph)):
+            continue
+        if not any(
+            _feeds_a_network(graph, one, derived=True) for one in _calls_of_layer(graph, draw)
+        ):
             yield draw
 
 
@@ -28,11 +34,23 @@ def _compared(graph: ForwardGraph) -> list[GraphOperation]:
     return list(graph.operations(*COMPARED))
 
 
-def _feeds_a_network(graph: ForwardGraph, draw: GraphOperation) -> bool:
-    """Tell whether layers with weights work on what was drawn."""
-    queue, seen = [draw], {draw.order}
+def _calls_of_layer(graph: ForwardGraph, draw: GraphOperation) -> list[GraphOperation]:
+    """Return the operations of the layer that gave the mean of a draw: in this call of the network and in others."""
+    mean = graph.operation(draw.inputs[0]) if draw.inputs else None
+    layers = (one for one in graph.ancestors(mean) if one.parameters) if mean is not None else ()
+    layer = next(iter(layers), None)
+    if layer is None:
+        return []
+    return [one for one in graph.operations() if one.parameters == layer.parameters]
+
+
+def _feeds_a_network(graph: ForwardGraph, made: GraphOperation, *, derived: bool = False) -> bool:
+    """Tell whether layers with weights work on a result, and on nothing but its derivable successors if `derived`."""
+    queue, seen = [made], {made.order}
     while queue:
         for consumer in graph.consumers.get(queue.pop().order, []):
+            if derived and (base_of(consumer) == "normal" or not consumer.differentiable):
+                continue
             if consumer.differentiable and consumer.parameters:
                 return True
             if consumer.order not in seen:

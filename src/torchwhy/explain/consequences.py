@@ -75,7 +75,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "sum-over-batch": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
     "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
     "detached-graph": ("unused-parameters",),
-    "missing-backward": (*SYMPTOMS, "learning-rate-too-low"),
+    "missing-backward": (*SYMPTOMS, "learning-rate-too-low", "missing-no-grad"),
     "missing-optimizer-step": (*SYMPTOMS, "learning-rate-too-low"),
     "scheduler-misuse": (*SYMPTOMS, "learning-rate-too-low", "learning-rate-too-high"),
     "training-in-eval-mode": ("evaluation-in-train-mode", "loss-spike"),

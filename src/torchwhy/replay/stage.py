@@ -163,7 +163,18 @@ class Stage:
             return
         for name, gradient in check.watched.named_gradients():
             if gradient is not None and not gradients.is_finite(gradient):
+                if self._came_unseen(check, gradient):
+                    continue
                 self.book.reached(self.microscope.source_of(gradient), f"gradient of {name}")
+
+    def _came_unseen(self, check: Check, gradient: torch.Tensor) -> bool:
+        """Tell whether a backward pass in another thread gave a gradient: no operation of it was seen."""
+        ledger, operations = self.microscope.ledger, self.microscope.operations()
+        return (
+            bool(check.losses)
+            and ledger.entry(gradient) is None
+            and not any(operation.phase == "backward" for operation in operations)
+        )
 
     def note_bad_parameters(self, check: Check) -> None:
         """Note which births bad weights descend from."""

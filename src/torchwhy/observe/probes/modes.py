@@ -22,6 +22,7 @@ from torchwhy.observe.native.records import ModesRecord, TallyRecord
 from torchwhy.observe.probes import dropouts
 from torchwhy.observe.stands import Forward
 from torchwhy.observe.torch_compat import (
+    current_node,
     module_call_code,
     next_sequence,
     node_sequence,
@@ -167,7 +168,8 @@ class ModeCounter(ModesRecord):
                     training=place.training,
                     grad=place.grad,
                     count=tally.count,
-                    backwards=tally.backwards,
+                    # One that fed `torch.autograd.grad` alone, after training, still waits for its credit.
+                    backwards=max(tally.backwards, int(tally.feeds)),
                     first_step=place.first_step,
                     last_step=tally.last_step,
                     mode_layers=place.layers,
@@ -229,6 +231,8 @@ class ModeCounter(ModesRecord):
         if tally is None:
             if len(self._tallies) >= MOST_TALLIES or _refreshes_statistics(caller):
                 return
+            if current_node() is not None:
+                return  # a checkpoint computes again what it has not kept, and was counted the first time
             tally = self._tallies[key] = self._new(path, model, frame, grad=grad)
             if step and not model.training and caller.f_code is _MODULE_CALL:
                 dropouts.look_once(model, self.write, path=path, step=step)

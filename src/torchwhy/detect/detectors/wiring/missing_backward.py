@@ -9,8 +9,8 @@ from torchwhy.detect.cures import statements
 from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import ENOUGH_UPDATES, made, steps_of, uncalled
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.events import OptimizerMade, Weights
-from torchwhy.record.learning import StepCalls
+from torchwhy.record.events import OptimizerMade, RunEnded, Step, Weights
+from torchwhy.record.learning import ForwardModes, ParameterCensus, StepCalls
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -20,8 +20,9 @@ class MissingBackward(Detector):
 
     ## What it finds
 
-    An optimizer has made some steps, no backward pass has run in the whole program, none of its parameters ever had a
-    gradient, and all of them are as they were. Often `loss.backward` stands there without its brackets.
+    An optimizer has made some steps, the program computes with its parameters, no backward pass has run since the
+    first one, none of them ever had a gradient, and all are as they were. Often `loss.backward` stands there without
+    its brackets.
 
     ## Why it breaks training
 
@@ -107,6 +108,22 @@ class MissingBackward(Detector):
         optimizer.step()
     ```
 
+    An optimizer that makes steps for nothing but its schedule.
+
+    ```python
+    import torch
+    from torch import nn
+
+    optimizer = torch.optim.AdamW(nn.Linear(4, 2).parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=50)
+    rates = []
+    for step in range(50):
+        optimizer.step()
+        scheduler.step()
+        rates.append(scheduler.get_last_lr()[0])
+    print(rates)
+    ```
+
     ## Limits
 
     An optimizer with fewer than three steps is left alone: some call `step()` once to quiet a scheduler.
@@ -116,21 +133,32 @@ class MissingBackward(Detector):
     needs = frozenset({"calls", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        calls = (call.name for event in trace.of(StepCalls) for call in event.calls)
-        if "backward" in calls or any(step.losses for step in trace.steps):
-            return  # of several optimizers that share a backward pass only the first is told of its loss
+        # Of several optimizers that share a backward pass only the first is told of its loss; on some devices none is.
+        ran = [step.step for step in trace.steps if step.losses]
+        ran += [
+            event.step
+            for event in trace.of(StepCalls)
+            if any(call.name == "backward" for call in event.calls)
+        ]
+        last = max(ran, default=-1)
         for event in trace.of(OptimizerMade):
             steps = steps_of(trace, event.index)
-            if len(steps) >= ENOUGH_UPDATES and _nothing_moved(trace, event.index):
-                yield self._finding(trace, event.index, steps=len(steps))
+            if len(steps) < ENOUGH_UPDATES or not last < steps[0].step:
+                continue
+            if not _nothing_moved(trace, event.index):
+                continue
+            if uncalled(trace, "backward") is not None or _is_at_work(trace, event.index):
+                yield self._finding(trace, event.index, steps=steps)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from statements.called(finding, source)
 
-    def _finding(self, trace: Trace, optimizer: int, *, steps: int) -> Finding:
+    def _finding(self, trace: Trace, optimizer: int, *, steps: list[Step]) -> Finding:
         maker = made(trace, optimizer)
         kind = maker.kind if maker is not None else "the optimizer"
         named = uncalled(trace, "backward")
+        first = steps[0].step
+        since = f" since step {first}, when it began" if first else ""
         evidence = [
             Evidence(
                 "none of its parameters has had a gradient, and all are as they were", value=0.0
@@ -143,13 +171,44 @@ class MissingBackward(Detector):
         return Finding(
             detector=self.name,
             severity="error",
-            message=f"{kind} has made {steps} steps, and no backward pass has run: there is nothing to step along",
-            step=0,
+            message=(
+                f"{kind} has made {len(steps)} steps, and no backward pass has run{since}: "
+                "there is nothing to step along"
+            ),
+            step=first,
             rank=trace.rank,
             location=named or _place_of_step(trace, optimizer),
             evidence=tuple(evidence),
             fixes=(Fix("call loss.backward() before optimizer.step()", safety="show-only"),),
         )
+
+
+def _is_at_work(trace: Trace, optimizer: int) -> bool:
+    """Tell whether the program computes something with an optimizer's parameters, from step to step.
+
+    An optimizer that only carries a schedule, to draw it or for updates by other means, has nothing to step along.
+    """
+    own = [
+        one
+        for look in (trace, *trace.later_looks)
+        for census in look.of(ParameterCensus)
+        for one in census.parameters
+        if census.optimizer == optimizer and one.in_optimizer
+    ]
+    used = [one for one in own if one.used and one.requires_grad]
+    if own and not used:
+        return False
+    if any(one.owner is None for one in used) or not trace.of(RunEnded):
+        return True  # no module that could be seen at work; a program that was killed has not told of its modules
+    return any(_forwards_since(trace, optimizer))
+
+
+def _forwards_since(trace: Trace, optimizer: int) -> Iterator[ForwardModes]:
+    """Yield the places at which a model ran with its graph between an optimizer's steps."""
+    first = steps_of(trace, optimizer)[0].step
+    for mode in trace.of(ForwardModes):
+        if mode.grad and mode.steps >= ENOUGH_UPDATES - 1 and mode.last_step > first:
+            yield mode
 
 
 def _nothing_moved(trace: Trace, optimizer: int) -> bool:
@@ -163,12 +222,14 @@ def _nothing_moved(trace: Trace, optimizer: int) -> bool:
 
 
 def _place_of_step(trace: Trace, optimizer: int) -> SourceSpan | None:
-    calls = [call for event in trace.of(StepCalls) for call in event.calls]
-    return next(
-        (
-            call.location
-            for call in calls
-            if call.name == "step" and call.optimizer in (None, optimizer)
-        ),
-        None,
-    )
+    own = {step.step for step in steps_of(trace, optimizer)}
+    calls = [call for event in trace.of(StepCalls) if event.step in own for call in event.calls]
+    steps = [
+        call.location
+        for call in calls
+        if call.name == "step" and call.optimizer in (None, optimizer)
+    ]
+    # Of the steps of a later phase no calls are told.
+    forwards = [one.location for one in _forwards_since(trace, optimizer) if not one.backwards]
+    maker = made(trace, optimizer)
+    return next(iter([*steps, *forwards]), maker.location if maker is not None else None)
