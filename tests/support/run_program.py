@@ -226,7 +226,7 @@ def main() -> int:
         "-v", "--verbose", action="store_true", help="print findings and output, too"
     )
     arguments = parser.parse_args()
-    programs = [read_program(path) for path in arguments.files]
+    programs = [read_program(path) for path in dict.fromkeys(arguments.files)]
     if arguments.detector:
         programs += documented_programs(*arguments.detector)
     folder = Path(tempfile.mkdtemp(prefix="torchwhy-programs-"))

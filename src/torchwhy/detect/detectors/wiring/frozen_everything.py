@@ -48,7 +48,8 @@ class FrozenEverything(Detector):
     One of four facts at an optimizer's first step: all parameters it holds are frozen; a layer with fresh random
     values is frozen and used while loaded weights of the same model train; in a model without loaded weights,
     the output layer is frozen at random values while layers before it train; or an optimizer that is made in a later
-    phase is given more of a model than the one before it, and all that is new to it is frozen still.
+    phase is given more of a model than the one before it, and all that is new to it is frozen still (a note: it may
+    be meant).
 
     ## Why it breaks training
 
@@ -226,9 +227,15 @@ class FrozenEverything(Detector):
             maker = made(trace, census.optimizer)
             yield replace(
                 self._finding(trace, census, message, frozen, training),
-                severity="warning",
+                # All parameters of a model are handed over by habit, too, where a part is to stay as it is.
+                severity="note",
                 location=maker.location if maker is not None else None,
-                fixes=(Fix("set requires_grad to True before it is made", safety="show-only"),),
+                fixes=(
+                    Fix(
+                        "if they are to learn, set requires_grad to True before it is made",
+                        safety="show-only",
+                    ),
+                ),
             )
 
     def _judge_model(
