@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.crash_traces import LINE, crash, scan, tensor, trace_of
-from torchwhy.detect.detectors.errors.batchnorm_of_one import BatchnormOfOne
-from torchwhy.detect.detectors.errors.ragged_batch import RaggedBatch
-from torchwhy.detect.detectors.errors.ragged_last_batch import RaggedLastBatch
+from torchwhy.detect.causes.errors.batchnorm_of_one import BatchnormOfOne
+from torchwhy.detect.causes.errors.ragged_batch import RaggedBatch
+from torchwhy.detect.causes.errors.ragged_last_batch import RaggedLastBatch
 from torchwhy.finding import SourceSpan
 from torchwhy.record.crashes import FrameSeen, Layer, LoaderFacts
 

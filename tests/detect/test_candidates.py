@@ -6,8 +6,8 @@ import random
 
 from tests.detect.helpers import optimizer
 from torchwhy.detect.candidates import judged_among
-from torchwhy.detect.detectors.dynamics.overfitting import Overfitting
-from torchwhy.detect.detectors.dynamics.stuck_loss import StuckLoss
+from torchwhy.detect.causes.dynamics.overfitting import Overfitting
+from torchwhy.detect.causes.dynamics.stuck_loss import StuckLoss
 from torchwhy.detect.training import trainings
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.record.events import Event, OptimizerDescribed, OptimizerMade, Step

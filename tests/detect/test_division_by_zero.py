@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import birth, number, tensor, trace_with, twin
-from torchwhy.detect.detectors.numerics.division_by_zero import DivisionByZero
+from torchwhy.detect.causes.numerics.division_by_zero import DivisionByZero
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Operand
 

@@ -9,18 +9,18 @@ import pytest
 
 from tests.detect.helpers import optimizer
 from torchwhy.detect.base import Detector
-from torchwhy.detect.detectors.dynamics.collapsed_output import CollapsedOutput
-from torchwhy.detect.detectors.dynamics.collapsing_loss_scale import CollapsingLossScale
-from torchwhy.detect.detectors.dynamics.constant_initialisation import ConstantInitialisation
-from torchwhy.detect.detectors.dynamics.dead_units import DeadUnits
-from torchwhy.detect.detectors.dynamics.learning_rate_too_high import LearningRateTooHigh
-from torchwhy.detect.detectors.dynamics.learning_rate_too_low import LearningRateTooLow
-from torchwhy.detect.detectors.dynamics.loss_spike import LossSpike
-from torchwhy.detect.detectors.dynamics.momentum_too_high import MomentumTooHigh
-from torchwhy.detect.detectors.dynamics.stuck_loss import StuckLoss
-from torchwhy.detect.detectors.dynamics.unscaled_inputs import UnscaledInputs
-from torchwhy.detect.detectors.dynamics.vanishing_gradients import VanishingGradients
-from torchwhy.detect.detectors.dynamics.weight_decay_too_strong import WeightDecayTooStrong
+from torchwhy.detect.causes.dynamics.collapsed_output import CollapsedOutput
+from torchwhy.detect.causes.dynamics.collapsing_loss_scale import CollapsingLossScale
+from torchwhy.detect.causes.dynamics.constant_initialisation import ConstantInitialisation
+from torchwhy.detect.causes.dynamics.dead_units import DeadUnits
+from torchwhy.detect.causes.dynamics.learning_rate_too_high import LearningRateTooHigh
+from torchwhy.detect.causes.dynamics.learning_rate_too_low import LearningRateTooLow
+from torchwhy.detect.causes.dynamics.loss_spike import LossSpike
+from torchwhy.detect.causes.dynamics.momentum_too_high import MomentumTooHigh
+from torchwhy.detect.causes.dynamics.stuck_loss import StuckLoss
+from torchwhy.detect.causes.dynamics.unscaled_inputs import UnscaledInputs
+from torchwhy.detect.causes.dynamics.vanishing_gradients import VanishingGradients
+from torchwhy.detect.causes.dynamics.weight_decay_too_strong import WeightDecayTooStrong
 from torchwhy.detect.looks import CURVATURE, SYMMETRY
 from torchwhy.detect.training import trainings
 from torchwhy.finding import Finding, SourceSpan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.traces import birth, tensor, trace
-from torchwhy.detect.detectors.numerics.empty_reduction import EmptyReduction
+from torchwhy.detect.causes.numerics.empty_reduction import EmptyReduction
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth, Operand
 

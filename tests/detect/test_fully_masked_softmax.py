@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.traces import birth, tensor, trace
-from torchwhy.detect.detectors.numerics.fully_masked_softmax import FullyMaskedSoftmax
+from torchwhy.detect.causes.numerics.fully_masked_softmax import FullyMaskedSoftmax
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth, TensorFacts
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.crash_traces import LINE, crash, scan, tensor, trace_of
-from torchwhy.detect.detectors.errors.graph_freed import GraphFreed
-from torchwhy.detect.detectors.errors.inplace_modification import InplaceModification
-from torchwhy.detect.detectors.errors.no_graph import NoGraph
-from torchwhy.detect.detectors.errors.non_scalar_backward import NonScalarBackward
+from torchwhy.detect.causes.errors.graph_freed import GraphFreed
+from torchwhy.detect.causes.errors.inplace_modification import InplaceModification
+from torchwhy.detect.causes.errors.no_graph import NoGraph
+from torchwhy.detect.causes.errors.non_scalar_backward import NonScalarBackward
 from torchwhy.finding import SourceSpan
 
 FREED = "Trying to backward through the graph a second time (or directly access saved tensors …)"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.traces import trace
-from torchwhy.detect.detectors.memory.growing_collection import GrowingCollection
+from torchwhy.detect.causes.memory.growing_collection import GrowingCollection
 from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import Held, Holdings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.traces import birth, tensor, trace
-from torchwhy.detect.detectors.numerics.infeasible_ctc import InfeasibleCtc
+from torchwhy.detect.causes.numerics.infeasible_ctc import InfeasibleCtc
 from torchwhy.record.events import TensorFacts
 
 

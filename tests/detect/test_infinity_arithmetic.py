@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import birth, number, tensor, trace_with
-from torchwhy.detect.detectors.numerics.infinity_arithmetic import InfinityArithmetic
+from torchwhy.detect.causes.numerics.infinity_arithmetic import InfinityArithmetic
 
 INFINITY = float("inf")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.traces import LINE, birth, trace
-from torchwhy.detect.detectors.machines.irreproducible_step import IrreproducibleStep
-from torchwhy.detect.detectors.numerics.unexplained_nonfinite import UnexplainedNonfinite
+from torchwhy.detect.causes.machines.irreproducible_step import IrreproducibleStep
+from torchwhy.detect.causes.numerics.unexplained_nonfinite import UnexplainedNonfinite
 from torchwhy.record.events import Alarm, MicroscopeLeft, Replayed, Step
 
 ALARM = Alarm(

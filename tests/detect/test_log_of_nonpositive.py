@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import birth, number, tensor, trace_with, twin
-from torchwhy.detect.detectors.numerics.log_of_nonpositive import LogOfNonpositive
+from torchwhy.detect.causes.numerics.log_of_nonpositive import LogOfNonpositive
 from torchwhy.record.events import Operand
 
 

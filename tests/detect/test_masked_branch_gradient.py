@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.detect.helpers import birth, tensor, trace_with, twin
-from torchwhy.detect.detectors.numerics.infinity_arithmetic import InfinityArithmetic
-from torchwhy.detect.detectors.numerics.masked_branch_gradient import MaskedBranchGradient
-from torchwhy.detect.detectors.numerics.root_gradient_at_zero import RootGradientAtZero
+from torchwhy.detect.causes.numerics.infinity_arithmetic import InfinityArithmetic
+from torchwhy.detect.causes.numerics.masked_branch_gradient import MaskedBranchGradient
+from torchwhy.detect.causes.numerics.root_gradient_at_zero import RootGradientAtZero
 
 
 def test_gradient_of_a_hidden_branch_is_reported_at_the_operation() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.crash_traces import LINE, crash, scan, tensor, trace_of
-from torchwhy.detect.detectors.errors.negative_strides import NegativeStrides
-from torchwhy.detect.detectors.errors.non_scalar_backward import NonScalarBackward
-from torchwhy.detect.detectors.errors.out_of_memory import OutOfMemory, human
-from torchwhy.detect.detectors.errors.unexplained_error import UnexplainedError
-from torchwhy.detect.detectors.errors.unsupported_init import UnsupportedInit
+from torchwhy.detect.causes.errors.negative_strides import NegativeStrides
+from torchwhy.detect.causes.errors.non_scalar_backward import NonScalarBackward
+from torchwhy.detect.causes.errors.out_of_memory import OutOfMemory, human
+from torchwhy.detect.causes.errors.unexplained_error import UnexplainedError
+from torchwhy.detect.causes.errors.unsupported_init import UnsupportedInit
 from torchwhy.finding import SourceSpan
 from torchwhy.record.crashes import Layer
 

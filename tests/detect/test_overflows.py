@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import alarm, birth, number, tensor, trace_with
-from torchwhy.detect.detectors.numerics.domain_error import DomainError
-from torchwhy.detect.detectors.numerics.exp_overflow import ExpOverflow
-from torchwhy.detect.detectors.numerics.float_overflow import FloatOverflow
-from torchwhy.detect.detectors.numerics.half_precision_overflow import HalfPrecisionOverflow
-from torchwhy.detect.detectors.numerics.half_precision_underflow import HalfPrecisionUnderflow
+from torchwhy.detect.causes.numerics.domain_error import DomainError
+from torchwhy.detect.causes.numerics.exp_overflow import ExpOverflow
+from torchwhy.detect.causes.numerics.float_overflow import FloatOverflow
+from torchwhy.detect.causes.numerics.half_precision_overflow import HalfPrecisionOverflow
+from torchwhy.detect.causes.numerics.half_precision_underflow import HalfPrecisionUnderflow
 from torchwhy.record.events import Birth, ScaleChanged
 from torchwhy.record.trace import Trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.traces import LINE, trace
-from torchwhy.detect.detectors.memory.oversized_activation import OversizedActivation
+from torchwhy.detect.causes.memory.oversized_activation import OversizedActivation
 from torchwhy.record.learning import GraphOperation
 
 

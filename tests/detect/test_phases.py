@@ -7,10 +7,10 @@ import pytest
 from tests.detect.helpers import optimizer
 from tests.detect.test_wiring_parameters import BODY, HEAD, parameter
 from tests.support.traces import trace
-from torchwhy.detect.detectors.wiring.broadcast_in_loss import BroadcastInLoss
-from torchwhy.detect.detectors.wiring.detached_graph import DetachedGraph
-from torchwhy.detect.detectors.wiring.frozen_everything import FrozenEverything
-from torchwhy.detect.detectors.wiring.parameters_not_in_optimizer import ParametersNotInOptimizer
+from torchwhy.detect.causes.wiring.broadcast_in_loss import BroadcastInLoss
+from torchwhy.detect.causes.wiring.detached_graph import DetachedGraph
+from torchwhy.detect.causes.wiring.frozen_everything import FrozenEverything
+from torchwhy.detect.causes.wiring.parameters_not_in_optimizer import ParametersNotInOptimizer
 from torchwhy.detect.phases import findings_of
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step

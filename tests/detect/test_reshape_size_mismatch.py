@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchwhy.detect.detectors.errors.reshape_size_mismatch import nearest_fit
+from torchwhy.detect.causes.errors.reshape_size_mismatch import nearest_fit
 
 
 @pytest.mark.parametrize(

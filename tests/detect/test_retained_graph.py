@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.traces import trace
-from torchwhy.detect.detectors.memory.retained_graph import RetainedGraph
+from torchwhy.detect.causes.memory.retained_graph import RetainedGraph
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Alarm
 from torchwhy.record.learning import Held, Holdings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import birth, number, tensor, trace_with, twin
-from torchwhy.detect.detectors.numerics.root_gradient_at_zero import RootGradientAtZero
+from torchwhy.detect.causes.numerics.root_gradient_at_zero import RootGradientAtZero
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.detect.crash_traces import crash, scan, tensor, trace_of
-from torchwhy.detect.detectors.errors.broadcast_mismatch import BroadcastMismatch
-from torchwhy.detect.detectors.errors.channel_mismatch import ChannelMismatch
-from torchwhy.detect.detectors.errors.channels_last_image import ChannelsLastImage
-from torchwhy.detect.detectors.errors.linear_size_mismatch import LinearSizeMismatch
-from torchwhy.detect.detectors.errors.matmul_size_mismatch import MatmulSizeMismatch
-from torchwhy.detect.detectors.errors.missing_batch_dimension import MissingBatchDimension
-from torchwhy.detect.detectors.errors.target_shape_mismatch import TargetShapeMismatch
+from torchwhy.detect.causes.errors.broadcast_mismatch import BroadcastMismatch
+from torchwhy.detect.causes.errors.channel_mismatch import ChannelMismatch
+from torchwhy.detect.causes.errors.channels_last_image import ChannelsLastImage
+from torchwhy.detect.causes.errors.linear_size_mismatch import LinearSizeMismatch
+from torchwhy.detect.causes.errors.matmul_size_mismatch import MatmulSizeMismatch
+from torchwhy.detect.causes.errors.missing_batch_dimension import MissingBatchDimension
+from torchwhy.detect.causes.errors.target_shape_mismatch import TargetShapeMismatch
 from torchwhy.finding import SourceSpan
 from torchwhy.record.crashes import Crash, Layer, LoaderFacts, Trial, WalkStep
 from torchwhy.record.events import ModuleCalled

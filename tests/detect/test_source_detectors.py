@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.support.traces import LINE, birth, source, trace
-from torchwhy.detect.detectors.numerics.nonfinite_data import NonfiniteData
-from torchwhy.detect.detectors.numerics.nonfinite_literal import NonfiniteLiteral
-from torchwhy.detect.detectors.numerics.nonfinite_weights import NonfiniteWeights
-from torchwhy.detect.detectors.numerics.uninitialised_memory import UninitialisedMemory
+from torchwhy.detect.causes.numerics.nonfinite_data import NonfiniteData
+from torchwhy.detect.causes.numerics.nonfinite_literal import NonfiniteLiteral
+from torchwhy.detect.causes.numerics.nonfinite_weights import NonfiniteWeights
+from torchwhy.detect.causes.numerics.uninitialised_memory import UninitialisedMemory
 from torchwhy.finding import Sample, SourceSpan
 from torchwhy.record.events import ArrayWarning, TensorFacts
 

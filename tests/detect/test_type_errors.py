@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.crash_traces import crash, scan, tensor, trace_of
-from torchwhy.detect.detectors.errors.device_mismatch import DeviceMismatch
-from torchwhy.detect.detectors.errors.dtype_mismatch import DtypeMismatch
-from torchwhy.detect.detectors.errors.index_out_of_range import IndexOutOfRange
-from torchwhy.detect.detectors.errors.label_dtype import LabelDtype
-from torchwhy.detect.detectors.errors.label_out_of_range import LabelOutOfRange
+from torchwhy.detect.causes.errors.device_mismatch import DeviceMismatch
+from torchwhy.detect.causes.errors.dtype_mismatch import DtypeMismatch
+from torchwhy.detect.causes.errors.index_out_of_range import IndexOutOfRange
+from torchwhy.detect.causes.errors.label_dtype import LabelDtype
+from torchwhy.detect.causes.errors.label_out_of_range import LabelOutOfRange
 from torchwhy.finding import SourceSpan
 from torchwhy.record.crashes import Crash, Layer, LoaderFacts, Trial
 

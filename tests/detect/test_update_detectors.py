@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.traces import LINE, birth, tensor, trace
-from torchwhy.detect.detectors.numerics.accumulated_infinities import AccumulatedInfinities
-from torchwhy.detect.detectors.numerics.clip_of_infinite_norm import ClipOfInfiniteNorm
-from torchwhy.detect.detectors.numerics.optimizer_epsilon import OptimizerEpsilon
+from torchwhy.detect.causes.numerics.accumulated_infinities import AccumulatedInfinities
+from torchwhy.detect.causes.numerics.clip_of_infinite_norm import ClipOfInfiniteNorm
+from torchwhy.detect.causes.numerics.optimizer_epsilon import OptimizerEpsilon
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import GradientsClipped, OptimizerMade, TensorFacts
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.detect.helpers import optimizer
 from tests.support.traces import LINE, trace
-from torchwhy.detect.detectors.wiring.clip_after_step import ClipAfterStep
-from torchwhy.detect.detectors.wiring.missing_optimizer_step import MissingOptimizerStep
-from torchwhy.detect.detectors.wiring.missing_zero_grad import MissingZeroGrad
-from torchwhy.detect.detectors.wiring.scheduler_misuse import SchedulerMisuse
-from torchwhy.detect.detectors.wiring.shared_state_dict_alias import SharedStateDictAlias
-from torchwhy.detect.detectors.wiring.zero_grad_after_backward import ZeroGradAfterBackward
+from torchwhy.detect.causes.wiring.clip_after_step import ClipAfterStep
+from torchwhy.detect.causes.wiring.missing_optimizer_step import MissingOptimizerStep
+from torchwhy.detect.causes.wiring.missing_zero_grad import MissingZeroGrad
+from torchwhy.detect.causes.wiring.scheduler_misuse import SchedulerMisuse
+from torchwhy.detect.causes.wiring.shared_state_dict_alias import SharedStateDictAlias
+from torchwhy.detect.causes.wiring.zero_grad_after_backward import ZeroGradAfterBackward
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ExceptionSeen, ScaleChanged, Step, Weights
 from torchwhy.record.learning import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.traces import LINE, trace
-from torchwhy.detect.detectors.wiring.evaluation_in_train_mode import EvaluationInTrainMode
-from torchwhy.detect.detectors.wiring.missing_no_grad import MissingNoGrad
-from torchwhy.detect.detectors.wiring.training_in_eval_mode import TrainingInEvalMode
+from torchwhy.detect.causes.wiring.evaluation_in_train_mode import EvaluationInTrainMode
+from torchwhy.detect.causes.wiring.missing_no_grad import MissingNoGrad
+from torchwhy.detect.causes.wiring.training_in_eval_mode import TrainingInEvalMode
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Step
 from torchwhy.record.learning import ForwardModes

@@ -6,11 +6,11 @@ import pytest
 
 from tests.detect.helpers import optimizer
 from tests.support.traces import LINE, trace
-from torchwhy.detect.detectors.wiring.frozen_everything import FrozenEverything
-from torchwhy.detect.detectors.wiring.parameters_not_in_optimizer import ParametersNotInOptimizer
-from torchwhy.detect.detectors.wiring.stale_optimizer_parameters import StaleOptimizerParameters
-from torchwhy.detect.detectors.wiring.unregistered_submodules import UnregisteredSubmodules
-from torchwhy.detect.detectors.wiring.unused_parameters import UnusedParameters
+from torchwhy.detect.causes.wiring.frozen_everything import FrozenEverything
+from torchwhy.detect.causes.wiring.parameters_not_in_optimizer import ParametersNotInOptimizer
+from torchwhy.detect.causes.wiring.stale_optimizer_parameters import StaleOptimizerParameters
+from torchwhy.detect.causes.wiring.unregistered_submodules import UnregisteredSubmodules
+from torchwhy.detect.causes.wiring.unused_parameters import UnusedParameters
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ModuleCalled, OptimizerDescribed
 from torchwhy.record.learning import ParameterCensus, ParameterSeen

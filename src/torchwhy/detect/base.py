@@ -38,7 +38,7 @@ class Program:
 
 
 class Detector(ABC):
-    """One cause. Subclasses live one per file in detectors/<family>/, and are found there."""
+    """One cause. Subclasses live one per file in causes/<family>/, and are found there."""
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -1,4 +1,4 @@
-"""Finds every detector: the files of detectors/, then what other packages offer as `torchwhy.detectors`."""
+"""Finds every detector: the files of causes/, then what other packages offer as `torchwhy.detectors`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib import metadata
 from types import GenericAlias
 
-from torchwhy.detect import detectors
+from torchwhy.detect import causes
 from torchwhy.detect.base import Detector
 
 failures: dict[
@@ -22,7 +22,7 @@ def all_detectors() -> dict[str, type[Detector]]:
     """Return every detector class by name, sorted by name."""
     found: dict[str, type[Detector]] = {}
     failures.clear()
-    for module_info in pkgutil.walk_packages(detectors.__path__, detectors.__name__ + "."):
+    for module_info in pkgutil.walk_packages(causes.__path__, causes.__name__ + "."):
         try:
             module = importlib.import_module(module_info.name)
         except Exception as problem:

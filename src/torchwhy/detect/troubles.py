@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import median
 
 from torchwhy.detect.births import op_name, value_at_born
-from torchwhy.detect.detectors.dynamics import learning_rate_too_high as divergence
-from torchwhy.detect.detectors.numerics import exp_overflow
+from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
+from torchwhy.detect.causes.numerics import exp_overflow
 from torchwhy.detect.looks import SQUASHERS, activations, curvatures, training_outputs
 from torchwhy.detect.overshoot import find_overshoot
 from torchwhy.detect.training import Training

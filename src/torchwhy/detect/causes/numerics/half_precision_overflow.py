@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
+from torchwhy.detect.causes.numerics import exp_overflow
+from torchwhy.detect.causes.numerics.float_overflow import fact_of, inner_name, size_of
 from torchwhy.detect.crashes import (
     crashes,
     finding_of,
@@ -16,8 +18,6 @@ from torchwhy.detect.crashes import (
     expression_of as crashed_at,
 )
 from torchwhy.detect.cures import data, loss_scales
-from torchwhy.detect.detectors.numerics import exp_overflow
-from torchwhy.detect.detectors.numerics.float_overflow import fact_of, inner_name, size_of
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, samples_of
 from torchwhy.detect.operands import (

@@ -9,8 +9,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.births import certainty_of, counted_births, show
 from torchwhy.detect.by_hand import diverged_by_hand
 from torchwhy.detect.candidates import judged_among
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.detectors.numerics import (
+from torchwhy.detect.causes.numerics import (
     domain_error,
     exp_overflow,
     float_overflow,
@@ -18,6 +17,7 @@ from torchwhy.detect.detectors.numerics import (
     infinity_arithmetic,
     log_of_nonpositive,
 )
+from torchwhy.detect.cures import optimizers
 from torchwhy.detect.edits import Source
 from torchwhy.detect.history import History, curve_of, history_of, times
 from torchwhy.detect.looks import input_growth

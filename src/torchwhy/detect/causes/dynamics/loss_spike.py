@@ -7,11 +7,11 @@ from dataclasses import replace
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
-from torchwhy.detect.detectors.dynamics.learning_rate_too_high import (
+from torchwhy.detect.causes.dynamics.learning_rate_too_high import (
     are_consequences,
     failing_births,
 )
+from torchwhy.detect.cures import loops
 from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, elements
 from torchwhy.detect.history import times

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
 from torchwhy.detect.cures import initial
-from torchwhy.detect.detectors.dynamics import learning_rate_too_high as divergence
 from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import SQUASHERS, activations, input_growth
 from torchwhy.detect.overshoot import loss_curve

@@ -8,8 +8,8 @@ from statistics import correlation
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.candidates import judged_among
+from torchwhy.detect.causes.dynamics.learning_rate_too_high import weights_diverged
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.detectors.dynamics.learning_rate_too_high import weights_diverged
 from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import curvatures
 from torchwhy.detect.overshoot import loss_curve

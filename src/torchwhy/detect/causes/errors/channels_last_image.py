@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.causes.errors.channel_mismatch import channels, is_channels_last
 from torchwhy.detect.crashes import (
     at,
     crashes,
@@ -19,7 +20,6 @@ from torchwhy.detect.crashes import (
     size,
     walk_evidence,
 )
-from torchwhy.detect.detectors.errors.channel_mismatch import channels, is_channels_last
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.causes.dynamics.learning_rate_too_high import failing_births
+from torchwhy.detect.causes.numerics import float_overflow
 from torchwhy.detect.cures import loops, samples
-from torchwhy.detect.detectors.dynamics.learning_rate_too_high import failing_births
-from torchwhy.detect.detectors.numerics import float_overflow
 from torchwhy.detect.edits import Source
 from torchwhy.detect.history import times, total_size
 from torchwhy.detect.overshoot import loss_curve

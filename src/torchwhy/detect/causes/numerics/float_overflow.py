@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import describe, op_name, show
+from torchwhy.detect.causes.numerics import domain_error, exp_overflow
 from torchwhy.detect.cures import samples
-from torchwhy.detect.detectors.numerics import domain_error, exp_overflow
 from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
 from torchwhy.detect.operands import (
