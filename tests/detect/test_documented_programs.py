@@ -29,13 +29,11 @@ def test_program_gives_what_its_manual_page_says(
 @pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.name)
 def test_manual_page_is_complete(detector: type[Detector]) -> None:
     manual = detector.manual()
-    titles = re.findall(r"^## +(.+)$", manual, flags=re.MULTILINE)
-    texts = re.split(r"^## +.+$", manual, flags=re.MULTILINE)
 
-    assert tuple(titles) == SECTIONS
-    assert all(text.strip() for text in texts), (
-        "a section is empty, or the first sentence is missing"
-    )
+    assert manual.text.startswith(f"# {detector.name}\n\n")
+    assert re.fullmatch(r"[^\n]+\.", manual.summary), "the summary is one sentence on one line"
+    assert tuple(manual.sections) == SECTIONS
+    assert all(body.strip() for body in manual.sections.values()), "a section is empty"
 
 
 @pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.name)

@@ -24,11 +24,11 @@ def execute(options: argparse.Namespace) -> int:
     if options.name is None:
         width = max(map(len, detectors), default=0)
         for name, detector in detectors.items():
-            print(f"{name:<{width}}  {detector.manual().partition(chr(10))[0]}")
+            print(f"{name:<{width}}  {detector.manual().summary}")
         return 0
     if options.name not in detectors:
         raise UsageError(_unknown(options.name, list(detectors)), slug="unknown-detector")
-    _print_page(f"# {options.name}\n\n{detectors[options.name].manual()}")
+    _print_page(detectors[options.name].manual().text.rstrip())
     return 0
 
 

@@ -1,5 +1,3 @@
-"""The output no longer depends on the input."""
-
 from __future__ import annotations
 
 import math
@@ -23,107 +21,7 @@ A_LAYERS_DIMENSIONS = 2  # the weight of every layer that acts on an input has a
 
 
 class CollapsedOutput(Detector):
-    """The model gives the same output for every sample, and the loss rests at what a constant can reach.
-
-    ## What it finds
-
-    A later step of the run was looked at: the rows of the batch differ, the rows of the output are equal to the
-    last digit, and the loss has stopped falling above zero.
-
-    ## Why it breaks training
-
-    A constant output can match the mean of the targets or the shares of the classes, no more: the loss rests at
-    the targets' variance or at the entropy of the labels (ln C for C equal classes). Something between input and
-    output has lost the signal.
-
-    ## Broken
-
-    The body is given the mask of the inputs, and not the inputs.
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Classifier(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.body = nn.Sequential(nn.Linear(10, 32), nn.ReLU())
-            self.head = nn.Linear(32, 3)
-
-        def forward(self, x):
-            mask = (x != 0).float()
-            features = self.body(mask)
-            return self.head(features)
-
-
-    torch.manual_seed(0)
-    x = torch.randn(120, 10)
-    labels = x[:, :3].argmax(dim=1)
-    model = Classifier()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(150):
-        logits = model(x)  # <- collapsed-output
-        loss = nn.functional.cross_entropy(logits, labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Classifier(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.body = nn.Sequential(nn.Linear(10, 32), nn.ReLU())
-            self.head = nn.Linear(32, 3)
-
-        def forward(self, x):
-            return self.head(self.body(x))
-
-
-    torch.manual_seed(0)
-    x = torch.randn(120, 10)
-    labels = x[:, :3].argmax(dim=1)
-    model = Classifier()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(150):
-        logits = model(x)
-        loss = nn.functional.cross_entropy(logits, labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Labels that no input can tell: the loss rests at ln 3, but the output follows the input.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(10, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for step in range(150):
-        x, labels = torch.randn(64, 10), torch.randint(0, 3, (64,))
-        loss = nn.functional.cross_entropy(model(x), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    The output is compared between the samples of one batch, at steps that a signal asked for. Outputs that differ
-    a little are not reported, though they may differ too little to be of use.
-    """
+    """The model gives the same output for every sample, and the loss rests at what a constant can reach."""
 
     name = "collapsed-output"
     needs = frozenset({"output", "loss"})

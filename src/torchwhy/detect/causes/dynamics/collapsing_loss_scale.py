@@ -1,5 +1,3 @@
-"""The loss scale of mixed precision falls without end: every step is skipped."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,85 +13,7 @@ ABSURD = 1.0  # a scale below 1 makes small gradients smaller still: it can only
 
 
 class CollapsingLossScale(Detector):
-    """The GradScaler halves its scale again and again, because the gradients are never finite: no step is made.
-
-    ## What it finds
-
-    A loss scale that was halved a dozen times in a row, or fell below 1.
-
-    ## Why it breaks training
-
-    The scaler skips each step whose gradients hold inf or NaN and halves the scale, supposing that the scale was too
-    high. If they are bad for another reason (a NaN of the backward pass itself) this goes on for ever: training
-    looks busy and changes nothing.
-
-    ## Broken
-
-    The gradient of a root at zero is not finite, whatever the scale.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
-    for step in range(60):
-        x = torch.randn(32, 8)
-        drift = model(x) - model(x).detach()
-        loss = (drift.pow(2).sqrt() - 1).pow(2).mean()
-        optimizer.zero_grad()
-        scaler.scale(loss).backward()  # <- collapsing-loss-scale
-        scaler.step(optimizer)
-        scaler.update()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
-    for step in range(60):
-        x = torch.randn(32, 8)
-        drift = model(x) - model(x).detach()
-        loss = ((drift.pow(2) + 1e-3).sqrt() - 1).pow(2).mean()
-        optimizer.zero_grad()
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-    ```
-
-    ## Lookalike
-
-    A scale that starts far too high comes down in a few halvings, and training begins.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**126, growth_interval=20)
-    for step in range(60):
-        x = torch.randn(32, 8)
-        loss = (model(x) - x.sum(dim=1, keepdim=True)).pow(2).mean()
-        optimizer.zero_grad()
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-    ```
-
-    ## Limits
-
-    Which operation makes the gradient infinite is not said; run once without the scaler to see it.
-    """
+    """The GradScaler halves its scale again and again, because the gradients are never finite: no step is made."""
 
     name = "collapsing-loss-scale"
     needs = frozenset({"scale"})

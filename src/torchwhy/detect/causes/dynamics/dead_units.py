@@ -1,5 +1,3 @@
-"""A layer of rectifiers no longer fires for any sample."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,99 +27,7 @@ LARGE_BIAS = 1.0  # usual layers give numbers of about this size, and start with
 
 
 class DeadUnits(Detector):
-    """Every unit of a ReLU layer gives 0 on every sample, so nothing before it can learn any more.
-
-    ## What it finds
-
-    A later step of the run was looked at: a whole layer of rectifiers is 0 on the whole batch, and the model's
-    output is the same for every sample though the samples differ.
-
-    ## Why it breaks training
-
-    Where a ReLU gives 0 its gradient is 0, too. When a unit is 0 on every sample no weight in front of it ever
-    changes again. The network is a constant; a loss of 0 then means only that the constant fits the targets.
-
-    ## Broken
-
-    A bias of −10 keeps every unit below zero from the first step on.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 8)
-    y = x.sum(dim=1, keepdim=True)
-    hidden = nn.Linear(8, 32)
-    with torch.no_grad():
-        hidden.bias.sub_(10.0)
-    head = nn.Linear(32, 1)
-
-
-    def network(x):
-        return head(torch.relu(hidden(x)))  # <- dead-units
-
-
-    optimizer = torch.optim.SGD([*hidden.parameters(), *head.parameters()], lr=0.01)
-    for step in range(120):
-        loss = nn.functional.mse_loss(network(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 8)
-    y = x.sum(dim=1, keepdim=True)
-    hidden = nn.Linear(8, 32)
-    head = nn.Linear(32, 1)
-
-
-    def network(x):
-        return head(torch.relu(hidden(x)))
-
-
-    optimizer = torch.optim.SGD([*hidden.parameters(), *head.parameters()], lr=0.01)
-    for step in range(120):
-        loss = nn.functional.mse_loss(network(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A third of the units is dead; the others do the work.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 8)
-    y = x.sum(dim=1, keepdim=True)
-    model = nn.Sequential(nn.Linear(8, 30), nn.ReLU(), nn.Linear(30, 1))
-    with torch.no_grad():
-        model[0].bias[:10] = -10.0
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for step in range(120):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Only steps that were looked at count, and only when a signal asked for a look: no gradient at all, or a loss
-    that rests or grows. Layers of which some units fire are not reported.
-    """
+    """Every unit of a ReLU layer gives 0 on every sample, so nothing before it can learn any more."""
 
     name = "dead-units"
     needs = frozenset({"activation", "loss"})

@@ -1,5 +1,3 @@
-"""A long product of weights makes the gradient explode before any update was made."""
-
 from __future__ import annotations
 
 import math
@@ -40,84 +38,7 @@ RECURRENT = ("lstm", "gru", "rnn")
 
 
 class ExplodingGradients(Detector):
-    """The gradient is enormous at the very first step: a product of many matrices grows with every factor.
-
-    ## What it finds
-
-    Training that diverged or does not learn, whose gradient was a thousand times the weights or more before any
-    update was made, though inputs and targets are of normal size.
-
-    ## Why it breaks training
-
-    A recurrence multiplies by the same matrix at every time step: if that stretches by 1.5, fifty steps stretch by
-    600 million, forward and backward. No learning rate suits both that gradient and the others.
-
-    ## Broken
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    W = torch.nn.Parameter(torch.randn(16, 16) * 0.5)
-    out = torch.nn.Linear(16, 1)
-    x = torch.randn(32, 50, 16)
-    y = torch.randn(32, 1)
-    optimizer = torch.optim.SGD([W, *out.parameters()], lr=0.01)
-    for epoch in range(100):
-        h = torch.zeros(32, 16)
-        for t in range(50):
-            h = h @ W + x[:, t]  # <- exploding-gradients
-        loss = ((out(h) - y) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    W = torch.nn.Parameter(torch.nn.init.orthogonal_(torch.empty(16, 16)) * 0.9)
-    out = torch.nn.Linear(16, 1)
-    x = torch.randn(32, 50, 16)
-    y = torch.randn(32, 1)
-    optimizer = torch.optim.SGD([W, *out.parameters()], lr=0.01)
-    for epoch in range(100):
-        h = torch.zeros(32, 16)
-        for t in range(50):
-            h = torch.tanh(h @ W + x[:, t])
-        loss = ((out(h) - y) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_([W, *out.parameters()], 1.0)
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    The gradient is large because the loss is summed over many elements; a small rate makes up for it.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    x = torch.randn(4000, 8)
-    y = x.sum(dim=1, keepdim=True)
-    model = torch.nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
-    for epoch in range(100):
-        loss = ((model(x) - y) ** 2).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Gradients that explode only after many good steps are not told from a learning rate that is too high.
-    """
+    """The gradient is enormous at the very first step: a product of many matrices grows with every factor."""
 
     name = "exploding-gradients"
     needs = frozenset({"weights", "loss", "graph", "birth"})

@@ -1,5 +1,3 @@
-"""The rate is so low that nothing moves."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,97 +23,7 @@ WORTH_IT = 1e-4  # share of the loss that one step at the stable rate would take
 
 
 class LearningRateTooLow(Detector):
-    """The learning rate is so low that the weights hardly move in the whole run, though the loss has a slope.
-
-    ## What it finds
-
-    A loss that did not fall, weights that went less than a thousandth of their own size over all steps, and a slope:
-    measured in the run, a step at the stable rate would lower the loss at once. Where the rate would do and the
-    gradient is clipped to next to nothing, the clipping is named.
-
-    ## Why it breaks training
-
-    The update is rate × gradient. With a millionth of the right rate a run needs a million times the steps.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 20)
-    y = (x[:, 0] > 0).long()
-    model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 2))
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-9)  # <- learning-rate-too-low
-    for epoch in range(150):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    data = torch.randn(512, 6)
-    loader = DataLoader(TensorDataset(data, data.sum(dim=1, keepdim=True)), batch_size=64, shuffle=True)
-    net = nn.Sequential(nn.Linear(6, 24), nn.Tanh(), nn.Linear(24, 1))
-    optimizer = torch.optim.Adam(net.parameters(), lr=1e-8)  # <- learning-rate-too-low
-    for epoch in range(15):
-        for x, y in loader:
-            optimizer.zero_grad()
-            nn.functional.mse_loss(net(x), y).backward()
-            optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 20)
-    y = (x[:, 0] > 0).long()
-    model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 2))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(150):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A model at its minimum has no slope: a low rate is not what keeps the loss where it is.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 3)
-    y = x @ torch.tensor([[1.0], [2.0], [3.0]]) + 0.5 * torch.randn(256, 1)
-    model = nn.Linear(3, 1, bias=False)
-    with torch.no_grad():
-        model.weight.copy_(torch.linalg.lstsq(x, y).solution.T)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
-    for step in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Runs of fewer than 40 steps, and rates that are still being raised, are not judged; nor is a rate of exactly 0.
-    """
+    """The learning rate is so low that the weights hardly move in the whole run, though the loss has a slope."""
 
     name = "learning-rate-too-low"
     needs = frozenset({"loss", "weights", "curvature", "calls"})

@@ -1,5 +1,3 @@
-"""The loss jumped in one step and never came back."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -31,112 +29,7 @@ from torchwhy.record.trace import Trace
 
 
 class LossSpike(Detector):
-    """The loss jumped tenfold within a step and stays far above what had been learnt before.
-
-    ## What it finds
-
-    A run that was learning, one step whose loss is ten times the level before, and a level afterwards that stays
-    five times higher and does not fall. A spike that heals by itself is not reported.
-
-    Also a run that ended in NaN or infinity one or a few steps after a batch whose loss left all measure, while the
-    weights were still what they had been: then that batch is the cause, not the rate.
-
-    ## Why it breaks training
-
-    One batch with outliers, or one update that was too long, can throw the weights to a place from which they do
-    not find back: what was learnt until then is lost.
-
-    ## Broken
-
-    One batch in wrong units wrecks the weights.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 3))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
-    for step in range(300):
-        x = torch.randn(64, 6)
-        labels = x[:, :3].argmax(dim=1)
-        if step == 150:
-            x = x * 1000 + 2000
-        loss = nn.functional.cross_entropy(model(x), labels)  # <- loss-spike
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 3))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
-    for step in range(300):
-        x = torch.randn(64, 6)
-        labels = x[:, :3].argmax(dim=1)
-        if step == 150:
-            x = x * 1000 + 2000
-        x = (x - x.mean(dim=0)) / x.std(dim=0)
-        loss = nn.functional.cross_entropy(model(x), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A spike that the run recovers from, and a second task whose loss starts high and falls.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
-    for step in range(300):
-        x = torch.randn(32, 6)
-        y = x.sum(dim=1, keepdim=True) if step < 150 else 5 * x[:, :1]
-        if step == 80:
-            y = y + 30
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    Labels that are noisy from one stage on. This gets a note: the loss is another one, but nothing was thrown away.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(5, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for epoch in range(10):
-        for batch in range(30):
-            x = torch.randn(64, 5)
-            y = x.sum(dim=1, keepdim=True)
-            if epoch >= 5:
-                y = y + 1.5 * torch.randn(64, 1)
-            loss = nn.functional.mse_loss(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    ```
-
-    ## Limits
-
-    The batch that did it is named only by its step. Where the targets are made by a network (temporal differences),
-    a jump is only noted.
-    """
+    """The loss jumped tenfold within a step and stays far above what had been learnt before."""
 
     name = "loss-spike"
     needs = frozenset({"loss", "graph"})

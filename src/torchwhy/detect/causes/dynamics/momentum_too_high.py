@@ -1,5 +1,3 @@
-"""The momentum remembers longer than the run lasts."""
-
 from __future__ import annotations
 
 import math
@@ -32,78 +30,7 @@ LAGS = (
 
 
 class MomentumTooHigh(Detector):
-    """The momentum is so high that old velocities carry the weights past the minimum again and again.
-
-    ## What it finds
-
-    SGD with a momentum of 0.99 or more, a loss that swings back up several times or diverges, and a rate which by
-    itself is stable: with the usual 0.9 the same curvature would be no trouble.
-
-    ## Why it breaks training
-
-    Momentum β remembers the gradients of the last 1 / (1 − β) steps: a thousand at 0.999. The weights roll through
-    the minimum like a ball without friction. At β = 1 nothing is ever forgotten, and the swings do not decay at all.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 4)
-    y = x @ torch.tensor([[1.0], [-2.0], [0.5], [3.0]])
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.999)  # <- momentum-too-high
-    for epoch in range(200):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 4)
-    y = x @ torch.tensor([[1.0], [-2.0], [0.5], [3.0]])
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
-    for epoch in range(200):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A high momentum with a rate that is low enough for it: the loss comes down and stays down.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 4)
-    y = x @ torch.tensor([[1.0], [-2.0], [0.5], [3.0]])
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5, momentum=0.99)
-    for epoch in range(200):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Adam's first beta is not judged.
-    """
+    """The momentum is so high that old velocities carry the weights past the minimum again and again."""
 
     name = "momentum-too-high"
     needs = frozenset({"loss", "curvature"})

@@ -1,5 +1,3 @@
-"""The loss on held-out data rises while that on the training data falls."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,98 +18,7 @@ ROSE = 1.3  # end of the curve over its lowest point; evaluations of healthy run
 
 
 class Overfitting(Detector):
-    """The evaluation loss has turned and rises, while the training loss keeps falling.
-
-    ## What it finds
-
-    A loss that the program reads without gradients, evaluation after evaluation, whose lowest value lies well in the
-    past and which ends a third above it, while the training loss went on falling. A note, because it is a choice
-    when to stop.
-
-    ## Why it breaks training
-
-    From the turn on the network learns its training samples by heart: what it learns no longer holds for others.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x, y = torch.randn(40, 30), torch.randint(0, 2, (40,))
-    x_val, y_val = torch.randn(200, 30), torch.randint(0, 2, (200,))
-    model = nn.Sequential(nn.Linear(30, 64), nn.ReLU(), nn.Linear(64, 2))
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    for epoch in range(100):
-        model.train()
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if epoch % 5 == 4:
-            model.eval()
-            with torch.no_grad():
-                val_loss = nn.functional.cross_entropy(model(x_val), y_val)
-                print(epoch, val_loss.item())  # <- overfitting
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(400, 30)
-    y = (x[:, 0] > 0).long()
-    x_val = torch.randn(200, 30)
-    y_val = (x_val[:, 0] > 0).long()
-    model = nn.Sequential(nn.Linear(30, 64), nn.ReLU(), nn.Linear(64, 2))
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    for epoch in range(60):
-        model.train()
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if epoch % 5 == 4:
-            model.eval()
-            with torch.no_grad():
-                val_loss = nn.functional.cross_entropy(model(x_val), y_val)
-                print(epoch, val_loss.item())
-    ```
-
-    ## Lookalike
-
-    A run that stops when the evaluation loss has not improved for a while.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x, y = torch.randn(40, 30), torch.randint(0, 2, (40,))
-    x_val, y_val = torch.randn(200, 30), torch.randint(0, 2, (200,))
-    model = nn.Sequential(nn.Linear(30, 64), nn.ReLU(), nn.Linear(64, 2))
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    best, waited = float("inf"), 0
-    for epoch in range(100):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        with torch.no_grad():
-            val_loss = nn.functional.cross_entropy(model(x_val), y_val).item()
-        best, waited = (val_loss, 0) if val_loss < best else (best, waited + 1)
-        if waited > 3:
-            break
-    ```
-
-    ## Limits
-
-    Only numbers read from expressions that are called a loss or an error are followed; accuracies are not.
-    """
+    """The evaluation loss has turned and rises, while the training loss keeps falling."""
 
     name = "overfitting"
     needs = frozenset({"loss", "evaluation"})

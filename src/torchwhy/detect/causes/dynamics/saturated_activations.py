@@ -1,5 +1,3 @@
-"""Sigmoid or tanh units sit at their flat ends and pass no gradient."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,105 +16,7 @@ SATURATED = (
 
 
 class SaturatedActivations(Detector):
-    """Almost all values of a sigmoid or tanh layer sit at its limits, where its slope, and so its gradient, is nil.
-
-    ## What it finds
-
-    A loss that does not fall, and a hidden sigmoid or tanh layer of which nine in ten values are within a
-    ten-thousandth of the limits, at a later step that was looked at.
-
-    ## Why it breaks training
-
-    The slope of tanh is 1 − tanh², at its limits zero. Nothing before a saturated layer learns, and the layer itself
-    passes on only signs.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.hidden = nn.Linear(12, 24)
-            self.deep = nn.Linear(24, 24)
-            self.out = nn.Linear(24, 1)
-
-        def forward(self, x):
-            h = torch.sigmoid(self.hidden(x) * 1000 - 4000)  # <- saturated-activations
-            return self.out(torch.relu(self.deep(h)))
-
-
-    torch.manual_seed(0)
-    x = torch.randn(200, 12)
-    y = x[:, :1] * x[:, 1:2]
-    model = Net()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.hidden = nn.Linear(12, 24)
-            self.deep = nn.Linear(24, 24)
-            self.out = nn.Linear(24, 1)
-
-        def forward(self, x):
-            h = torch.tanh(self.hidden(x))
-            return self.out(torch.relu(self.deep(h)))
-
-
-    torch.manual_seed(0)
-    x = torch.randn(200, 12)
-    y = x[:, :1] * x[:, 1:2]
-    model = Net()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    An output that is sure of itself after training is meant to be at the limits.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(100, 4)
-    y = (x[:, :1] > 0).float()
-    x[:, 0] += 3 * y[:, 0]
-    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1), nn.Sigmoid())
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    for epoch in range(200):
-        loss = nn.functional.binary_cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Gates inside nn.LSTM and nn.GRU are not seen one by one.
-    """
+    """Almost all values of a sigmoid or tanh layer sit at its limits, where its slope, and so its gradient, is nil."""
 
     name = "saturated-activations"
     needs = frozenset({"activation", "loss"})

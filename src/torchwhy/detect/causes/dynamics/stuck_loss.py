@@ -1,5 +1,3 @@
-"""The loss does not move although it has a slope, and nothing else explains it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,91 +26,7 @@ LONG = 100  # steps after which a noisy loss that did not fall is worth a note
 
 
 class StuckLoss(Detector):
-    """The loss is the same at every step although its gradient says that it could fall.
-
-    ## What it finds
-
-    The last resort when no other cause is found: a loss that repeats itself to the last digit for the second half
-    of the run, while its slope and curvature, measured in the run, promise a lower one for the next step. A noisy
-    loss that does not fall gets a note only: it may be at its floor.
-
-    ## Why it breaks training
-
-    Whatever the updates do, the loss does not see it: weights that are overwritten after the step, a loss of a copy
-    of the model, a rate of zero.
-
-    ## Broken
-
-    The weights are loaded again in every epoch.
-
-    ```python
-    import copy
-
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 8)
-    y = x.sum(dim=1, keepdim=True)
-    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
-    checkpoint = copy.deepcopy(model.state_dict())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        model.load_state_dict(checkpoint)
-        loss = nn.functional.mse_loss(model(x), y)  # <- stuck-loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import copy
-
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(128, 8)
-    y = x.sum(dim=1, keepdim=True)
-    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
-    checkpoint = copy.deepcopy(model.state_dict())
-    model.load_state_dict(checkpoint)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A model at its minimum: the loss repeats itself because there is nothing left to learn.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 3)
-    y = x @ torch.tensor([[1.0], [2.0], [3.0]]) + 0.5 * torch.randn(256, 1)
-    model = nn.Linear(3, 1, bias=False)
-    with torch.no_grad():
-        model.weight.copy_(torch.linalg.lstsq(x, y).solution.T)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for step in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Where the curvature cannot be measured, and where every batch is another, it says nothing or gives a note.
-    """
+    """The loss is the same at every step although its gradient says that it could fall."""
 
     name = "stuck-loss"
     needs = frozenset({"loss", "curvature"})

@@ -1,5 +1,3 @@
-"""The inputs are so large that a normal rate overshoots."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,105 +19,7 @@ LARGE = 20.0  # root mean square of an input; initialisations and usual rates ar
 
 
 class UnscaledInputs(Detector):
-    """The inputs are numbers in the hundreds or thousands, and training fails because of their size.
-
-    ## What it finds
-
-    Training that diverged, died or does not move, where the model's first input is far larger than 1, and where the
-    measured excess of the updates is gone when the inputs are divided by their own size: curvature and gradient of
-    the first layer grow with the square of the inputs.
-
-    Also inputs that were small when training began and grew until it diverged: the stable rate falls with their square.
-
-    ## Why it breaks training
-
-    The stable rate of a linear layer is 2 / curvature, and its curvature is the mean square of its inputs: features
-    of about 1000 need a rate a million times lower than features of about 1. Sigmoid and tanh saturate at once.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.rand(500, 5) * 3000
-    y = (x @ torch.tensor([0.001, -0.002, 0.0005, 0.001, 0.0]))[:, None]
-    model = nn.Linear(5, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        prediction = model(x)  # <- unscaled-inputs
-        loss = nn.functional.mse_loss(prediction, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    The classifier does not become NaN: its units die, and the loss rests at ln 2.
-
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    features = torch.rand(512, 8) * 2000 + 500
-    labels = (features[:, 0] > 1500).long()
-    loader = DataLoader(TensorDataset(features, labels), batch_size=64, shuffle=True)
-    net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 2))
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
-    for epoch in range(20):
-        for x, y in loader:
-            optimizer.zero_grad()
-            output = net(x)  # <- unscaled-inputs
-            nn.functional.cross_entropy(output, y).backward()
-            optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.rand(500, 5) * 3000
-    y = (x @ torch.tensor([0.001, -0.002, 0.0005, 0.001, 0.0]))[:, None]
-    x = (x - x.mean(dim=0)) / x.std(dim=0)
-    model = nn.Linear(5, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        prediction = model(x)
-        loss = nn.functional.mse_loss(prediction, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Raw features behind a BatchNorm are scaled by the model itself.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.rand(500, 5) * 3000
-    y = (x @ torch.tensor([0.001, -0.002, 0.0005, 0.001, 0.0]))[:, None]
-    model = nn.Sequential(nn.BatchNorm1d(5), nn.Linear(5, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    The size of the whole input counts; a single large column among small ones shows only if it is very large.
-    """
+    """The inputs are numbers in the hundreds or thousands, and training fails because of their size."""
 
     name = "unscaled-inputs"
     needs = frozenset({"output", "loss", "curvature", "birth"})

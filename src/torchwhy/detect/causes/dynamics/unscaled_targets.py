@@ -1,5 +1,3 @@
-"""The targets of a regression are so large that the first gradients throw the weights away."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,98 +18,7 @@ AWAY = 30.0  # and this many times the output
 
 
 class UnscaledTargets(Detector):
-    """The targets of a regression are in the hundreds or millions, and training fails because of their size.
-
-    ## What it finds
-
-    A squared or absolute error against targets far larger than what the network gives, in training that diverged,
-    died or does not move, where the excess of the updates is gone when the targets are divided by their size.
-
-    ## Why it breaks training
-
-    The gradient of a squared error is proportional to the distance to the target. At targets of 100 000 the first
-    update throws the weights far away. Adam, whose steps have a fixed length, does not get there at all.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(200, 6)
-    price = 250_000 + 60_000 * x[:, :1]
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), price)  # <- unscaled-targets
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    Adam moves each weight by 0.001 a step, and the prices are a quarter of a million away.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(200, 6)
-    price = 250_000 + 60_000 * x[:, :1]
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    for epoch in range(100):
-        error = model(x) - price
-        loss = (error**2).mean()  # <- unscaled-targets
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(200, 6)
-    price = 250_000 + 60_000 * x[:, :1]
-    target = (price - price.mean()) / price.std()
-    model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Large targets, a rate that fits them, and a loss that falls.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(200, 6)
-    y = 500 * x[:, :1] + 200
-    model = nn.Linear(6, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for epoch in range(100):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Of a loss written by hand only the square of a difference is recognised; its size then tells that of the targets.
-    """
+    """The targets of a regression are in the hundreds or millions, and training fails because of their size."""
 
     name = "unscaled-targets"
     needs = frozenset({"graph", "loss", "birth"})

@@ -1,5 +1,3 @@
-"""The first layers get orders of magnitude less gradient than the last."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,106 +23,7 @@ FEWEST_LAYERS = 4  # with fewer there is no product of many slopes
 
 
 class VanishingGradients(Detector):
-    """The gradient shrinks on its way back through the layers until the first of them get none worth the name.
-
-    ## What it finds
-
-    A loss that did not fall, and gradients that are smaller in the first layers than in the last by more than
-    four orders of magnitude over the first steps.
-
-    ## Why it breaks training
-
-    Each layer multiplies the gradient by its weights and by the slope of its activation. The slope of a sigmoid is
-    at most 1/4: ten of them in a row leave less than a millionth. The first layers, which see the input, stay as they
-    were, and so does what they pass on.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Deep(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = nn.ModuleList(nn.Linear(20, 20) for _ in range(10))
-            self.out = nn.Linear(20, 2)
-
-        def forward(self, x):
-            for layer in self.layers:
-                x = torch.sigmoid(layer(x))  # <- vanishing-gradients
-            return self.out(x)
-
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 20)
-    y = (x[:, 0] > 0).long()
-    model = Deep()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(150):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Deep(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = nn.ModuleList(nn.Linear(20, 20) for _ in range(10))
-            self.out = nn.Linear(20, 2)
-
-        def forward(self, x):
-            for layer in self.layers:
-                x = x + torch.relu(layer(x))
-            return self.out(x)
-
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 20)
-    y = (x[:, 0] > 0).long()
-    model = Deep()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for epoch in range(150):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Three sigmoid layers pass enough gradient, and learn.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 10)
-    y = (x[:, 0] > 0).long()
-    model = nn.Sequential(nn.Linear(10, 32), nn.Sigmoid(), nn.Linear(32, 32), nn.Sigmoid(), nn.Linear(32, 2))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for epoch in range(150):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Layers are taken in the order in which the optimizer holds them. Gradients that vanish over the time steps of a
-    recurrent layer share one weight and are not seen.
-    """
+    """The gradient shrinks on its way back through the layers until the first of them get none worth the name."""
 
     name = "vanishing-gradients"
     needs = frozenset({"weights", "loss", "activation"})

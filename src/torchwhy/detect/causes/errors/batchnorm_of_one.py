@@ -1,5 +1,3 @@
-"""Batch normalisation in training mode over a single value per channel."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,108 +17,7 @@ ONE = (
 
 
 class BatchnormOfOne(Detector):
-    """Batch normalisation got a single value per channel to normalise with.
-
-    ## What it finds
-
-    A BatchNorm (or InstanceNorm) layer in training mode whose input has one value per channel: a last batch of
-    one sample, a batch size of 1 behind a global pooling, or a single sample shown to a model that was not put
-    into evaluation mode.
-
-    ## Why it breaks training
-
-    The layer subtracts the mean over the batch. Of one value that leaves 0, whatever the value was, and the
-    variance cannot be estimated, so torch refuses.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    data = TensorDataset(torch.randn(33, 4), torch.randint(0, 2, (33,)))
-    for epoch in range(2):
-        for x, y in DataLoader(data, batch_size=8, shuffle=True):
-            loss = torch.nn.functional.cross_entropy(model(x), y)  # <- batchnorm-of-one
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    ```
-
-    A look at a single sample without `eval()`:
-
-    ```python
-    import torch
-
-
-    class Net(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.body = torch.nn.Conv2d(3, 8, 3)
-            self.norm = torch.nn.BatchNorm1d(8)
-            self.out = torch.nn.Linear(8, 2)
-
-        def forward(self, x):
-            pooled = self.body(x).mean(dim=(2, 3))
-            return self.out(self.norm(pooled))  # <- batchnorm-of-one
-
-
-    torch.manual_seed(0)
-    model = Net()
-    optimizer = torch.optim.Adam(model.parameters())
-    for step in range(3):
-        loss = model(torch.randn(6, 3, 8, 8)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    with torch.no_grad():
-        print(model(torch.randn(1, 3, 8, 8)))
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    data = TensorDataset(torch.randn(33, 4), torch.randint(0, 2, (33,)))
-    for epoch in range(2):
-        for x, y in DataLoader(data, batch_size=8, shuffle=True, drop_last=True):
-            loss = torch.nn.functional.cross_entropy(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    ```
-
-    ## Lookalike
-
-    One sample, but many pixels of it; and one sample in evaluation mode.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for step in range(4):
-        loss = (model(torch.randn(1, 3, 6, 6)) - 1).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    norm = torch.nn.BatchNorm1d(4).eval()
-    print(norm(torch.randn(1, 4)))
-    ```
-
-    ## Limits
-
-    A batch of two is legal and still a poor estimate; nothing is said about it.
-    """
+    """Batch normalisation got a single value per channel to normalise with."""
 
     name = "batchnorm-of-one"
     needs = frozenset({"crash"})

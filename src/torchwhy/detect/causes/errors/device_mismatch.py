@@ -1,5 +1,3 @@
-"""Tensors on different devices meet in one operation."""
-
 from __future__ import annotations
 
 import re
@@ -40,105 +38,7 @@ DEVICES = r"(cuda:\d+|cuda|mps(?::\d+)?|xpu(?::\d+)?|meta|cpu)"
 
 
 class DeviceMismatch(Detector):
-    """Tensors on different devices meet in one operation.
-
-    ## What it finds
-
-    An operation that raised because its tensors live on different devices: a batch that was not moved, a model that
-    was not moved, a tensor made on the CPU inside `forward`, a position or mask kept as a plain attribute. It names
-    every tensor of the expression with its device and the line that made it.
-
-    ## Why it breaks training
-
-    An operation runs on one device and does not fetch its operands from another.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    device = "meta"
-    model = nn.Linear(10, 2).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x = torch.randn(8, 10)
-        logits = model(x)  # <- device-mismatch
-        loss = logits.square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    A mask that `to` did not move, because it is a plain attribute.
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(6, 6)
-            self.mask = torch.ones(6)
-
-        def forward(self, x):
-            return self.layer(x) * self.mask  # <- device-mismatch
-
-
-    net = Net().to("meta")
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for step in range(3):
-        loss = net(torch.randn(4, 6, device="meta")).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    device = "cpu"
-    model = nn.Linear(10, 2).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x = torch.randn(8, 10).to(device)
-        logits = model(x)
-        loss = logits.square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A number from the CPU may meet a tensor anywhere.
-
-    ```python
-    import torch
-    from torch import nn
-
-    shapes = nn.Linear(10, 2, device="meta")
-    scale = torch.tensor(2.0)
-    out = shapes(torch.randn(8, 10, device="meta")) * scale
-    model = nn.Linear(10, out.shape[1])
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        loss = model(torch.randn(8, 10)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Tried on the `meta` device and on recorded messages of other devices. A tensor that another process or a
-    `DataParallel` replica put on the wrong device is named by its device only.
-    """
+    """Tensors on different devices meet in one operation."""
 
     name = "device-mismatch"
     needs = frozenset({"crash"})

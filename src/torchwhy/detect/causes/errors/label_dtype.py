@@ -1,5 +1,3 @@
-"""A loss got its labels in a number type that it does not take."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -36,107 +34,7 @@ WANTS_CLASS_NUMBERS = (
 
 
 class LabelDtype(Detector):
-    """A loss got its labels in a number type that it does not take.
-
-    ## What it finds
-
-    `cross_entropy`, `nll_loss` and `one_hot` with labels that are not whole numbers of type int64, and
-    `binary_cross_entropy`, with or without logits, or a Huber loss with whole numbers where fractions are wanted, also
-    when it is only the backward pass that raises. The labels in the other type are tried on the real tensors.
-
-    ## Why it breaks training
-
-    A class label is an index, which torch takes only as int64 (or a byte); the target of a regression or of a
-    probability is a number like the output, and must have the output's type.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x, y = torch.randn(8, 10), torch.randint(0, 3, (8,)).float()
-        loss = nn.functional.cross_entropy(model(x), y)  # <- label-dtype
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    Whole numbers for a loss over probabilities, as a module.
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 1)
-    criterion = nn.BCEWithLogitsLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    labels = torch.randint(0, 2, (8, 1))
-    for step in range(3):
-        loss = criterion(model(torch.randn(8, 10)), labels)  # <- label-dtype
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    The backward pass raises, the loss is to blame.
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        prices = torch.randint(0, 50, (8, 1))
-        loss = nn.functional.huber_loss(model(torch.randn(8, 10)), prices)  # <- label-dtype
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x, y = torch.randn(8, 10), torch.randint(0, 3, (8,)).float()
-        loss = nn.functional.cross_entropy(model(x), y.long())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Labels in other types that losses do take: bytes as class numbers, probabilities for each class.
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x = torch.randn(8, 10)
-        hard = nn.functional.cross_entropy(model(x), torch.randint(0, 3, (8,)).byte())
-        soft = nn.functional.cross_entropy(model(x), torch.full((8, 3), 1 / 3))
-        optimizer.zero_grad()
-        (hard + soft).backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Which types a loss takes differs between versions and devices; where it converts by itself nothing is reported.
-    """
+    """A loss got its labels in a number type that it does not take."""
 
     name = "label-dtype"
     needs = frozenset({"crash"})

@@ -1,5 +1,3 @@
-"""A class label is negative, or as large as the number of classes or larger."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -34,106 +32,7 @@ PATTERNS = (
 
 
 class LabelOutOfRange(Detector):
-    """A class label is negative, or not smaller than the number of classes.
-
-    ## What it finds
-
-    `cross_entropy`, `nll_loss`, `multi_margin_loss` or `one_hot` that raised because a label is no class number. It
-    tells how many classes the output has, which labels are out of range, in which samples, and whether all labels
-    count from 1; labels shifted by one are then tried.
-
-    ## Why it breaks training
-
-    C classes are numbered 0 to C - 1. Labels that count from 1, a -1 for "unknown", a last layer with one output too
-    few or a class that turned up late in the data all point beside the table.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 5)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    labels = torch.arange(20) % 5 + 1
-    for step in range(3):
-        loss = nn.functional.cross_entropy(model(torch.randn(20, 10)), labels)  # <- label-out-of-range
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    One bad row in a dataset, many steps after the start, with the loss in a helper.
-
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-
-    class Trainer:
-        def __init__(self):
-            self.model = nn.Linear(4, 3)
-            self.criterion = nn.CrossEntropyLoss()
-            self.optimizer = torch.optim.Adam(self.model.parameters())
-
-        def loss(self, x, y):
-            return self.criterion(self.model(x), y)  # <- label-out-of-range
-
-        def step(self, x, y):
-            self.optimizer.zero_grad()
-            self.loss(x, y).backward()
-            self.optimizer.step()
-
-
-    labels = torch.arange(60) % 3
-    labels[41] = -1
-    trainer = Trainer()
-    for x, y in DataLoader(TensorDataset(torch.randn(60, 4), labels), batch_size=6):
-        trainer.step(x, y)
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 5)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    labels = torch.arange(20) % 5 + 1
-    for step in range(3):
-        loss = nn.functional.cross_entropy(model(torch.randn(20, 10)), labels - 1)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Labels outside of the classes that are meant to be left out.
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(10, 5)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    labels = torch.arange(20) % 5
-    labels[3] = -100
-    for step in range(3):
-        logits = model(torch.randn(20, 10))
-        loss = nn.functional.cross_entropy(logits, labels)
-        loss = loss + nn.functional.cross_entropy(logits, labels.clamp(min=-1), ignore_index=-1)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    On a GPU the same mistake ends the process with a device-side assert, often reported at a later line.
-    """
+    """A class label is negative, or not smaller than the number of classes."""
 
     name = "label-out-of-range"
     needs = frozenset({"crash"})

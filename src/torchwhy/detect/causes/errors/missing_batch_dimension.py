@@ -1,5 +1,3 @@
-"""A single sample goes where a batch is wanted."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -41,97 +39,7 @@ RANGE = r"Dimension out of range \(expected to be in range of \[-1, 0\], but got
 
 
 class MissingBatchDimension(Detector):
-    """A single sample goes where a batch of samples is wanted.
-
-    ## What it finds
-
-    A layer, loss or reduction that raised because its input has one dimension too few, and which goes through once
-    the input is `unsqueeze(0)`-d: an image straight from the dataset, a state of an environment, a vector of scores.
-    Also a linear layer behind a flattening: convolutions take a single image without a word, and the sizes go wrong
-    only there. The whole model is then tried on a batch of one.
-
-    ## Why it breaks training
-
-    Most layers take the first dimension for the samples. Without it, batch normalisation and losses cannot know what
-    to average over, and `dim=1` does not exist.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    head = nn.Linear(4, 2)
-    optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
-    images = torch.randn(10, 1, 12, 12)
-    for image in images:
-        features = model(image)  # <- missing-batch-dimension
-        loss = head(features).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    The score of one state against one action.
-
-    ```python
-    import torch
-    from torch import nn
-
-    policy = nn.Linear(4, 2)
-    optimizer = torch.optim.Adam(policy.parameters())
-    for step in range(3):
-        state = torch.randn(4)
-        logits = policy(state)
-        action = torch.tensor([1])
-        loss = nn.functional.cross_entropy(logits, action)  # <- missing-batch-dimension
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    head = nn.Linear(4, 2)
-    optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
-    images = torch.randn(10, 1, 12, 12)
-    for image in images:
-        features = model(image.unsqueeze(0))
-        loss = head(features).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Layers and losses that take a single sample: a convolution, a linear layer, `cross_entropy` of one vector.
-
-    ```python
-    import torch
-    from torch import nn
-
-    conv = nn.Conv2d(1, 4, 3)
-    head = nn.Linear(4, 3)
-    optimizer = torch.optim.SGD([*conv.parameters(), *head.parameters()], lr=0.1)
-    for image in torch.randn(5, 1, 12, 12):
-        logits = head(conv(image).mean((1, 2)))
-        loss = nn.functional.cross_entropy(logits, torch.tensor(1))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    A missing channel dimension is `channel-mismatch`. A layer that takes an unbatched input silently raises nothing.
-    """
+    """A single sample goes where a batch of samples is wanted."""
 
     name = "missing-batch-dimension"
     needs = frozenset({"crash"})

@@ -1,5 +1,3 @@
-"""`backward()` of a loss with more than one element."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,92 +27,7 @@ TORCHS_OWN = (
 
 
 class NonScalarBackward(Detector):
-    """`backward()` was called on a tensor with more than one element.
-
-    ## What it finds
-
-    A loss that was not reduced to one number: a missing `.mean()`, a criterion with `reduction="none"`, a model
-    output taken for the loss.
-
-    ## Why it breaks training
-
-    A gradient is that of one number. For several, torch cannot know how much each of them counts.
-
-    ## Broken
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x = torch.randn(6, 4)
-        loss = (model(x)[:, 0] - x.sum(1)).pow(2)
-        optimizer.zero_grad()
-        loss.backward()  # <- non-scalar-backward
-        optimizer.step()
-    ```
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 3)
-    criterion = torch.nn.CrossEntropyLoss(reduction="none")
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-
-    def update(x, labels):
-        loss = criterion(model(x), labels)
-        optimizer.zero_grad()
-        loss.backward()  # <- non-scalar-backward
-        optimizer.step()
-
-
-    for step in range(3):
-        update(torch.randn(6, 4), torch.randint(0, 3, (6,)))
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        x = torch.randn(6, 4)
-        loss = (model(x)[:, 0] - x.sum(1)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A loss of one element that has a dimension, and a gradient that says how much each element counts.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for step in range(3):
-        x = torch.randn(6, 4)
-        each = (model(x)[:, 0] - x.sum(1)).pow(2)
-        optimizer.zero_grad()
-        each.backward(gradient=torch.full((6,), 1 / 6), retain_graph=True)
-        each.mean().reshape(1).backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Whether the elements are to be averaged, summed or weighted, only the author knows.
-    """
+    """`backward()` was called on a tensor with more than one element."""
 
     name = "non-scalar-backward"
     needs = frozenset({"crash"})

@@ -1,5 +1,3 @@
-"""A tensor that does not fit into memory."""
-
 from __future__ import annotations
 
 import math
@@ -41,92 +39,7 @@ WIDTHS = {"64": 8, "32": 4, "16": 2, "8": 1, "bool": 1, "128": 16}
 
 
 class OutOfMemory(Detector):
-    """There was not enough memory for a tensor.
-
-    ## What it finds
-
-    The expression that asked for more memory than there is, on the CPU or on an accelerator: how much it asked
-    for, the shape that makes so much, and whether a single tensor is too large or the memory was full already.
-
-    ## Why it breaks training
-
-    An operation must have room for its result. Two causes are frequent: a pairwise or broadcast operation whose
-    result is the product of two large sizes, and a batch or sequence that is too long for the memory.
-
-    ## Broken
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(8, 4)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(2):
-        points = model(torch.randn(1_000_000, 8))
-        distance = torch.cdist(points, points)  # <- out-of-memory
-        loss = distance.mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    A column and a row that broadcast to a table:
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(1_000_000, 2), torch.randn(1_000_000)
-    for step in range(2):
-        error = model(x) - y  # <- out-of-memory
-        loss = error.pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(60_000, 2), torch.randn(60_000)
-    for step in range(2):
-        error = model(x).squeeze(1) - y
-        loss = error.pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A large tensor that is only a view of a small one.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(2):
-        wide = torch.ones(1).expand(4_000_000, 4_000_000)
-        loss = model(torch.randn(8, 2)).pow(2).mean() * wide[3, 4]
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    A process that the system kills for its use of memory cannot be asked any more; the report then says that
-    it was killed. What filled the memory before the last request is the matter of the family *memory*.
-    """
+    """There was not enough memory for a tensor."""
 
     name = "out-of-memory"
     needs = frozenset({"crash"})

@@ -1,5 +1,3 @@
-"""An initialiser that cannot take a tensor of one dimension."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,94 +27,7 @@ PATTERNS = (
 
 
 class UnsupportedInit(Detector):
-    """A weight initialiser was given a tensor it has no rule for, mostly a bias.
-
-    ## What it finds
-
-    `xavier_uniform_`, `kaiming_normal_`, `orthogonal_` and the like on a bias, on the scale of a
-    normalisation, or on another parameter with fewer than two dimensions, by the parameter's name.
-
-    ## Why it breaks training
-
-    These initialisers set the spread by the number of inputs and outputs of a layer. A bias has one dimension
-    and so no such numbers.
-
-    ## Broken
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-    for parameter in model.parameters():
-        torch.nn.init.xavier_uniform_(parameter)  # <- unsupported-init
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        loss = model(torch.randn(6, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    def start(module):
-        if hasattr(module, "weight"):
-            nn.init.kaiming_normal_(module.weight)  # <- unsupported-init
-
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten())
-    model.apply(start)
-    print(model(torch.randn(2, 1, 5, 5)).shape)
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            torch.nn.init.xavier_uniform_(parameter)
-        else:
-            torch.nn.init.zeros_(parameter)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        loss = model(torch.randn(6, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Initialisers that take any shape.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(3):
-        loss = model(torch.randn(6, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    An initialiser written by hand that fails in its own way is an `unexplained-error`.
-    """
+    """A weight initialiser was given a tensor it has no rule for, mostly a bias."""
 
     name = "unsupported-init"
     needs = frozenset({"crash"})

@@ -1,5 +1,3 @@
-"""A failure that did not come again when the same step was repeated."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,91 +14,7 @@ WAYS = {
 
 
 class IrreproducibleStep(Detector):
-    """A step gave a NaN or infinity, and the same step, repeated, did not.
-
-    ## What it finds
-
-    An alarm whose step was repeated with the same batch, weights and random numbers, or by running the same
-    command again with the recorded seeds, and was finite the second time.
-
-    ## Why it breaks training
-
-    What fails only sometimes cannot be found by looking at the code of the step. The value depends on
-    something outside of it: randomness that has no seed, files or caches that changed, code that a compiler
-    changed, memory that was never written, threads that race, or hardware that is failing.
-
-    ## Broken
-
-    The program finds a cache on its second start, and takes another way:
-
-    ```python
-    from pathlib import Path
-
-    import torch
-
-    cache = Path("features-are-ready")
-    first_start = not cache.exists()
-    cache.touch()
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(8):
-        x = torch.randn(8, 4)
-        if first_start and step == 5:
-            x = x * float("nan")
-        loss = model(x).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()  # <- irreproducible-step
-    ```
-
-    ## Repaired
-
-    ```python
-    from pathlib import Path
-
-    import torch
-
-    cache = Path("features-are-ready")
-    cache.touch()
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(8):
-        x = torch.randn(8, 4)
-        loss = model(x).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Randomness without any seed in a program that stays finite:
-
-    ```python
-    import secrets
-
-    import torch
-
-    torch.manual_seed(secrets.randbelow(2**31))
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(8):
-        x = torch.randn(8, 4) + secrets.randbelow(3)
-        loss = (model(x) - 1).abs().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    It tells that the step is not repeatable, not why. Seed everything that draws numbers, then run again:
-    a failure that still comes and goes points at compiled code or at the machine.
-    """
+    """A step gave a NaN or infinity, and the same step, repeated, did not."""
 
     name = "irreproducible-step"
     needs = frozenset({"replay"})

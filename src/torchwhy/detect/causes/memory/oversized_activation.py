@@ -1,5 +1,3 @@
-"""One intermediate result that takes most of the memory of a step."""
-
 from __future__ import annotations
 
 import math
@@ -41,78 +39,7 @@ VIEWS = {
 
 
 class OversizedActivation(Detector):
-    """A single intermediate result is many times larger than what it was made from, and dominates the step.
-
-    ## What it finds
-
-    An operation of the first step whose output is large, is at least eight times as large as its largest operand
-    and is a large share of everything the forward pass made: mostly a broadcast of all against all.
-
-    ## Why it breaks training
-
-    Autograd keeps the result until the backward pass, often with several others of the same size beside it.
-    It grows with the product of two sizes, so a batch twice as large needs four times the memory. It is only
-    noted: the program is right, it may just not fit tomorrow.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    net = nn.Linear(16, 32)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    for step in range(3):
-        points = net(torch.randn(600, 16))
-        difference = points[:, None] - points[None, :]  # <- oversized-activation
-        loss = difference.mean() ** 2 + points.pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    net = nn.Linear(16, 32)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    for step in range(3):
-        points = net(torch.randn(600, 16))
-        distance = torch.cdist(points, points)
-        loss = distance.mean() + points.pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A large batch through a plain network: large, but in proportion to what goes in.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    net = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 1))
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    x = torch.randn(70000, 64)
-    for step in range(2):
-        loss = (net(x) - x.mean(dim=1, keepdim=True)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Only the operations on the way to the loss of the first step are known, and only the sizes they had there.
-    """
+    """A single intermediate result is many times larger than what it was made from, and dominates the step."""
 
     name = "oversized-activation"
     needs = frozenset({"operation"})

@@ -1,5 +1,3 @@
-"""Weights or buffers that were bad before the program computed anything with them."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,98 +12,7 @@ from torchwhy.record.trace import Trace
 
 
 class NonfiniteWeights(Detector):
-    """A parameter or buffer already held a NaN or an infinity before the step began.
-
-    ## What it finds
-
-    A weight or a buffer (a running mean, say) that is not finite when the step begins, although no update
-    of this run wrote it: it was loaded, or set from outside of torch.
-
-    ## Why it breaks training
-
-    A model that starts with one NaN weight gives NaN for every sample. Checkpoints saved a few steps after
-    a run went wrong look normal until they are used.
-
-    ## Broken
-
-    ```python
-    import numpy as np
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 2)
-    last_night = {name: value.clone() for name, value in model.state_dict().items()}
-    last_night["weight"].numpy()[1, 2] = np.nan  # stands for a run that went wrong
-    torch.save(last_night, "last.pt")
-
-    model.load_state_dict(torch.load("last.pt"))  # <- nonfinite-weights
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(5):
-        loss = model(torch.randn(8, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import numpy as np
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 2)
-    last_night = {name: value.clone() for name, value in model.state_dict().items()}
-    torch.save(last_night, "good.pt")
-    last_night["weight"].numpy()[1, 2] = np.nan
-    torch.save(last_night, "last.pt")
-
-    state = torch.load("last.pt")
-    if not all(value.isfinite().all() for value in state.values()):
-        state = torch.load("good.pt")
-    model.load_state_dict(state)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(5):
-        loss = model(torch.randn(8, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A buffer that holds -inf on purpose, as the mask of an attention:
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Causal(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.project = nn.Linear(4, 4)
-            self.register_buffer("mask", torch.full((6, 6), float("-inf")).triu(1))
-
-        def forward(self, x):
-            h = self.project(x)
-            return torch.softmax(h @ h.transpose(1, 2) + self.mask, dim=-1) @ h
-
-
-    torch.manual_seed(0)
-    model = Causal()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(5):
-        loss = model(torch.randn(3, 6, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Weights that this run itself spoiled are told at what spoiled them.
-    """
+    """A parameter or buffer already held a NaN or an infinity before the step began."""
 
     name = "nonfinite-weights"
     needs = frozenset({"birth"})

@@ -1,5 +1,3 @@
-"""A NaN or infinity that no other cause explains: what is known, and what was tried."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,93 +17,7 @@ RECENT_LOSSES = 8  # enough to see whether the loss grew before it broke
 
 
 class UnexplainedNonfinite(Detector):
-    """A NaN or infinity was seen, and none of the known causes explains it.
-
-    ## What it finds
-
-    An alarm (loss, gradient or weight not finite) for which no other detector has a word. It reports the
-    first operation that made such a value if there is one, otherwise the step, and what was tried.
-
-    ## Why it breaks training
-
-    As every NaN does. That its cause is not known is said openly: the value came from where torchwhy cannot
-    look (an extension, a write through NumPy's view, another thread), or from a cause it does not know yet.
-
-    ## Broken
-
-    A gradient is written through a view of NumPy, which no torch operation sees:
-
-    ```python
-    import numpy as np
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-
-    def foreign_regulariser(gradient, step):
-        buffer = gradient.numpy()
-        buffer[0, 1] = buffer[0, 1] if step < 5 else np.nan
-
-
-    for step in range(8):
-        loss = model(torch.randn(8, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        foreign_regulariser(model.weight.grad, step)
-        optimizer.step()  # <- unexplained-nonfinite
-    ```
-
-    ## Repaired
-
-    ```python
-    import numpy as np
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-
-    def foreign_regulariser(gradient, step):
-        buffer = gradient.numpy()
-        buffer[0, 1] = np.clip(buffer[0, 1], -1, 1)
-
-
-    for step in range(8):
-        loss = model(torch.randn(8, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        foreign_regulariser(model.weight.grad, step)
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    NumPy holds a NaN of its own, which never comes near the model:
-
-    ```python
-    import numpy as np
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    history = np.full(8, np.nan)
-    for step in range(8):
-        loss = model(torch.randn(8, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        history[step] = loss.item()
-    print(np.nanmin(history))
-    ```
-
-    ## Limits
-
-    It is yielded only where every other detector is silent about errors.
-    """
+    """A NaN or infinity was seen, and none of the known causes explains it."""
 
     name = "unexplained-nonfinite"
     needs = frozenset({"birth"})

@@ -1,5 +1,3 @@
-"""An activation on the last layer that keeps the model from what the loss asks for."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,112 +27,7 @@ OUTSIDE = 0.1  # share of the targets' own range that must lie outside: noise ar
 
 
 class ActivationOnLogits(Detector):
-    """The last layer has an activation that the loss does not want.
-
-    ## What it finds
-
-    In the graph of a first step: the logits of a cross entropy are the result of a ReLU, sigmoid or tanh; the logits
-    of a binary cross entropy are the result of a ReLU, softplus or tanh; or a regression's prediction comes from an
-    activation whose range does not hold the targets.
-
-    ## Why it breaks training
-
-    A ReLU cannot say that a class is unlikely: logits below 0 become 0, and where all are 0 no gradient comes back.
-    Sigmoid and tanh keep the logits within 1 of each other, so no prediction can become certain. In regression the
-    model can never reach targets outside of its activation's range; behind a ReLU it gets no gradient there, either.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 8)
-    y = x[:, :4].argmax(dim=1)
-    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4), nn.ReLU())
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(60):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)  # <- activation-on-logits
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ```python
-    import torch
-    from torch.utils.data import DataLoader, TensorDataset
-
-
-    class Regressor(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.hidden = torch.nn.Linear(5, 32)
-            self.out = torch.nn.Linear(32, 1)
-
-        def forward(self, x):
-            x = torch.relu(self.hidden(x))
-            return torch.relu(self.out(x))
-
-
-    torch.manual_seed(0)
-    x = torch.randn(320, 5)
-    y = x[:, :1] - x[:, 1:2]
-    model = Regressor()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for inputs, targets in DataLoader(TensorDataset(x, y), batch_size=32):
-        loss = torch.nn.functional.mse_loss(model(inputs), targets)  # <- activation-on-logits
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(256, 8)
-    y = x[:, :4].argmax(dim=1)
-    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(60):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    A ReLU against targets that are counts, and logits that are limited on purpose to a wide range.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    x = torch.rand(256, 5)
-    counts = (10 * x[:, :1]).round()
-    kinds = x[:, :3].argmax(dim=1)
-    body, amount, kind = torch.nn.Linear(5, 32), torch.nn.Linear(32, 1), torch.nn.Linear(32, 3)
-    layers = torch.nn.ModuleList([body, amount, kind])
-    optimizer = torch.optim.Adam(layers.parameters(), lr=1e-2)
-    for step in range(60):
-        h = torch.relu(body(x))
-        loss = torch.nn.functional.mse_loss(torch.nn.functional.softplus(amount(h)), counts)
-        loss = loss + torch.nn.functional.cross_entropy(10 * torch.tanh(kind(h)), kinds)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    Only an activation directly before the loss counts: a pooling or a scale between them is taken for intended.
-    The targets are those of the first batch.
-    """
+    """The last layer has an activation that the loss does not want."""
 
     name = "activation-on-logits"
     needs = frozenset({"graph"})

@@ -1,5 +1,3 @@
-"""Gradients are clipped when the step has already used them."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,107 +13,7 @@ ENOUGH_STEPS = 2  # of the first six
 
 
 class ClipAfterStep(Detector):
-    """Gradients are clipped after the step that used them, and then cleared.
-
-    ## What it finds
-
-    In the order of calls `clip_grad_norm_` or `clip_grad_value_` stands between a step and the `zero_grad` that
-    follows, and no clipping stands between `backward` and the step.
-
-    ## Why it breaks training
-
-    The step took the gradients as they were; what is clipped afterwards is thrown away. The training has no
-    protection against large gradients although the program looks as if it had.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(30):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)  # <- clip-after-step
-    ```
-
-    ```python
-    import torch
-    from torch import nn
-    from torch.nn.utils import clip_grad_value_
-
-
-    def update(model, optimizer, loss):
-        loss.backward()
-        optimizer.step()
-        clip_grad_value_(model.parameters(), 0.5)  # <- clip-after-step
-        optimizer.zero_grad()
-
-
-    torch.manual_seed(0)
-    model = nn.GRU(3, 8, batch_first=True)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for step in range(12):
-        x = torch.randn(8, 10, 3)
-        update(model, optimizer, (model(x)[0][:, -1].mean(dim=1) - x.mean(dim=(1, 2))).pow(2).mean())
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(30):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    One backward pass for two optimizers, whose gradients are clipped in turn; and a norm that is only measured.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    body = nn.Linear(4, 8)
-    head = nn.Linear(8, 1)
-    first = torch.optim.SGD(body.parameters(), lr=1e-2)
-    second = torch.optim.Adam(head.parameters(), lr=1e-2)
-    for step in range(20):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(head(torch.tanh(body(x))), x.sum(dim=1, keepdim=True))
-        first.zero_grad()
-        second.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(body.parameters(), 1.0)
-        first.step()
-        nn.utils.clip_grad_norm_(head.parameters(), 1.0)
-        second.step()
-        norm = nn.utils.clip_grad_norm_(body.parameters(), float("inf"))
-    ```
-
-    ## Limits
-
-    The order of calls is known for the first six steps. Clipping by hand is not seen. Clipping before a GradScaler
-    has unscaled the gradients is `clip-of-infinite-norm`. Where the program keeps the norm that the call returns, it
-    may want nothing else: then it is a note.
-    """
+    """Gradients are clipped after the step that used them, and then cleared."""
 
     name = "clip-after-step"
     needs = frozenset({"calls"})

@@ -1,5 +1,3 @@
-"""The logarithm of a softmax in two steps."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,77 +11,7 @@ from torchwhy.record.trace import Trace
 
 
 class LogOfSoftmax(Detector):
-    """The logarithm of a softmax is taken in two steps.
-
-    ## What it finds
-
-    In the graph of a first step a `log` gets its operand from a softmax, with nothing between.
-
-    ## Why it breaks training
-
-    As soon as a logit lies about 100 (in half precision 12) below the largest, its probability rounds to 0 and the
-    logarithm is -inf. `log_softmax` computes the same value without that cliff.
-
-    ## Broken
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(6, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(40):
-        x = torch.randn(16, 6)
-        y = x[:, :3].argmax(dim=1)
-        probabilities = torch.softmax(model(x), dim=1)
-        loss = -torch.log(probabilities)[torch.arange(16), y].mean()  # <- log-of-softmax
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(6, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(40):
-        x = torch.randn(16, 6)
-        y = x[:, :3].argmax(dim=1)
-        loss = -torch.log_softmax(model(x), dim=1)[torch.arange(16), y].mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    An epsilon or a clamp stands between softmax and logarithm, so there is no cliff.
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    model = torch.nn.Linear(6, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(40):
-        x = torch.randn(16, 6)
-        y = x[:, :3].argmax(dim=1)
-        probabilities = torch.softmax(model(x), dim=1)
-        entropy = -(probabilities * torch.log(probabilities + 1e-8)).sum(dim=1).mean()
-        loss = torch.nn.functional.cross_entropy(model(x), y) - 0.01 * entropy
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Limits
-
-    It is a note: nothing is broken yet. When the cliff is met, `log-of-nonpositive` reports it as the cause.
-    """
+    """The logarithm of a softmax is taken in two steps."""
 
     name = "log-of-softmax"
     needs = frozenset({"graph"})

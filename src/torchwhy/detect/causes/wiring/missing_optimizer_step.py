@@ -1,5 +1,3 @@
-"""An optimizer that never steps."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,104 +18,7 @@ ENOUGH_UNDER_SCALER = 24  # halvings that bring the largest usual scale, 65536, 
 
 
 class MissingOptimizerStep(Detector):
-    """Backward passes are run for the parameters of an optimizer that never makes a step.
-
-    ## What it finds
-
-    An optimizer was made, several backward passes gave its parameters gradients, and until the program's end it
-    made no step and nobody else changed the parameters.
-
-    ## Why it breaks training
-
-    Gradients alone change nothing. The loss keeps its first value, up to the noise of the batches.
-
-    ## Broken
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(30):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
-        optimizer.zero_grad()
-        loss.backward()  # <- missing-optimizer-step
-    ```
-
-    Named, but not called:
-
-    ```python
-    import torch
-    from torch import nn
-
-
-    def fit(model, batches):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for x, y in batches:
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(model(x), y).backward()  # <- missing-optimizer-step
-            optimizer.step
-
-
-    torch.manual_seed(0)
-    inputs = torch.randn(20, 16, 6)
-    fit(nn.Linear(6, 3), [(x, x[:, :3].argmax(dim=1)) for x in inputs])
-    ```
-
-    ## Repaired
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for step in range(30):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    ```
-
-    ## Lookalike
-
-    Gradients of many batches are gathered for a single step; and a script that only wants gradients has no optimizer.
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    for batch in range(16):
-        x = torch.randn(32, 4)
-        (nn.functional.mse_loss(model(x), x.sum(dim=1, keepdim=True)) / 16).backward()
-    optimizer.step()
-    ```
-
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 3)
-    for sample in range(10):
-        x = torch.randn(1, 4, requires_grad=True)
-        model(x).max().backward()
-        print("saliency", x.grad.abs().argmax().item())
-    ```
-
-    ## Limits
-
-    Programs that end with an exception or compile their model are left alone. Where a GradScaler decides about steps,
-    others that it lets through must show that it is not the scaler.
-    """
+    """Backward passes are run for the parameters of an optimizer that never makes a step."""
 
     name = "missing-optimizer-step"
     needs = frozenset({"idle-optimizer"})
