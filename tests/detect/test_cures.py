@@ -7,8 +7,8 @@ import textwrap
 import pytest
 
 from torchwhy.detect.cures import data, loops, modules, operands, optimizers, statements
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.source.edits import Source
 from torchwhy.verify.candidates import proposals
 from torchwhy.verify.edits import apply, changed_files
 

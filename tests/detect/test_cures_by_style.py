@@ -15,8 +15,8 @@ from torchwhy.detect.cures import (
     schedules,
     shapes,
 )
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Fix
+from torchwhy.source.edits import Source
 
 MADE = "torch.optim.SGD(net.parameters(), lr={given})"
 

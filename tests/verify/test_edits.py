@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.source.edits import Source
 from torchwhy.verify import edits
 from torchwhy.verify.edits import EditError, changed_files, edited_texts
 

@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from torchwhy.detect.edits import Source
 from torchwhy.detect.manual import Manual, Program, manual_of
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class Detector(ABC):

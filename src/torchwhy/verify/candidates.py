@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from torchwhy.detect.edits import Source
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding, Fix, Trial
+from torchwhy.source.edits import Source
 from torchwhy.verify.edits import EditError, changed_files, read
 
 MOST_CANDIDATES = 8

@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchwhy.detect.edits import diff_between, split_lines
 from torchwhy.errors import TorchwhyError
 from torchwhy.finding import Finding
+from torchwhy.source.edits import diff_between
+from torchwhy.source.text import split_lines
 
 HUNK = re.compile(r"@@ -(?P<line>\d+)(?:,(?P<count>\d+))? \+\d+(?:,\d+)? @@")
 SOURCES_FILE = "sources.json"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from torchwhy.detect.cures.modules import other_function
 from torchwhy.detect.cures.numbers import written
-from torchwhy.detect.cures.syntax import operand_of, torch_name, word_of
-from torchwhy.detect.edits import Edit, Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import operand_of, torch_name, word_of
+from torchwhy.source.edits import Edit, Source
 
 SQUASHERS = ("sigmoid", "tanh")
 

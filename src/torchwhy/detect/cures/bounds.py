@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import module_names, names_in, operand_of, word_of
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in
+from torchwhy.source.calls import module_names, operand_of, word_of
+from torchwhy.source.edits import Source
 
 # torch's own GaussianNLLLoss keeps its variance above 1e-6; where errors are large, that still rules the whole loss.
 BOUNDS = ("1e-6", "1e-3")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.cures.loops import block_of
-from torchwhy.detect.cures.syntax import names_in
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in
+from torchwhy.source.edits import Source
 
 
 def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:

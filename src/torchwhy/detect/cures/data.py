@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import keyword, one_line, operand_of, torch_name, word_of
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.text import one_line
 
 CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # NaN and both infinities
 MASKED = "-1e9"  # as good as -inf in a softmax of float32, and a row of nothing else stays finite

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import is_method, keyword
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import is_method, keyword
+from torchwhy.source.edits import Edit, Source, in_brackets
 
 LET_TAKE = re.compile(r"let (?P<layer>[\w.]+) take (?P<features>\d+) features")
 ASK_FOR = re.compile(r"^ask for (?P<sizes>[\d×]+),")

@@ -9,16 +9,11 @@ from collections.abc import Iterator
 from torchwhy.detect.cures.loops import LOOPS, move_after
 from torchwhy.detect.cures.memory import carried, cut_state
 from torchwhy.detect.cures.modules import keep_graph
-from torchwhy.detect.cures.syntax import (
-    assignments,
-    enclosing,
-    keyword,
-    torch_name,
-    value_of_name,
-    word_of,
-)
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import assignments, value_of_name
+from torchwhy.source.calls import keyword, torch_name, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.scopes import enclosing
 
 SHARED = re.compile(r"(?:goes back through|both come from) `([\w.\[\]'\"]+)`")
 HOLDS = re.compile(r"^`([\w.]+)` still holds")

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.cures.modules import rewritten_after
-from torchwhy.detect.cures.syntax import operand_of, torch_name, value_of_name, word_of
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import value_of_name
+from torchwhy.source.calls import operand_of, torch_name, word_of
+from torchwhy.source.edits import Source
 
 FILLED = ("fill_", "zero_")
 INITIALISERS = ("normal_", "zeros_", "ones_", "constant_", "uniform_", "trunc_normal_")

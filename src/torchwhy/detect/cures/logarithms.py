@@ -5,17 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import (
-    keyword,
-    one_line,
-    operand_of,
-    torch_name,
-    uses,
-    value_of_name,
-    word_of,
-)
-from torchwhy.detect.edits import Source, in_brackets
 from torchwhy.finding import Fix
+from torchwhy.source.bindings import uses, value_of_name
+from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
+from torchwhy.source.edits import Source, in_brackets
+from torchwhy.source.text import one_line
 
 LONGEST_CHAIN = 6  # names and brackets between a logarithm and what it is taken of
 

@@ -7,9 +7,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import enclosing, keyword, names_in, optimizer_calls, torch_name
-from torchwhy.detect.edits import Edit, Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in
+from torchwhy.source.calls import keyword, optimizer_calls, torch_name
+from torchwhy.source.edits import Edit, Source
+from torchwhy.source.scopes import enclosing
 
 EVALUATED = re.compile(r"`([\w.]+)` is evaluated")
 LOOPS = (ast.For, ast.While, ast.AsyncFor)

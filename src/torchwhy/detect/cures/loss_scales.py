@@ -6,9 +6,9 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 
-from torchwhy.detect.cures.syntax import value_of_name
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import value_of_name
+from torchwhy.source.edits import Source
 
 MODEST = 1024.0  # what static loss scaling is usually begun with; larger ones are found by trial, as GradScaler does
 OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {

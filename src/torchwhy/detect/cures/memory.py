@@ -7,17 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from torchwhy.detect.cures.loops import LOOPS
-from torchwhy.detect.cures.syntax import (
-    assignments,
-    enclosing,
-    keyword,
-    module_names,
-    names_in,
-    one_line,
-    word_of,
-)
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import assignments, names_in
+from torchwhy.source.calls import keyword, module_names, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.scopes import enclosing
+from torchwhy.source.text import one_line
 
 ADDS = ("append", "appendleft", "add", "extend", "insert", "put", "put_nowait", "push", "update")
 NUMBERS = ("item", "float", "int", "len", "str", "tolist", "detach", "perf_counter", "time", "copy")

@@ -6,17 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import (
-    assignments,
-    is_method,
-    keyword,
-    operand_of,
-    torch_name,
-    value_of_name,
-    word_of,
-)
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.source.bindings import assignments, value_of_name
+from torchwhy.source.calls import is_method, keyword, operand_of, torch_name, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
 
 LAYERS = {
     "softmax": ("Softmax", "LogSoftmax"),

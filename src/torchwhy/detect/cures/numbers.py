@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchwhy.detect.cures.syntax import assignments, keyword, word_of
-from torchwhy.detect.edits import Source
+from torchwhy.source.bindings import assignments
+from torchwhy.source.calls import keyword, word_of
+from torchwhy.source.edits import Source
 
 FARTHEST = 6  # names between a use and its number; a chain longer than this is a circle
 SETTINGS = ("Namespace", "SimpleNamespace", "dict", "Munch", "EasyDict", "DotDict")

@@ -8,21 +8,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from torchwhy.detect.cures.logarithms import from_logits
-from torchwhy.detect.cures.syntax import (
-    assignments,
+from torchwhy.finding import Finding, Fix, Safety, SourceSpan
+from torchwhy.source.bindings import assignments, names_in
+from torchwhy.source.calls import (
     is_method,
     is_own,
     keyword,
     module_names,
-    names_in,
-    one_line,
     operand_of,
     root_name,
     torch_name,
     word_of,
 )
-from torchwhy.detect.edits import Edit, Source, in_brackets, is_python
-from torchwhy.finding import Finding, Fix, Safety, SourceSpan
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.text import is_python, one_line
 
 Guard = Callable[[str], str]
 RANGE = re.compile(r"its elements lie between (\S+) and (\S+)")

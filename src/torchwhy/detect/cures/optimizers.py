@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from torchwhy.detect.cures.numbers import written
-from torchwhy.detect.cures.syntax import keyword, names_in, optimizer_calls, value_of_name, word_of
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in, value_of_name
+from torchwhy.source.calls import keyword, optimizer_calls, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
 
 POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by position
 USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}

@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import keyword, one_line, torch_name, word_of
-from torchwhy.detect.edits import Edit, Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import keyword, torch_name, word_of
+from torchwhy.source.edits import Edit, Source
+from torchwhy.source.text import one_line
 
 PART = re.compile(r"its part \[(?P<key>'\w+'|\d+)\]")
 SIZES = re.compile(r"is (?P<one>[\d×]+) in sample .* and (?P<other>[\d×]+) in sample")

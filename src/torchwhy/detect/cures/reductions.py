@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.detect.cures.syntax import keyword
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import keyword
+from torchwhy.source.edits import Source
 
 
 def mean_for_sum(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from torchwhy.detect.cures.data import MASKED, is_infinity
 from torchwhy.detect.cures.loops import LOOPS, backwards
 from torchwhy.detect.cures.memory import carried
-from torchwhy.detect.cures.syntax import enclosing, keyword, one_line, torch_name, word_of
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import keyword, torch_name, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.scopes import enclosing
+from torchwhy.source.text import one_line
 
 NUMPY_GUARDS = {"log": "1e-8", "log2": "1e-8", "log10": "1e-8", "sqrt": "0", "log1p": "-1 + 1e-8"}
 BOUND = "1e4"  # its square still fits into every floating type but float16

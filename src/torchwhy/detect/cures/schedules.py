@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.cures.loops import LOOPS, block_of, with_comment
-from torchwhy.detect.cures.syntax import enclosing, keyword, names_in
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in
+from torchwhy.source.calls import keyword
+from torchwhy.source.edits import Source
+from torchwhy.source.scopes import enclosing
 
 
 def step_with_optimizer(finding: Finding, source: Source) -> Iterator[Fix]:

@@ -8,14 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from torchwhy.detect.cures.numbers import written
-from torchwhy.detect.cures.syntax import (
-    is_method,
-    keyword,
-    one_line,
-    word_of,
-)
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import is_method, keyword, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.text import one_line
 
 IN_PLACE_OF = re.compile(r"with \w+=(\d+) in place of (\d+)")
 OUTPUTS = re.compile(r"give the last layer (\d+) outputs")

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.cures.loops import block_of, without_graph
-from torchwhy.detect.cures.syntax import keyword, operand_of, torch_name, word_of
-from torchwhy.detect.edits import Edit, Source, in_brackets
 from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
 
 SIGNS = {
     ast.Add: "+",

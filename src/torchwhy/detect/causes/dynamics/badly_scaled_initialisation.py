@@ -6,7 +6,6 @@ from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import initial
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of
 from torchwhy.detect.looks import (
     SQUASHERS,
@@ -23,6 +22,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 TOO_LARGE = 4.0  # weight · √inputs: torch starts linear layers at 0.58, Kaiming at 1.41, tanh's own gain is 1.67
 TOO_SMALL = 0.03  # the same on the other side: a layer passes on a thirtieth of its input

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import initial
-from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import first_census, still_symmetric, weight_names
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class ConstantInitialisation(Detector):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import activations as layers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.detect.looks import (
     RECTIFIERS,
@@ -21,6 +20,7 @@ from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation, ParameterCensus, ParameterSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ENOUGH_SAMPLES = 8  # steps whose gradients were measured
 LARGE_BIAS = 1.0  # usual layers give numbers of about this size, and start with biases of 0

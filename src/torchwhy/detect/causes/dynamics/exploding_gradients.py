@@ -8,7 +8,6 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import failing_births
 from torchwhy.detect.causes.numerics import float_overflow
 from torchwhy.detect.cures import loops, samples
-from torchwhy.detect.edits import Source
 from torchwhy.detect.history import times, total_size
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -17,6 +16,7 @@ from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 EXPLODED = 1e3  # gradient over weight at the first step, with inputs and targets of normal size
 NORMAL = 20.0  # largest size of an input that does not by itself explain a large gradient

@@ -16,7 +16,6 @@ from torchwhy.detect.causes.numerics import (
     log_of_nonpositive,
 )
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.history import History, curve_of, history_of, times
 from torchwhy.detect.looks import input_growth
 from torchwhy.detect.overshoot import find_overshoot, proof_of, stable_advice
@@ -27,6 +26,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import is_finite
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
 SUDDEN_UPDATES = 3  # so few updates leave no curve of losses to read, only the size of the jump

@@ -6,7 +6,6 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.births import show
 from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import Measured, curvatures
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import ADAPTIVE, Training, trainings
@@ -14,6 +13,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 HARDLY = 1e-3  # share of their own size that the weights went in the whole run: no layer can learn within that
 FAR_BELOW = 1e-3  # rate over stable rate; sensible rates lie between 0.01 and 1 of it

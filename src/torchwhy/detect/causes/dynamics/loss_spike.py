@@ -10,7 +10,6 @@ from torchwhy.detect.causes.dynamics.learning_rate_too_high import (
     failing_births,
 )
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, elements
 from torchwhy.detect.history import times
 from torchwhy.detect.overshoot import loss_curve
@@ -26,6 +25,7 @@ from torchwhy.detect.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot, ModelOutput
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class LossSpike(Detector):

@@ -8,13 +8,13 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import weights_diverged
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import curvatures
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
 from torchwhy.detect.troubles import Trouble, find_trouble
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 HIGH = 0.99  # from here on a velocity lasts for a hundred steps
 ENDLESS = 1.0  # at which a velocity never decays

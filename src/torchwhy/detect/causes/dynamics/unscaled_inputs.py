@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
 from torchwhy.detect.cures import initial
-from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import SQUASHERS, activations, input_growth
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -14,6 +13,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ModelOutput
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 LARGE = 20.0  # root mean square of an input; initialisations and usual rates are made for about 1
 

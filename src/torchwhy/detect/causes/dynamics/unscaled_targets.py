@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import initial
-from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import training_outputs
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import ADAPTIVE, Training, trainings
@@ -12,6 +11,7 @@ from torchwhy.detect.troubles import Trouble, find_trouble, target_scale
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 LARGE = 100.0  # targets beyond this; an untrained network gives outputs of about 1 or less
 AWAY = 30.0  # and this many times the output

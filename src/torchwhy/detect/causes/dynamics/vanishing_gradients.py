@@ -5,7 +5,6 @@ from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import activations as layers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.looks import SQUASHERS, activations, constant_output, last_look, weight_names
 from torchwhy.detect.overshoot import loss_curve
 from torchwhy.detect.training import Training, trainings
@@ -14,6 +13,7 @@ from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 VANISHED = (
     1e-4  # gradient of the first weight over that of the last; networks that learn stay above 1e-3

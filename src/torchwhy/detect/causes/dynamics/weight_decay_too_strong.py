@@ -7,7 +7,6 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.history import total_size
 from torchwhy.detect.looks import weight_names
 from torchwhy.detect.overshoot import loss_curve
@@ -16,6 +15,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 SHRUNK = 0.2  # weights at this share of their start have lost what they were for
 ALONE = 0.5  # decay by itself, without any gradient, would have halved them at least

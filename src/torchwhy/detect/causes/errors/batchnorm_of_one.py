@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, finding_of, idea, layer_of, says, sizes, walk_evidence
 from torchwhy.detect.cures import data
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, LoaderFacts
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ONE = (
     r"Expected more than 1 (?:value per channel|spatial element) when training, "

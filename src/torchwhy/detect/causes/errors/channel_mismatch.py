@@ -23,10 +23,10 @@ from torchwhy.detect.crashes import (
     worked_before,
 )
 from torchwhy.detect.cures import shapes
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, Layer
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 # Each with the channels the layer wants and the channels that came.
 PATTERNS = (

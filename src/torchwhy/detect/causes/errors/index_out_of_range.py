@@ -19,11 +19,11 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import shapes
-from torchwhy.detect.edits import Source
 from torchwhy.detect.indices import bad_indices
 from torchwhy.finding import Evidence, Finding, Fix, Sample
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 TABLE = r"index out of range in self"
 BOUNDS = r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)"

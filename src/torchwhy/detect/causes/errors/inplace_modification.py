@@ -14,11 +14,11 @@ from torchwhy.detect.crashes import (
     sizes,
 )
 from torchwhy.detect.cures import graphs, statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 STALE = r"modified by an inplace operation"
 LEAF = r"(?:a leaf Variable|a view of a leaf Variable) that requires grad is being used in an in-place operation"

@@ -20,10 +20,10 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import statements
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 WANTS_CLASS_NUMBERS = (
     r"expected target dtype to be Long",

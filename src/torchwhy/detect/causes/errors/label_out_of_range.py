@@ -17,11 +17,11 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import shapes
-from torchwhy.detect.edits import Source
 from torchwhy.detect.indices import bad_indices
 from torchwhy.finding import Finding, Fix, Sample
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PATTERNS = (
     r"Target -?\d+ is out of bounds",

@@ -26,10 +26,10 @@ from torchwhy.detect.crashes import (
     worked_before,
 )
 from torchwhy.detect.cures import shapes
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, Layer
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PRODUCT = r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)"
 # Each with the size it was given and the size the layer wants, in this order.

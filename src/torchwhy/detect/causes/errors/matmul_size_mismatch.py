@@ -20,10 +20,10 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import shapes
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PATTERNS = (
     r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
 from torchwhy.detect.cures import statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 NEGATIVE = r"stride in the given numpy array is negative"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
 from torchwhy.detect.cures import graphs, statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 NONE = r"element \d+ of tensors does not require grad and does not have a grad_fn"
 UNUSED = r"differentiated Tensors? .*appears? to not have been used in the graph"

@@ -13,10 +13,10 @@ from torchwhy.detect.crashes import (
     size,
 )
 from torchwhy.detect.cures import statements
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 IMPLICIT = r"grad can be implicitly created only for (?:scalar|real scalar) outputs"
 TORCHS_OWN = (

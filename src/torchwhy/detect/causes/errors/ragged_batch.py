@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says, sizes
 from torchwhy.detect.cures import padding
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 STACK = (
     r"stack expects each tensor to be equal size, but got \[(?P<first>[\d, ]*)\] at entry (?P<place>\d+) "

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, size
 from torchwhy.detect.cures import data, shapes, statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.last_batch import (
     LastBatch,
     last_batch,
@@ -15,6 +14,7 @@ from torchwhy.detect.last_batch import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class RaggedLastBatch(Detector):

@@ -19,10 +19,10 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import flattening
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 INVALID = r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)"
 UNFLATTEN = (

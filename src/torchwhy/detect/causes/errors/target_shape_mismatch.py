@@ -23,10 +23,10 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import shapes
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor, WalkStep
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PATTERNS = (
     r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)",

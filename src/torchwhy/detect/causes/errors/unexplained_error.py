@@ -16,11 +16,11 @@ from torchwhy.detect.crashes import (
     walk_evidence,
 )
 from torchwhy.detect.cures import building, graphs
-from torchwhy.detect.edits import Source
 from torchwhy.detect.known_messages import ADVICE
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 VARIABLES_SHOWN = 4
 # These end a program on purpose, or by the user's hand.

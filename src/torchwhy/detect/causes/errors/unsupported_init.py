@@ -13,10 +13,10 @@ from torchwhy.detect.crashes import (
     sizes,
 )
 from torchwhy.detect.cures import statements
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PATTERNS = (
     r"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",

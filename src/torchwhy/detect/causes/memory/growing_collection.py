@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import memory
-from torchwhy.detect.edits import Source
 from torchwhy.detect.growth import (
     MEGABYTE,
     Growth,
@@ -20,6 +19,7 @@ from torchwhy.detect.growth import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import Held, Holdings
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 LEAST_BYTES_PER_STEP = (
     1000  # a megabyte in a thousand steps; detached losses, 4 bytes each, stay far below

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import memory
 from torchwhy.detect.detach import fix_for
-from torchwhy.detect.edits import Source
 from torchwhy.detect.growth import (
     Growth,
     collect_facts,
@@ -20,6 +19,7 @@ from torchwhy.detect.growth import (
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import Held
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class RetainedGraph(Detector):

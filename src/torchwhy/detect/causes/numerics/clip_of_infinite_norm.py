@@ -6,11 +6,11 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import all_births, finding_from, op_name
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, GradientsClipped
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 NORMS = frozenset({"norm", "linalg_vector_norm", "_foreach_norm"})
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name
 from torchwhy.detect.cures import bounds, operands, shapes
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -32,6 +31,7 @@ from torchwhy.detect.operands import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 NORMALISATIONS = frozenset(
     {"native_layer_norm", "native_group_norm", "native_batch_norm", "_fused_rms_norm"}

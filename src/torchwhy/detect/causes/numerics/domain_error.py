@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
 from torchwhy.detect.cures import operands
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -27,6 +26,7 @@ from torchwhy.detect.operands import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
 from torchwhy.detect.cures import data, samples
-from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 DEVIATIONS = frozenset({"std", "var", "std_mean", "var_mean"})
 LABELLED = frozenset({"nll_loss_forward", "nll_loss2d_forward", "nll_loss", "nll_loss2d"})

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
 from torchwhy.detect.cures import operands
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -19,6 +18,7 @@ from torchwhy.detect.operands import argument, is_masked, largest_exponent, outp
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 EXPONENTIALS = frozenset(
     {"exp", "expm1", "exp2", "cosh", "sinh", "special_exp2", "special_expm1", "i0", "special_i1"}

@@ -7,7 +7,6 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.births import describe, op_name, show
 from torchwhy.detect.causes.numerics import domain_error, exp_overflow
 from torchwhy.detect.cures import samples
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
 from torchwhy.detect.operands import (
     LARGEST,
@@ -21,6 +20,7 @@ from torchwhy.detect.operands import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 # Operations that leave the range even in float64 when repeated multiplication is inside them, so that redoing
 # them in a wider type proves nothing. They are finite for all finite operands on paper.

@@ -6,11 +6,11 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors
 from torchwhy.detect.cures import data, samples
-from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 SOFTMAXES = frozenset(
     {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax", "_masked_softmax"}

@@ -16,7 +16,6 @@ from torchwhy.detect.crashes import (
     expression_of as crashed_at,
 )
 from torchwhy.detect.cures import data, loss_scales
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, samples_of
 from torchwhy.detect.operands import (
     LARGEST,
@@ -30,6 +29,7 @@ from torchwhy.detect.operands import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Crash, ScaleChanged
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 DOES_NOT_FIT = r"value cannot be converted to type (?:c10|at)::Half without overflow"
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import as_real, op_name, show
 from torchwhy.detect.cures import data, operands
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -26,6 +25,7 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class HalfPrecisionUnderflow(Detector):

@@ -6,10 +6,10 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, operations, show, value_at_born
 from torchwhy.detect.cures import samples
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class InfeasibleCtc(Detector):

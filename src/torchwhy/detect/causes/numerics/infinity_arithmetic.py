@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name, show
 from torchwhy.detect.cures import data
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -18,6 +17,7 @@ from torchwhy.detect.operands import arguments, is_formula, is_masked, value_of
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 INFINITIES = (float("inf"), float("-inf"))
 # Clipping and gradient accumulation have detectors of their own.

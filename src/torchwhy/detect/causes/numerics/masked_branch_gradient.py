@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import operands
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -18,6 +17,7 @@ from torchwhy.detect.sources import word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class MaskedBranchGradient(Detector):

@@ -6,11 +6,11 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
 from torchwhy.detect.cures import data, samples
-from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ArrayWarning, Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 # What NumPy's warnings say, by what it then puts into the array.
 WARNINGS_OF = {

@@ -6,12 +6,12 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.operands import ROUNDS_TO_ZERO
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 DIVIDING = frozenset({"addcdiv", "div", "addcdiv_list"})
 FUSED = ("_fused_adam", "_fused_adamw", "_fused_adagrad")

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import op_name
 from torchwhy.detect.cures import operands
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import (
     Verdict,
     expression_of,
@@ -24,6 +23,7 @@ from torchwhy.detect.operands import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 KINDS = {
     "SqrtBackward": "a square root",

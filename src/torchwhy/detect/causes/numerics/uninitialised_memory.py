@@ -6,10 +6,10 @@ from dataclasses import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.births import finding_from
 from torchwhy.detect.cures import data
-from torchwhy.detect.edits import Source
 from torchwhy.detect.sources import expression_of, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class UninitialisedMemory(Detector):

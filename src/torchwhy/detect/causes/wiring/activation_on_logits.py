@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ELEMENTWISE, ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.tensors import TensorFacts
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 # What an activation can give at all.
 RANGES = {

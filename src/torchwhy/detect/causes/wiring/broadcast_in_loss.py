@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import (
     ELEMENTWISE,
     ERRORS,
@@ -16,6 +15,7 @@ from torchwhy.detect.graph import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 BINARY = ("sub", "rsub", "add", "mul", "div")
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ENOUGH_STEPS = 2  # of the first six
 

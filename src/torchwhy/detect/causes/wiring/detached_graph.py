@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import graphs
 from torchwhy.detect.drawn import draws_without_derivative
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph
 from torchwhy.detect.wiring import untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
@@ -13,6 +12,7 @@ from torchwhy.record.events import Weights
 from torchwhy.record.learning import GraphCut, ParameterCensus
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 WORDS = {
     "detach": "`.detach()` takes the value out of the graph",

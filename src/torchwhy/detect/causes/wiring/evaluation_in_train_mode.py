@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops, statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.detect.wiring import (
     active_layers,
@@ -17,6 +16,7 @@ from torchwhy.detect.wiring import (
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 SHOWN = 3
 SWITCH_POSITION = 2  # of `training` among the arguments of F.dropout

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import (
     followed,
     held_before,
@@ -18,6 +17,7 @@ from torchwhy.detect.wiring import (
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PLAIN = (
     "Linear",

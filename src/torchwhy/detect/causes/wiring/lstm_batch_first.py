@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.detect.samples import SamplesAnswer, TimeFirst, samples_answer, time_first_layer
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 RECURS = {"LSTM": "recurs", "GRU": "recurs", "RNN": "recurs"}
 

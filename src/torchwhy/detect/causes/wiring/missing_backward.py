@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import ENOUGH_UPDATES, made, steps_of, uncalled
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade, RunEnded, Step, Weights
 from torchwhy.record.learning import ForwardModes, ParameterCensus, StepCalls
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class MissingBackward(Detector):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import training_modes
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ENOUGH_FORWARDS = 3  # a single forward is a sanity check
 

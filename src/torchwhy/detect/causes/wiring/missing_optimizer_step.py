@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import made, program_died, steps_of, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import MicroscopeLeft
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import IdleOptimizer
+from torchwhy.source.edits import Source
 
 ENOUGH_BACKWARDS = 3  # a shorter program is a trial of a single batch
 ENOUGH_BESIDE_OTHERS = 12  # while another optimizer steps: its turn may come later, after a warm-up

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops, statements
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import uncalled
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import HandUpdate, StaleGradients
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ENOUGH_TIMES = (
     3  # one leftover may be a restart or a warm-up pass; three in a run are the loop itself

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import optimizers
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph
 from torchwhy.detect.untrained import about_added, about_leaf, about_thawed, elements_of
 from torchwhy.detect.wiring import joined_late, made, named, output_module, thawed, untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 PART_BY_NAME = re.compile(
     r"\w\.\w+(\[\w+\])?\.parameters\(\)"

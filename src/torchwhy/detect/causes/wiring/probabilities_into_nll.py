@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.tensors import TensorFacts
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ABOVE_ZERO = 1e-3  # a logarithm of a probability is at most 0; in half precision rounding may lift it by this much
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules, shapes
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.detect.looks import constant_output, last_look
 from torchwhy.detect.samples import SamplesAnswer, samples_answer, unfolds_otherwise
@@ -12,6 +11,7 @@ from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 RESHAPES = ("view", "_unsafe_view", "reshape", "_reshape_alias")
 REDUCTIONS = ("mean", "sum", "amax", "amin", "max", "min", "logsumexp", "median", "nanmean")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops, schedules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.rates import ENOUGH_STEPS, RateCourse, rate_courses
 from torchwhy.detect.training import is_lower, trainings
 from torchwhy.detect.wiring import made, program_died, statements_found
@@ -13,6 +12,7 @@ from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import ParameterCensus, StepCalls
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
+from torchwhy.source.edits import Source
 
 BY_METRIC = "ReduceLROnPlateau"
 HARDLY_BEGAN = (

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded
+from torchwhy.source.edits import Source
 
 
 class SharedStateDictAlias(Detector):

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class SoftmaxBeforeCrossEntropy(Detector):

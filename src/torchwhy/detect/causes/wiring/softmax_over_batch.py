@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, axis_of, base_of, elements, expression_of
 from torchwhy.detect.pooling import sum_over_steps
 from torchwhy.detect.samples import samples_answer
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 SOFTMAXES = ("_softmax", "_log_softmax", "_safe_softmax")
 # Losses and selections that look at every row by itself.

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import building
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import followed, joined_late, made, named, untrained, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import LateParameter, LateParameters
+from torchwhy.source.edits import Source
 
 
 class StaleOptimizerParameters(Detector):

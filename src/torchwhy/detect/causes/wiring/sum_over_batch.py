@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import reductions
-from torchwhy.detect.edits import Source
 from torchwhy.detect.graph import ForwardGraph, base_of, elements
 from torchwhy.detect.training import trainings
 from torchwhy.detect.troubles import Trouble, find_trouble, first_input, target_scale
@@ -13,6 +12,7 @@ from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 # Which argument of a fused loss says how it is reduced, and the number torch uses for "sum".
 REDUCTION = {

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import active_layers, modes_of, training_modes
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import ForwardModes, ParameterCensus
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ENOUGH_STEPS = (
     3  # optimizer steps in eval mode; an attack or a saliency map after training makes none

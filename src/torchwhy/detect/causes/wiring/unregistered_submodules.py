@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.crashes import crashes, finding_of, idea
 from torchwhy.detect.cures import modules
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import named, untrained
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.crashes import Crash
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 
 class UnregisteredSubmodules(Detector):

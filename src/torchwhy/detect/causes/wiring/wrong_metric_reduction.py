@@ -4,12 +4,12 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.edits import Source
 from torchwhy.detect.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import MetricReduced
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 MEASURABLE = 0.01  # relative difference from which a reader of two digits sees another number
 SUMS = {"count": "right answers", "mean": "accuracies of batches", "loss": "mean losses of batches"}

@@ -5,13 +5,13 @@ from itertools import pairwise
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import loops
-from torchwhy.detect.edits import Source
 from torchwhy.detect.wiring import made, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import CallSeen, ParameterCensus, StepCalls
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.edits import Source
 
 ENOUGH_STEPS = 2  # a single one may be a first step that was thrown away on purpose
 ENOUGH_ACCUMULATED = 3  # a GradScaler that looks for its scale skips a step or two at the start

@@ -1,14 +1,23 @@
-"""Small questions about the syntax of a program: which argument, which name, assigned where."""
+"""Calls in the source: what is called, on what, with which arguments."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from torchwhy.detect.edits import Source, last_word
+if TYPE_CHECKING:
+    from torchwhy.source.text import Text
 
 
-def module_names(source: Source) -> set[str]:
+def last_word(function: ast.expr) -> str | None:
+    """Return `log` for `torch.log` and for `log`."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else None
+
+
+def module_names(source: Text) -> set[str]:
     """Return the names under which modules are imported: `torch`, `F`, `np`."""
     found = set()
     for node in ast.walk(source.tree):
@@ -26,7 +35,7 @@ def root_name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def is_method(source: Source, call: ast.Call) -> bool:
+def is_method(source: Text, call: ast.Call) -> bool:
     """Tell whether this is `x.log()` and not `torch.log(x)` or `log(x)`."""
     if not isinstance(call.func, ast.Attribute) or is_own(call):
         return False
@@ -41,7 +50,7 @@ def is_own(node: ast.expr | None) -> bool:
     return isinstance(owner, ast.Name) and owner.id in ("self", "cls")
 
 
-def operand_of(source: Source, node: ast.expr, *, number: int = 0) -> ast.expr | None:
+def operand_of(source: Text, node: ast.expr, *, number: int = 0) -> ast.expr | None:
     """Return an operand of a call, a method call or an operator; a method's own value is number 0."""
     if isinstance(node, ast.BinOp):
         return (node.left, node.right)[number] if number < 2 else None
@@ -66,56 +75,7 @@ def keyword(call: ast.Call, *names: str) -> ast.expr | None:
     return None
 
 
-def assignments(name: str, *, within: ast.AST) -> list[ast.stmt]:
-    """Return the statements of a scope that give a name a value, also as loop variables and in tuples."""
-    found = []
-    for node in ast.walk(within):
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For):
-            targets = [node.target]
-        words = (word for target in targets for word in ast.walk(target))
-        if isinstance(node, ast.stmt) and any(
-            isinstance(word, ast.Name) and word.id == name and isinstance(word.ctx, ast.Store)
-            for word in words
-        ):
-            found.append(node)
-    return found
-
-
-def value_of_name(source: Source, node: ast.expr) -> ast.expr | None:
-    """Return the expression a name was given, if it was given just one and that still means the same here."""
-    if not isinstance(node, ast.Name):
-        return None
-    made = assignments(node.id, within=source.scope_of(node))
-    if len(made) != 1 or not isinstance(made[0], ast.Assign) or made[0].lineno >= node.lineno:
-        return None
-    if len(made[0].targets) != 1 or not isinstance(made[0].targets[0], ast.Name):
-        return None
-    value = made[0].value
-    between = range(made[0].lineno + 1, node.lineno)
-    for name in names_in(value):
-        changed = assignments(name, within=source.scope_of(node))
-        if any(statement.lineno in between for statement in changed):
-            return None
-    return value
-
-
-def uses(name: str, *, within: ast.AST) -> int:
-    """Return how often a scope reads a name."""
-    return sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in ast.walk(within)
-    )
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """Return the names that an expression reads."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-
-
-def optimizer_calls(source: Source) -> Iterator[ast.Call]:
+def optimizer_calls(source: Text) -> Iterator[ast.Call]:
     """Yield the calls that make optimizers of torch."""
     kinds = (
         "SGD",
@@ -133,20 +93,12 @@ def optimizer_calls(source: Source) -> Iterator[ast.Call]:
     yield from source.calls(*kinds)
 
 
-def enclosing(source: Source, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
-    """Return the nearest piece of syntax of these kinds around another."""
-    place = source.parents.get(node)
-    while place is not None and not isinstance(place, kinds):
-        place = source.parents.get(place)
-    return place
-
-
 def word_of(node: ast.expr | None) -> str | None:
     """Return the last word of what a call calls: `softmax` for `torch.softmax(x)`."""
     return last_word(node.func) if isinstance(node, ast.Call) else None
 
 
-def torch_name(source: Source) -> str | None:
+def torch_name(source: Text) -> str | None:
     """Return the name under which torch is imported in this file."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
@@ -156,8 +108,3 @@ def torch_name(source: Source) -> str | None:
                 if alias.name.startswith("torch.") and alias.asname is None:
                     return "torch"
     return None
-
-
-def one_line(text: str) -> str:
-    """Return a text for a title: on one line."""
-    return " ".join(text.split())

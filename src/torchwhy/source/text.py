@@ -1,43 +1,30 @@
-"""Minimal edits of a source text: exact stretches are replaced, everything else stays as the author wrote it.
+"""One file of the program as text and as syntax: what stands where, and what a finding's place says.
 
-A detector's `propose` finds the syntax of its finding in a `Source`, makes edits of it, and gets the diff. What
-does not stand where the finding says, word for word, is not edited: the file has changed since the run.
+Lines count from 1, columns from 0 and in characters, as findings have them; Python's own columns are bytes.
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
-from torchwhy.finding import Fix, Safety, SourceSpan
+from torchwhy.finding import SourceSpan
+from torchwhy.source.calls import last_word
 
-CONTEXT_LINES = 2
 CUT_OFF = "…"  # ends a recorded expression that was too long to record whole
 
-Statement = ast.stmt
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
-class Edit:
-    """Put `text` in place of the characters from `start` to `end` of the source, counted from 0."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """One file of the program as text and as syntax; `others` opens further files by their names in findings."""
+class Text:
+    """One file of the program as text and as syntax; `file` is its name in findings."""
 
     file: str
     text: str
-    others: Callable[[str], Source | None] = field(default=lambda _file: None, compare=False)
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -48,7 +35,8 @@ class Source:
             return ast.Module(body=[], type_ignores=[])
 
     @cached_property
-    def _line_starts(self) -> list[int]:
+    def line_starts(self) -> list[int]:
+        """Return where each line begins in the text, and at last where the text ends."""
         starts = [0]
         for line in split_lines(self.text):
             starts.append(starts[-1] + len(line))
@@ -66,10 +54,10 @@ class Source:
 
     def offset(self, line: int, column: int, *, in_bytes: bool = False) -> int:
         """Return the place of a line (from 1) and column (from 0, characters or UTF-8 bytes) in the text."""
-        start = self._line_starts[line - 1]
+        start = self.line_starts[line - 1]
         if not in_bytes:
             return start + column
-        text = self.text[start : self._line_starts[line]]
+        text = self.text[start : self.line_starts[line]]
         return start + len(text.encode()[:column].decode(errors="ignore"))
 
     def stretch(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
@@ -162,102 +150,10 @@ class Source:
             return len(before) - 1, end + close + 1
         return start, end
 
-    def remove(self, statement: ast.stmt) -> Edit | None:
-        """Return the edit that takes out a statement with its lines; None where it shares them with another."""
-        start, end = self.stretch(statement)
-        line_start = self._line_starts[statement.lineno - 1]
-        assert statement.end_lineno is not None
-        line_end = self._line_starts[statement.end_lineno]
-        rest = self.text[end:line_end].strip()
-        if self.text[line_start:start].strip() or (rest and not rest.startswith("#")):
-            return None
-        block = next(
-            (
-                body
-                for _, body in ast.iter_fields(self.parents.get(statement, self.tree))
-                if isinstance(body, list) and statement in body
-            ),
-            [],
-        )
-        return Edit(line_start, line_end, "") if len(block) > 1 else None
-
-    def without(self, statement: ast.stmt) -> Edit | None:
-        """Return the edit that takes out a statement, with the loop or condition that holds nothing else."""
-        holder = self.parents.get(statement)
-        is_all = isinstance(holder, ast.For | ast.If | ast.With) and holder.body == [statement]
-        if is_all and isinstance(holder, ast.stmt) and not getattr(holder, "orelse", []):
-            return self.without(holder)
-        return self.remove(statement) or self.replace(statement, "pass")
-
-    def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
-        """Return the edit that puts a text in place of a piece of syntax."""
-        return Edit(*self.stretch(node), text)
-
-    def insert_before(self, statement: ast.stmt, text: str) -> Edit | None:
-        """Return the edit that puts a statement on a line of its own before another; None where that has no place."""
-        start = self._line_starts[statement.lineno - 1]
-        margin = self.text[start : self.stretch(statement)[0]]
-        if margin.strip():
-            return None
-        return Edit(start, start, f"{margin}{text}{self._newline}")
-
-    def insert_after(self, statement: ast.stmt, text: str) -> Edit | None:
-        """Return the edit that puts a statement on the line after another."""
-        start, end = self.stretch(statement)
-        margin = self.text[self._line_starts[statement.lineno - 1] : start]
-        assert statement.end_lineno is not None
-        line_end = self._line_starts[statement.end_lineno]
-        rest = self.text[end:line_end].strip()
-        if margin.strip() or (rest and not rest.startswith("#")):
-            return None
-        missing = "" if self.text[:line_end].endswith("\n") else self._newline
-        return Edit(line_end, line_end, f"{missing}{margin}{text}{self._newline}")
-
-    @cached_property
-    def _newline(self) -> str:
-        return "\r\n" if "\r\n" in self.text else "\n"
-
-    def edited(self, edits: Sequence[Edit]) -> str:
-        """Return the text with all edits made; edits that overlap are a mistake of the caller."""
-        text, end_of_last = self.text, len(self.text)
-        for edit in sorted(edits, key=lambda one: (one.start, one.end), reverse=True):
-            if edit.end > end_of_last:
-                raise ValueError("two edits overlap")
-            text = text[: edit.start] + edit.text + text[edit.end :]
-            end_of_last = edit.start
-        return text
-
-    def fix(
-        self, title: str, *edits: Edit | None, safety: Safety = "changes-results"
-    ) -> Iterator[Fix]:
-        """Yield the edits as one fix; nothing where one could not be placed, or the result is not Python."""
-        placed = [edit for edit in edits if edit is not None]
-        if len(placed) != len(edits):
-            return
-        after = self.edited(placed)
-        if after == self.text or not is_python(after):
-            return
-        yield Fix(title, diff=diff_between(self.file, self.text, after), safety=safety)
-
 
 def split_lines(text: str) -> list[str]:
     """Return the lines as Python counts them, with their ends; a form feed, for one, ends none."""
     return [line for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text) if line]
-
-
-def diff_between(file: str, before: str, after: str) -> str:
-    """Return the unified diff of one file."""
-    lines = difflib.unified_diff(
-        split_lines(before),
-        split_lines(after),
-        f"a/{file}",
-        f"b/{file}",
-        n=CONTEXT_LINES,
-    )
-    marked = (
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-    return "".join(marked)
 
 
 def is_python(text: str) -> bool:
@@ -277,24 +173,6 @@ def same_words(text: str, expression: str) -> bool:
     return recorded in there if "\n" not in text else there == recorded
 
 
-def last_word(function: ast.expr) -> str | None:
-    """Return `log` for `torch.log` and for `log`."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else None
-
-
-def in_brackets(text: str, node: ast.expr) -> str:
-    """Return an expression so that a method call or an operator may follow it."""
-    plain = ast.Name | ast.Attribute | ast.Call | ast.Subscript
-    is_closed = isinstance(node, plain) or (text.startswith("(") and _closes_at_end(text))
-    return text if is_closed else f"({text})"
-
-
-def _closes_at_end(text: str) -> bool:
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0:
-            return place == len(text) - 1
-    return False
+def one_line(text: str) -> str:
+    """Return a text for a title: on one line."""
+    return " ".join(text.split())
