@@ -3,9 +3,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
+RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/test_programs.py tests/test_snapshots.py \
+	tests/test_diagnosis.py tests/test_layers.py tests/test_sizes.py
+
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-fast lint bench clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
@@ -13,6 +16,10 @@ demo: $(STAMP)
 
 test: lint
 	$(BIN)/pytest -q
+
+# What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
+test-fast: $(STAMP)
+	$(BIN)/pytest -q --cached -m "not slow" $(RIGHT_OF_THE_RECORD)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

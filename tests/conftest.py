@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText, run_programs
+from tests.support.run_program import Outcome, ProgramText, recorded_program, run_programs
+from tests.support.trace_cache import TraceCache, default_folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what these tests can be asked for besides."""
+    group = parser.getgroup("torchwhy")
+    group.addoption(
+        "--update", action="store_true", help="write the reports beside the programs anew"
+    )
+    group.addoption(
+        "--cached",
+        action="store_true",
+        help="read the traces of earlier runs, and run only what has none",
+    )
+    group.addoption(
+        "--traces",
+        type=Path,
+        metavar="FOLDER",
+        help="read the traces in this folder, whatever code recorded them (a folder of .cache/traces)",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +42,16 @@ def outcomes(
             assert wanted.setdefault(program.id, program) is program, (
                 f"two programs are called {program.id}"
             )
-    return run_programs(list(wanted.values()), tmp_path_factory.mktemp("programs"))
+    traces = request.config.getoption("--traces")
+    cache = TraceCache(traces or default_folder())
+    known: dict[str, Outcome] = {}
+    if traces or request.config.getoption("--cached"):
+        found = (recorded_program(program, cache) for program in wanted.values())
+        known = {outcome.program.id: outcome for outcome in found if outcome is not None}
+    missing = [program for program in wanted.values() if program.id not in known]
+    if missing:
+        known.update(run_programs(missing, tmp_path_factory.mktemp("programs"), cache))
+    return known
 
 
 # Started in the background of a shell, tests would hand on that Ctrl-C is ignored, and some of them send one.

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText, programs_in
+from tests.support.run_program import Outcome, ProgramText, documented_programs, programs_in
 
 FOLDER = Path(__file__).parent / "programs"
 BROKEN = programs_in(FOLDER / "broken")
 HEALTHY = programs_in(FOLDER / "healthy")
+MANUAL = documented_programs()
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.id)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText, documented_programs
+from tests.support.run_program import Outcome, ProgramText
+from tests.test_programs import MANUAL
 from torchwhy.detect.base import Detector
 from torchwhy.detect.registry import all_detectors
 
 SECTIONS = ("What it finds", "Why it breaks training", "Broken", "Repaired", "Lookalike", "Limits")
 DETECTORS = list(all_detectors().values())
-PROGRAMS = documented_programs()
+PROGRAMS = MANUAL
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.support.children import Ended, Zygote
+from tests.support.trace_cache import TraceCache
 from torchwhy.detect.registry import all_detectors
 from torchwhy.diagnosis import diagnose
 from torchwhy.finding import Finding
@@ -25,6 +26,8 @@ from torchwhy.report.model import Report
 AT_A_TIME = 2
 SHOWN_CHARACTERS = 3000
 SCRIPT = "train.py"
+RUN = Path(".torchwhy") / "runs" / "run"
+MANUAL = Path(__file__).resolve().parents[1] / "programs" / "manual"
 MARK = re.compile(r"# <- (?P<name>[a-z0-9-]+)\s*$")
 
 
@@ -33,6 +36,7 @@ class ProgramText:
     """A program to run and what must come out: `expected` is None where torchwhy must stay silent.
 
     `beside` holds the other files of a package by their paths; `guilty_file` is the one with the marked line.
+    `snapshot` is the file that pins the rendered report.
     """
 
     id: str
@@ -40,6 +44,12 @@ class ProgramText:
     expected: tuple[str, int] | None = None
     beside: tuple[tuple[str, str], ...] = ()
     guilty_file: str = SCRIPT
+    snapshot: Path | None = None
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Return all files of the program: path and text."""
+        return [(SCRIPT, self.text), *self.beside]
 
 
 @dataclass(frozen=True)
@@ -124,14 +134,27 @@ def read_program(path: Path) -> ProgramText:
     """Read a program, a file or a folder with a `train.py`; the line that ends in `# <- name` is the guilty one."""
     if not path.is_dir():
         return ProgramText(
-            f"{path.parent.name}-{path.stem}", path.read_text(), marked(path.read_text())
+            f"{path.parent.name}-{path.stem}",
+            path.read_text(),
+            marked(path.read_text()),
+            snapshot=snapshot_of(path),
         )
     texts = {str(file.relative_to(path)): file.read_text() for file in sorted(path.rglob("*.py"))}
     guilty = next((name for name, text in texts.items() if marked(text) is not None), SCRIPT)
     script, expected = texts.pop(SCRIPT), marked((path / guilty).read_text())
     return ProgramText(
-        f"{path.parent.name}-{path.name}", script, expected, tuple(texts.items()), guilty
+        f"{path.parent.name}-{path.name}",
+        script,
+        expected,
+        tuple(texts.items()),
+        guilty,
+        snapshot_of(path),
     )
+
+
+def snapshot_of(program: Path) -> Path:
+    """Return the file beside a program that pins its report."""
+    return program.with_name(f"{program.stem}.report.txt")
 
 
 def programs_in(folder: Path) -> list[ProgramText]:
@@ -152,10 +175,10 @@ def marked(text: str) -> tuple[str, int] | None:
 def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcome:
     """Run one program, run it again where the failing step was not seen in place, and diagnose."""
     script = folder / SCRIPT
-    for name, text in ((SCRIPT, program.text), *program.beside):
+    for name, text in program.files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    run_directory = folder / ".torchwhy" / "runs" / "run"
+    run_directory = folder / RUN
     run_directory.mkdir(parents=True)
     ended = _run(script, run_directory, zygote=zygote)
     step = needs_rerun(read_traces(run_directory))
@@ -183,14 +206,28 @@ def _run(
     return ended
 
 
-def run_programs(programs: list[ProgramText], folder: Path) -> dict[str, Outcome]:
-    """Run many, two at a time, each in a folder of its own."""
+def recorded_program(program: ProgramText, cache: TraceCache) -> Outcome | None:
+    """Diagnose what a program recorded earlier; None if it is not in the cache."""
+    found = cache.find(program.files)
+    if found is None:
+        return None
+    folder, ended = found
+    return Outcome(program, ended, diagnose(folder / RUN), folder / RUN)
+
+
+def run_programs(
+    programs: list[ProgramText], folder: Path, cache: TraceCache | None = None
+) -> dict[str, Outcome]:
+    """Run many, two at a time, each in a folder of its own, and keep what they recorded in the cache."""
     zygote = Zygote()
 
     def one(program: ProgramText) -> Outcome:
         own = folder / program.id
         own.mkdir(parents=True)
-        return run_program(program, zygote=zygote, folder=own)
+        outcome = run_program(program, zygote=zygote, folder=own)
+        if cache is not None:
+            cache.keep(program.files, own, outcome.ended)
+        return outcome
 
     try:
         with ThreadPoolExecutor(AT_A_TIME) as pool:
@@ -206,6 +243,7 @@ def documented_programs(*names: str) -> list[ProgramText]:
             f"{program.detector}-{program.section}-{program.number}",
             program.text,
             marked(program.text) if program.section == "broken" else None,
+            snapshot=MANUAL / name / f"{program.section}-{program.number}.report.txt",
         )
         for name, detector in all_detectors().items()
         if not names or name in names

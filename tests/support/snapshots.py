@@ -1,0 +1,86 @@
+"""The rendered report of a program, pinned in a file beside it.
+
+The file holds the numbers of the machine that wrote it. Measured numbers differ between machines, and with them
+the place where a line wraps, so the comparison leaves both out: it reads words, whole numbers, signs and diffs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from tests.support.run_program import RUN, Outcome, tell
+from torchwhy.report.model import Report
+from torchwhy.report.terminal import EVIDENCE_SHOWN, Place, show
+from torchwhy.verify.candidates import candidates
+
+FLOAT = re.compile(r"(?<![\w.])[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+)(?!\w)")
+CURVE = re.compile("[▁▂▃▄▅▆▇█]+")
+RULE = re.compile("─+")
+NUMBER = re.compile(r"[-+]?(\d+|#)")
+PROPOSED = "--- proposed changes"
+FURTHER = "--- findings in full"
+
+
+def render(outcome: Outcome) -> str:
+    """Return what the terminal shows, every finding in full, and the changes that `torchwhy fix` would try."""
+    directory = outcome.run_directory.parents[len(RUN.parts) - 1]
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf8")
+    plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with mock.patch.dict(os.environ, plain, clear=True):
+        show(outcome.report, Place(Path("RUN"), directory), stream)
+    stream.seek(0)
+    parts = [stream.read().rstrip(), *_findings(outcome.report), *_proposals(outcome, directory)]
+    return "\n".join(parts).replace(str(directory), "FOLDER") + "\n"
+
+
+def _findings(report: Report) -> Iterator[str]:
+    """Yield the findings of which the terminal shows only a line, or not all evidence."""
+    nested = {report.id_of(below) for finding in report.findings for below in finding.explains}
+    shown = [finding for finding in report.findings if report.id_of(finding) not in nested]
+    root = report.root_cause
+    if root is not None and len(root.evidence) <= EVIDENCE_SHOWN:
+        shown = [*root.explains, *shown[1:]]
+    if shown:
+        yield FURTHER
+    for finding in shown:
+        yield from tell(finding)
+
+
+def _proposals(outcome: Outcome, directory: Path) -> Iterator[str]:
+    root = outcome.report.root_cause
+    changes = candidates(root, directory) if root is not None else []
+    if changes:
+        yield PROPOSED
+    for change in changes:
+        yield f"{change.title} ({change.safety})"
+        yield change.diff.rstrip()
+
+
+def differences(pinned: str, new: str) -> list[str]:
+    """Return the lines of a diff between two reports that say different things; nothing if only numbers differ."""
+    if _same_words(_words(pinned), _words(new)):
+        return []
+    return list(difflib.unified_diff(pinned.splitlines(), new.splitlines(), "pinned", "new", n=1))
+
+
+def _words(report: str) -> list[str]:
+    masked = FLOAT.sub("#", CURVE.sub("▁", RULE.sub("─", report)))
+    return masked.split()
+
+
+def _same_words(pinned: list[str], new: list[str]) -> bool:
+    return len(pinned) == len(new) and all(map(_same_word, pinned, new))
+
+
+def _same_word(pinned: str, new: str) -> bool:
+    """Tell whether two words are one, or a measured number that happens to be whole on one machine."""
+    if pinned == new:
+        return True
+    is_measured = "#" in pinned or "#" in new
+    return is_measured and NUMBER.sub("#", pinned) == NUMBER.sub("#", new)
