@@ -18,7 +18,7 @@ from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed, Replayed
 from torchwhy.record.run import Run, write_run
 from torchwhy.record.trace import Trace
-from torchwhy.replay.rerun import needs_rerun, seconds_to_failure
+from torchwhy.replay.step.rerun_parent import needs_rerun, seconds_to_failure
 
 
 class Crashing(Detector):

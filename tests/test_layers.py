@@ -108,7 +108,11 @@ def test_the_thinking_stages_and_the_supervisor_run_where_torch_is_not():
         for path in MODULES
         if _stage(path) in WITHOUT_TORCH
     ]
-    modules += ["torchwhy.observe.launch", "torchwhy.replay.rerun", "torchwhy.observe.boot.arm"]
+    modules += [
+        "torchwhy.observe.launch",
+        "torchwhy.replay.step.rerun_parent",
+        "torchwhy.observe.boot.arm",
+    ]
     code = "\n".join(
         [
             "import sys, importlib",

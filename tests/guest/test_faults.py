@@ -56,11 +56,11 @@ def test_broken_probe_is_noted_once_and_changes_nothing(probe: str, pairs: Pairs
 @pytest.mark.parametrize(
     "part",
     [
-        "torchwhy.observe.gradients",
+        "torchwhy.observe.steps.gradients",
         "torchwhy.record.step_log",
         "torchwhy.observe.probes.modes",
         "torchwhy.replay.handler",
-        "torchwhy.replay.signals",
+        "torchwhy.replay.triggers.step_triggers",
     ],
 )
 @pytest.mark.parametrize("kind", ["pairs", "python_pairs"])

@@ -20,7 +20,7 @@ from torchwhy.detect.registry import all_detectors
 from torchwhy.diagnosis import diagnose
 from torchwhy.finding import Finding
 from torchwhy.record.run import Run, read_traces, write_run
-from torchwhy.replay.rerun import needs_rerun
+from torchwhy.replay.step.rerun_parent import needs_rerun
 from torchwhy.report.model import Report
 
 AT_A_TIME = 2

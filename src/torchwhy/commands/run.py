@@ -224,7 +224,7 @@ def _show_as_python_does(problem: SyntaxError) -> None:
 
 def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     from torchwhy.commands import trials
-    from torchwhy.commands.second_look import look_again
+    from torchwhy.commands.rerun import look_again
     from torchwhy.diagnosis import diagnose
 
     note = look_again(

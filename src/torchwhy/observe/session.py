@@ -23,24 +23,25 @@ from torch.optim.optimizer import (
 )
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe import frames, seeds, torch_compat
-from torchwhy.observe.budget import Budget
-from torchwhy.observe.cruise import Cruise
-from torchwhy.observe.exceptions import clean, note_uncaught
+from torchwhy.observe import torch_compat
+from torchwhy.observe.descriptors import NotedOnAccess, Stands
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.names import Names
-from torchwhy.observe.native.stands import stands_of
+from torchwhy.observe.native.native_descriptors import stands_of
 from torchwhy.observe.probes import array_warnings, backward, reads, scaler
 from torchwhy.observe.probes.batches import BatchKeeper
-from torchwhy.observe.probes.calls import CallOrder
-from torchwhy.observe.probes.evaluations import Evaluations
-from torchwhy.observe.probes.holdings import HoldingsProbe
+from torchwhy.observe.probes.call_order import CallOrder
+from torchwhy.observe.probes.memory.holdings import HoldingsProbe
+from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.state_dicts import StateDicts
-from torchwhy.observe.sentinel import Handler, Sentinel
-from torchwhy.observe.stands import NotedOnAccess, Stands
+from torchwhy.observe.program import frames, seeds
+from torchwhy.observe.program.exceptions import clean, note_uncaught
+from torchwhy.observe.program.names import Names
+from torchwhy.observe.steps.budget import Budget
+from torchwhy.observe.steps.cruise import Cruise
+from torchwhy.observe.steps.sentinel import Handler, Sentinel
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter

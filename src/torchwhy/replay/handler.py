@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.observe.randomness import RandomState
-from torchwhy.observe.sentinel import Check
-from torchwhy.replay import refused
-from torchwhy.replay.autopsy.spots import Spot, spots_of, told_error
-from torchwhy.replay.census import write_census
-from torchwhy.replay.cuts import leaves_under, write_cuts
-from torchwhy.replay.ending import look_at_the_end
-from torchwhy.replay.experiments.samples import Samples
-from torchwhy.replay.freezes import statements_found
-from torchwhy.replay.glance import is_torchs_own, note_update
-from torchwhy.replay.hand_updates import HandUpdates
-from torchwhy.replay.phases import Phases
-from torchwhy.replay.post_mortem import post_mortem
-from torchwhy.replay.rewind import Rewind
-from torchwhy.replay.second_look import SecondLook
-from torchwhy.replay.signals import Signals
-from torchwhy.replay.stage import Stage
-from torchwhy.replay.swallowed import Swallowed
+from torchwhy.observe.steps.random_state import RandomState
+from torchwhy.observe.steps.sentinel import Check
+from torchwhy.replay.crash.caught_exceptions import Swallowed
+from torchwhy.replay.crash.frames.traceback_frames import Spot, spots_of, told_error
+from torchwhy.replay.crash.post_mortem import post_mortem
+from torchwhy.replay.equipment import Stage
+from torchwhy.replay.experiments.sample_independence import Samples
+from torchwhy.replay.graph.graph_cuts import leaves_under, write_cuts
+from torchwhy.replay.microscope.backward_log import is_torchs_own, note_update
+from torchwhy.replay.nonfinite import refused_values
+from torchwhy.replay.nonfinite.at_exit import look_at_the_end
+from torchwhy.replay.parameters.census import write_census
+from torchwhy.replay.parameters.freezes import statements_found
+from torchwhy.replay.parameters.manual_updates import HandUpdates
+from torchwhy.replay.step.rerun_child import SecondLook
+from torchwhy.replay.step.rewind import Rewind
+from torchwhy.replay.triggers.observations import Phases
+from torchwhy.replay.triggers.step_triggers import Signals
 
 if TYPE_CHECKING:
-    from torchwhy.observe.optimizers import Watched
     from torchwhy.observe.session import Session
+    from torchwhy.observe.steps.watched_optimizers import Watched
 
 CLOSURE_SECONDS = 0.5  # of looking, after which a closure is not looked at again
 MOST_BACKWARDS, WAITING_SECONDS = (
@@ -248,7 +248,7 @@ class Replay:
         self, error: BaseException, spots: list[Spot], told: BaseException
     ) -> None:
         self.swallowed.program_died(error)
-        bad = refused.refused_values(error, spots)
+        bad = refused_values.refused_values(error, spots)
         if self.second_look is not None:
             if bad:
                 self.second_look.values_were_refused(bad)
@@ -258,7 +258,7 @@ class Replay:
         self.session.write(post_mortem(self.stage, told, spots))
         if bad and not self.rewind.alarmed:
             self.rewind.alarmed = True
-            refused.raise_alarm(self.stage, bad)
+            refused_values.raise_alarm(self.stage, bad)
 
     def at_exit(self) -> None:
         """Look at what the program leaves behind."""

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 import witness
 
-inside = sys.modules.get("torchwhy.replay.microscope")
+inside = sys.modules.get("torchwhy.replay.microscope.dispatch_mode")
 if inside is not None:
     look = inside.Microscope._look
 

@@ -9,11 +9,11 @@ from torch.utils.data import DataLoader, TensorDataset
 import witness
 
 PARTS = {
-    "torchwhy.observe.gradients": ("Reading", "total"),
+    "torchwhy.observe.steps.gradients": ("Reading", "total"),
     "torchwhy.record.step_log": ("StepLog", "add"),
     "torchwhy.observe.probes.modes": ("ModeCounter", "backward_ran"),
     "torchwhy.replay.handler": ("Replay", "is_quiet"),
-    "torchwhy.replay.signals": ("Signals", "take"),
+    "torchwhy.replay.triggers.step_triggers": ("Signals", "take"),
 }
 part = sys.argv[1]
 witness.seed()

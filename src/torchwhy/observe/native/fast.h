@@ -125,24 +125,24 @@ PyObject *same_rows(PyObject *module, PyObject *tensor);
 PyObject *rows_apart(PyObject *module, PyObject *tensor);
 PyObject *units_at_rest(PyObject *module, PyObject *args);
 
-/* ---- watching.c ---- */
+/* ---- descriptors.c ---- */
 
 extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteType;
 
-/* ---- walk.c: methods of the module ---- */
+/* ---- call_sites.c: methods of the module ---- */
 
 PyObject *begin_walks(PyObject *module, PyObject *args);
 PyObject *walked(PyObject *module, PyObject *args);
 
-/* ---- film.c ---- */
+/* ---- backward_log.c ---- */
 
 extern PyTypeObject FilmType;
 
-/* ---- tracing.c ---- */
+/* ---- exception_watchers.c ---- */
 
 extern PyTypeObject TracerType;
 
-/* ---- pace.c and following.c: 1 when the event was ordinary and is dealt with. ---- */
+/* ---- cruise.c and between_steps.c: 1 when the event was ordinary and is dealt with. ---- */
 
 enum { MOST_FORWARDS = 8, MOST_LEAVES = 16 };
 

@@ -1,7 +1,7 @@
 /* Numbers that describe a tensor, in one pass and without an operation of torch; the first step asks for many.
 
    Each answers None for a tensor that is not plain: of another type, on a device, with gaps, or too large for one
-   thread. replay/measures.py asks torch then. */
+   thread. replay/microscope/measures.py asks torch then. */
 
 #include "fast.h"
 #include <float.h>

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.frames import shown_path, source_between
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.program.frames import shown_path, source_between
 
 
 def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:

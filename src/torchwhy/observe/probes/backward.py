@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchwhy.observe import torch_compat
+from torchwhy.observe.descriptors import Stands
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.stands import Stands
 
 
 def install(hooks: Hooks, note: Callable[..., object], stands: Stands) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 import torch
 
 from torchwhy.observe import torch_compat
-from torchwhy.observe.frames import Site, user_sites
+from torchwhy.observe.descriptors import Stands, index_note
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import BatchesRecord, BatchRecord
-from torchwhy.observe.randomness import RandomState
-from torchwhy.observe.stands import Stands, index_note
+from torchwhy.observe.program.frames import Site, user_sites
+from torchwhy.observe.steps.random_state import RandomState
 
 MOST_BATCHES = (
     16  # batches kept for one step; with more micro-batches than this the step is rerun instead

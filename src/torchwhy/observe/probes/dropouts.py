@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import torch_compat
-from torchwhy.observe.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, layer_of, span_of
 from torchwhy.record.event import Event
 from torchwhy.record.learning import DropoutInEvaluation
 

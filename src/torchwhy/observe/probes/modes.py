@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import nn
 
-from torchwhy.observe.frames import Site, layer_of, span_of, user_sites
+from torchwhy.observe.descriptors import Forward
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.names import borrowed_locals
 from torchwhy.observe.native.records import ModesRecord, TallyRecord
 from torchwhy.observe.probes import dropouts
-from torchwhy.observe.stands import Forward
+from torchwhy.observe.program.frames import Site, layer_of, span_of, user_sites
+from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_compat import (
     current_node,
     module_call_code,

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from torchwhy.observe import torch_compat
+from torchwhy.observe.descriptors import Stands
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.stands import Stands
 
 GROUP = "reads"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.stands import NotedOnAccess
 from torchwhy.observe.torch_compat import scaler_step_code
 
 

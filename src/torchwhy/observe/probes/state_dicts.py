@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe.frames import Site, layer_of, span_of
+from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.names import borrowed_locals
-from torchwhy.observe.stands import NotedOnAccess
+from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_compat import storage_key
 from torchwhy.record.events import Event
 from torchwhy.record.wiring import AliasLoaded

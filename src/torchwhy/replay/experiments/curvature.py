@@ -19,16 +19,16 @@ import msgspec
 import torch
 
 from torchwhy.observe import torch_compat
+from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.probes import reads
-from torchwhy.observe.stands import NotedOnAccess
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import decode, encode
-from torchwhy.replay.experiments.bounds import bound_of, preconditioner
 from torchwhy.replay.experiments.lanczos import largest_eigenvalue
+from torchwhy.replay.experiments.stability_bounds import bound_of, preconditioner
 
 if TYPE_CHECKING:
-    from torchwhy.observe.optimizers import Watched
     from torchwhy.observe.session import Session
+    from torchwhy.observe.steps.watched_optimizers import Watched
 
 QUESTION = "which learning rate is stable here?"
 MOST_PRODUCTS = 12  # Lanczos vectors: enough for the largest eigenvalue to a per cent on networks that were tried

@@ -9,11 +9,11 @@ import torch
 
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import Experiment
-from torchwhy.replay.measures import rows_equal
+from torchwhy.replay.microscope.measures import rows_equal
 
 if TYPE_CHECKING:
-    from torchwhy.observe.optimizers import Watched
     from torchwhy.observe.session import Session
+    from torchwhy.observe.steps.watched_optimizers import Watched
 
 QUESTION = "do equal rows of a weight become different?"
 TOGETHER = 1e-3  # distance between rows over the way they went: rounding in a matrix product makes them differ a little

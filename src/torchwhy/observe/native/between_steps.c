@@ -1,0 +1,196 @@
+/* Between two steps at cruising speed: batches, forwards and numbers that are read, in front of `BatchKeeper`,
+   `ModeCounter` and reads.py. The same rules as in cruise.c. */
+
+#include "fast.h"
+#include <math.h>
+
+/* Repeat the shapes of a list of torch.Size in numbers, once for each list: it stays the same object as long as batches
+   have these shapes. */
+static int shapes_are_known(Pace *self) {
+    PyObject *shapes = OBJECT(self->batches, BATCHES_SHAPES);
+    if (shapes == self->shapes_of) return shapes != NULL;
+    if (shapes == NULL || !PyList_CheckExact(shapes) || PyList_GET_SIZE(shapes) > MOST_LEAVES) return 0;
+    Py_CLEAR(self->shapes_of);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(shapes); i++) {
+        PyObject *shape = PyList_GET_ITEM(shapes, i);
+        if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > MOST_DIMENSIONS) return 0;
+        self->shapes[i].dimensions = (int)PyTuple_GET_SIZE(shape);
+        for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(shape); d++)
+            self->shapes[i].size[d] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, d));
+    }
+    if (PyErr_Occurred()) return 0;
+    Py_INCREF(shapes);
+    self->shapes_of = shapes;
+    return 1;
+}
+
+static int has_the_same_shapes(Pace *self, PyObject *data) {
+    if (!PyList_CheckExact(data) || !shapes_are_known(self)) return 0;
+    if (PyList_GET_SIZE(data) != PyList_GET_SIZE(self->shapes_of)) return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(data); i++)
+        if (!has_shape(PyList_GET_ITEM(data, i), &self->shapes[i])) return 0;
+    return 1;
+}
+
+/* RandomState.take, while it would only hand out what it has. */
+int random_rests(Pace *self, PyObject *random) {
+    if (!IS(random, RandomType) || OBJECT(random, RANDOM_STATE) == NULL || OBJECT(random, RANDOM_STATE) == Py_None) return 0;
+    long long count = WHOLE(random, RANDOM_ASKED) + 1;
+    if (WHOLE(random, RANDOM_STILL) < self->still || count % self->seldom == 0) return 0;
+    WHOLE(random, RANDOM_ASKED) = count;
+    return 1;
+}
+
+/* Give a field of a batch what another field holds. */
+static int share(PyObject *batch, int field, PyObject *value) {
+    if (value == NULL) return 0;
+    Py_INCREF(value);
+    Py_XSETREF(OBJECT(batch, field), value);
+    return 1;
+}
+
+static PyObject *new_batch(Pace *self, PyObject *data) {
+    PyTypeObject *kind = (PyTypeObject *)torch.batch;
+    PyObject *batch = PyType_IsSubtype(kind, &BatchType) ? kind->tp_alloc(kind, 0) : NULL;
+    if (batch == NULL) return NULL;
+    int complete = share(batch, BATCH_DATA, data)
+        && share(batch, BATCH_ITERATOR, OBJECT(self->batches, BATCHES_FOLLOWING))
+        && share(batch, BATCH_SITES, OBJECT(self->batches, BATCHES_SITES))
+        && share(batch, BATCH_VERSIONS, OBJECT(self->batches, BATCHES_VERSIONS))
+        && share(batch, BATCH_RANDOM_STATE, OBJECT(OBJECT(self->batches, BATCHES_RANDOM), RANDOM_STATE))
+        && share(batch, BATCH_DRAWN_INDICES, Py_None);
+    if (!complete) {
+        Py_DECREF(batch);
+        return NULL;
+    }
+    WHOLE(batch, BATCH_SERIAL) = WHOLE(self->batches, BATCHES_SERIAL) + 1;
+    WHOLE(batch, BATCH_SIZE) = WHOLE(self->batches, BATCHES_SIZE);
+    FLAG(batch, BATCH_TRAINS) = 1;
+    return batch;
+}
+
+/* No batch of an evaluation is in hand, and there is room. */
+static int has_room(Pace *self, PyObject *recent) {
+    Py_ssize_t kept = PyObject_Size(recent);
+    if (kept <= 0) return kept == 0;
+    PyObject *newest = PySequence_GetItem(recent, kept - 1);
+    int trains = IS(newest, BatchType) && FLAG(newest, BATCH_TRAINS);
+    Py_XDECREF(newest);
+    return trains && WHOLE(self->batches, BATCHES_SIZE) * (kept + 1) <= self->most_bytes;
+}
+
+static PyObject *variable(PyFrameObject *frame, PyObject *name) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyFrame_GetVar(frame, name);
+#else
+    PyObject *locals = PyFrame_GetLocals(frame);
+    PyObject *value = locals == NULL ? NULL : PyObject_GetItem(locals, name);
+    Py_XDECREF(locals);
+    return value;
+#endif
+}
+
+/* BatchKeeper._keep, for one more batch of the loader in hand, in training: 1 when it was kept. */
+int pace_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
+    Pace *self = (Pace *)object;
+    PyObject *batches = self->batches, *following = OBJECT(batches, BATCHES_FOLLOWING);
+    PyObject *recent = OBJECT(batches, BATCHES_RECENT), *seen = OBJECT(batches, BATCHES_SEEN);
+    if (!FLAG(self->cruise, CRUISE_ON) || following == NULL || !PyWeakref_Check(following)) return 0;
+    if (PyWeakref_GetObject(following) != iterator || recent == NULL || seen == NULL) return 0;
+    if ((double)(WHOLE(batches, BATCHES_DRAWN) + 1) >= REAL(batches, BATCHES_LOOK_FROM)) return 0;
+    int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
+    double started = timed ? now() : 0.0;
+    if (!grad_enabled() || !has_room(self, recent)) return 0;
+    PyObject *data = variable(frame, NAME(data));
+    int ordinary = data != NULL && has_the_same_shapes(self, data) && random_rests(self, OBJECT(batches, BATCHES_RANDOM));
+    PyObject *batch = ordinary ? new_batch(self, data) : NULL;
+    Py_XDECREF(data);
+    if (batch == NULL || !method(recent, NAME(append), batch)) {
+        Py_XDECREF(batch);
+        return 0;
+    }
+    if (seen != Py_None && PyObject_Size(seen) > 0) {
+        PyObject *index = PyObject_CallMethodNoArgs(seen, NAME(popleft));
+        share(batch, BATCH_DRAWN_INDICES, index);
+        Py_XDECREF(index);
+    }
+    Py_DECREF(batch);
+    WHOLE(batches, BATCHES_DRAWN)++;
+    WHOLE(batches, BATCHES_SERIAL)++;
+    if (timed) REAL(self->guests, GUESTS_LIGHT_SECONDS) += TIMED * (now() - started);
+    return 1;
+}
+
+/* Look a place up among the tallies, and remember it if it feeds backward passes. */
+static KnownForward *found_forward(Pace *self, PyObject *model, PyObject *code, int place, int training) {
+    PyObject *tallies = OBJECT(self->modes, MODES_TALLIES);
+    PyObject *key = Py_BuildValue("(NOOLi)", PyLong_FromVoidPtr(model), training ? Py_True : Py_False, Py_True,
+                                  (long long)(intptr_t)code, place);
+    PyObject *tally = tallies != NULL && key != NULL && PyDict_Check(tallies) ? PyDict_GetItemWithError(tallies, key) : NULL;
+    Py_XDECREF(key);
+    if (!IS(tally, TallyType) || !FLAG(tally, TALLY_FEEDS)) return NULL;
+    KnownForward *found = &self->forwards[self->next_forward];
+    self->next_forward = (self->next_forward + 1) % MOST_FORWARDS;
+    Py_INCREF(tally);
+    Py_XSETREF(found->tally, tally);
+    Py_INCREF(code);
+    Py_XSETREF(found->code, code);
+    found->model = model;
+    found->place = place;
+    found->training = training;
+    return found;
+}
+
+static KnownForward *known_forward(Pace *self, PyObject *model, PyFrameObject *user, int training) {
+    PyCodeObject *code = PyFrame_GetCode(user);
+    int place = PyFrame_GetLasti(user);
+    KnownForward *known = NULL;
+    for (int i = 0; i < MOST_FORWARDS && known == NULL; i++) {
+        KnownForward *other = &self->forwards[i];
+        if (other->model == model && other->code == (PyObject *)code && other->place == place && other->training == training)
+            known = other;
+    }
+    if (known == NULL) known = found_forward(self, model, (PyObject *)code, place, training);
+    Py_DECREF(code);
+    return known;
+}
+
+/* ModeCounter.noted, for a model that its user's frame calls where it did so before: 1 when it was counted. */
+int pace_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller) {
+    Pace *self = (Pace *)object;
+    PyObject *recent = OBJECT(self->modes, MODES_RECENT);
+    if (!FLAG(self->cruise, CRUISE_ON) || recent == NULL || !grad_enabled()) return 0;
+    PyCodeObject *code = PyFrame_GetCode(caller);
+    int is_module_call = (PyObject *)code == torch.module_call;
+    Py_DECREF(code);
+    PyFrameObject *wrapper = is_module_call ? PyFrame_GetBack(caller) : NULL;
+    PyFrameObject *user = wrapper == NULL ? NULL : PyFrame_GetBack(wrapper);
+    PyObject *training = user == NULL ? NULL : PyObject_GetAttr(model, NAME(training));
+    KnownForward *known = NULL;
+    if (training == Py_True || training == Py_False) known = known_forward(self, model, user, training == Py_True);
+    Py_XDECREF(wrapper);
+    Py_XDECREF(user);
+    Py_XDECREF(training);
+    long long sequence;
+    if (known == NULL || !asked(torch.next_sequence, &sequence)) return 0;
+    PyObject *tally = known->tally, *forward = Py_BuildValue("(OL)", tally, sequence);
+    int counted = forward != NULL && method(recent, NAME(append), forward);
+    Py_XDECREF(forward);
+    if (!counted) return 0;
+    WHOLE(tally, TALLY_COUNT)++;
+    if (WHOLE(tally, TALLY_LAST_STEP) != WHOLE(self->sentinel, SENTINEL_STEP)) {
+        WHOLE(tally, TALLY_LAST_STEP) = WHOLE(self->sentinel, SENTINEL_STEP);
+        WHOLE(tally, TALLY_STEPS)++;
+    }
+    return 1;
+}
+
+/* The program looks at a number, as in `loss.item()`: nothing to note when it is finite, gradients are on, and nothing
+   that it looked at since the last backward pass waits to be judged. */
+int pace_ignores_read(PyObject *object, PyObject *tensor) {
+    Pace *self = (Pace *)object;
+    double value;
+    if (!FLAG(self->cruise, CRUISE_ON) || FLAG(self->sentinel, SENTINEL_BAD_EVALUATIONS)) return 0;
+    if (OBJECT(self->sentinel, SENTINEL_LAST_READ) != Py_None) return 0;
+    return one_number(tensor, &value) && isfinite(value) && grad_enabled() && !has_modes(torch.function_depth);
+}

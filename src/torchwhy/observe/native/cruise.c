@@ -1,0 +1,306 @@
+/* One ordinary step at cruising speed: in front of `Cruise`, with its objects.
+
+   The names are those of cruise.py, and so is the meaning; whoever changes a rule there changes it here.
+   tests/guest/test_native.py trains the same programs both ways and compares every event. */
+
+#include "fast.h"
+#include <math.h>
+
+/* Cruise.around_backward: a loss that is about to be differentiated. */
+int pace_before_backward(PyObject *object, PyObject *outputs) {
+    Pace *self = (Pace *)object;
+    double value;
+    long long sequence;
+    if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
+    if (!PyTuple_CheckExact(outputs) || PyTuple_GET_SIZE(outputs) != 1) return 0;
+    int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
+    double began = timed ? now() : 0.0;
+    if (!one_number(PyTuple_GET_ITEM(outputs, 0), &value)) return 0;
+
+    PyObject *recent = OBJECT(self->modes, MODES_RECENT), *losses = OBJECT(self->sentinel, SENTINEL_LOSSES);
+    Py_ssize_t waiting = recent == NULL ? -1 : PyObject_Size(recent);
+    if (waiting < 0 || waiting > 1 || losses == NULL || !PyList_CheckExact(losses)) return 0;
+    PyObject *forward = NULL, *tally = NULL;
+    if (waiting == 1) {
+        forward = PySequence_GetItem(recent, 0);
+        tally = forward != NULL && PyTuple_CheckExact(forward) ? PyTuple_GET_ITEM(forward, 0) : NULL;
+        if (!IS(tally, TallyType) || !FLAG(tally, TALLY_FEEDS)) {
+            Py_XDECREF(forward);
+            return 0;
+        }
+    }
+    PyObject *number = PyFloat_FromDouble(value);
+    int handled = number != NULL && asked(torch.next_sequence, &sequence) && PyList_Append(losses, number) == 0;
+    if (handled) {
+        if (tally != NULL) {
+            WHOLE(tally, TALLY_BACKWARDS)++;
+            method(recent, NAME(pop), NULL);
+        }
+        WHOLE(self->sentinel, SENTINEL_SEQUENCE_BEFORE) = WHOLE(self->sentinel, SENTINEL_SEQUENCE);
+        WHOLE(self->sentinel, SENTINEL_SEQUENCE) = sequence;
+        WHOLE(self->sentinel, SENTINEL_BACKWARDS)++;
+        Py_INCREF(Py_None);
+        Py_XSETREF(OBJECT(self->sentinel, SENTINEL_LAST_READ), Py_None);
+        if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - began);
+    }
+    Py_XDECREF(forward);
+    Py_XDECREF(number);
+    return handled;
+}
+
+/* A learning rate that has moved by less than is worth a line is taken for the same. */
+static int rate_is_known(Pace *self, PyObject *rate, PyObject *before, PyObject *told) {
+    if (rate == before) return 1;
+    if (rate == NULL || !PyFloat_CheckExact(rate) || !PyFloat_CheckExact(told)) return 0;
+    double known = PyFloat_AS_DOUBLE(told);
+    return fabs(PyFloat_AS_DOUBLE(rate) - known) <= self->rate_change * fabs(known);
+}
+
+/* Entry.holds_the_same. */
+static int holds_the_same(Pace *self, PyObject *entry, PyObject *optimizer) {
+    PyObject *members = OBJECT(entry, ENTRY_MEMBERS), *rates = OBJECT(entry, ENTRY_RATES);
+    PyObject *groups = PyObject_GetAttr(optimizer, NAME(param_groups));
+    if (groups == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_DECREF(groups); /* the entry holds the same one, or we are done */
+    if (groups != OBJECT(entry, ENTRY_GROUPS) || !PyList_CheckExact(groups)) return 0;
+    if (members == NULL || rates == NULL || !PyList_CheckExact(members) || !PyList_CheckExact(rates)) return 0;
+    Py_ssize_t count = PyList_GET_SIZE(members);
+    if (PyList_GET_SIZE(groups) != count || PyList_GET_SIZE(rates) != count) return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *member = PyList_GET_ITEM(members, i); /* group, its parameters, how many, learning rate */
+        PyObject *group = PyTuple_GET_ITEM(member, 0), *parameters = PyTuple_GET_ITEM(member, 1);
+        if (!PyDict_CheckExact(group) || PyDict_GetItemWithError(group, NAME(params)) != parameters) return 0;
+        if (!PyList_CheckExact(parameters)) return 0;
+        if (PyList_GET_SIZE(parameters) != PyLong_AsSsize_t(PyTuple_GET_ITEM(member, 2))) return 0;
+        PyObject *rate = PyDict_GetItemWithError(group, NAME(lr));
+        if (!rate_is_known(self, rate, PyTuple_GET_ITEM(member, 3), PyList_GET_ITEM(rates, i))) return 0;
+    }
+    return 1;
+}
+
+/* Reading.total: the small gradients here, the large ones by torch, which has many threads for them.
+
+   The gradients are held until the step is made: the optimizer asks for the same ones, and to make their Python
+   objects twice would cost more than to read them. */
+static int gradients_are_fine(Pace *self, PyObject *reading) {
+    PyObject *small = OBJECT(reading, READING_SMALL), *others = OBJECT(reading, READING_OTHERS);
+    if (!FLAG(reading, READING_IS_POSSIBLE) || small == NULL || others == NULL || !PyList_CheckExact(small)) return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(small); i++) {
+        PyObject *gradient = PyObject_GetAttr(PyList_GET_ITEM(small, i), NAME(grad));
+        if (gradient == NULL) return 0;
+        int fine = gradient == Py_None || is_plain_and_finite(gradient);
+        int held = fine && PyList_Append(self->gradients, gradient) == 0;
+        Py_DECREF(gradient);
+        if (!held) return 0;
+    }
+    if (PyObject_Size(others) == 0) return 1;
+    if (has_modes(torch.dispatch_depth)) return 0;
+    PyObject *total = PyObject_CallMethodNoArgs(reading, NAME(rest));
+    int fine = total != NULL && PyFloat_Check(total) && isfinite(PyFloat_AS_DOUBLE(total));
+    Py_XDECREF(total);
+    return fine;
+}
+
+static void let_gradients_go(Pace *self) {
+    if (PyList_GET_SIZE(self->gradients) > 0) PyList_SetSlice(self->gradients, 0, PyList_GET_SIZE(self->gradients), NULL);
+}
+
+/* StepLog.add, while there is room. */
+static int add_to_log(Pace *self, long long step, long long optimizer, double loss, double milliseconds) {
+    struct {
+        int64_t step, optimizer;
+        double loss, milliseconds;
+    } slot = {step + 1, optimizer, loss, milliseconds};
+    PyObject *memory = PyObject_GetAttr(self->log, NAME(_memory)), *waiting = PyObject_GetAttr(self->log, NAME(_waiting));
+    PyObject *number = PyLong_FromLongLong(step);
+    Py_buffer buffer;
+    int added = 0;
+    if (memory != NULL && memory != Py_None && waiting != NULL && PyList_CheckExact(waiting) && number != NULL
+        && PyList_GET_SIZE(waiting) + 1 < self->lines_at_once && PyObject_GetBuffer(memory, &buffer, PyBUF_WRITABLE) == 0) {
+        added = buffer.len >= self->slots * (long long)sizeof slot && PyList_Append(waiting, number) == 0;
+        if (added) memcpy((char *)buffer.buf + (step % self->slots) * sizeof slot, &slot, sizeof slot);
+        PyBuffer_Release(&buffer);
+    }
+    Py_XDECREF(memory);
+    Py_XDECREF(waiting);
+    Py_XDECREF(number);
+    return added;
+}
+
+/* The entry of an optimizer; borrowed. */
+static PyObject *entry_of(Pace *self, PyObject *optimizer) {
+    PyObject *entries = OBJECT(self->cruise, CRUISE_ENTRIES), *entry = NULL;
+    PyObject *key = PyLong_FromVoidPtr(optimizer);
+    if (key != NULL && entries != NULL && PyDict_CheckExact(entries)) entry = PyDict_GetItemWithError(entries, key);
+    Py_XDECREF(key);
+    if (!IS(entry, EntryType) || !IS(OBJECT(entry, ENTRY_READING), ReadingType)) return NULL;
+    PyObject *reference = OBJECT(entry, ENTRY_REFERENCE);
+    if (reference == NULL || !PyWeakref_Check(reference) || PyWeakref_GetObject(reference) != optimizer) return NULL;
+    return entry;
+}
+
+/* Cruise._is_fine, for a step with one loss: 1 when it was checked and recorded. */
+static int check_step(Pace *self, PyObject *optimizer, PyObject *args, PyObject *keywords) {
+    if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
+    if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 1) return 0;
+    if (keywords != Py_None && PyObject_Size(keywords) != 0) return 0;
+    PyObject *losses = OBJECT(self->sentinel, SENTINEL_LOSSES);
+    if (losses == NULL || !PyList_CheckExact(losses) || PyList_GET_SIZE(losses) != 1) return 0;
+    PyObject *number = PyList_GET_ITEM(losses, 0);
+    if (!PyFloat_CheckExact(number) || !isfinite(PyFloat_AS_DOUBLE(number))) return 0;
+    double started = now();
+    PyObject *entry = entry_of(self, optimizer);
+    if (entry == NULL || !holds_the_same(self, entry, optimizer)) return 0;
+    if (OBJECT(self->batches, BATCHES_SHAPES) != OBJECT(self->sentinel, SENTINEL_TOLD_SHAPES)) return 0;
+    if (has_modes(torch.function_depth) || !gradients_are_fine(self, OBJECT(entry, ENTRY_READING))) return 0;
+    double milliseconds = (started - REAL(self->sentinel, SENTINEL_BEGAN)) * 1000;
+    long long step = WHOLE(self->sentinel, SENTINEL_STEP);
+    if (!add_to_log(self, step, WHOLE(entry, ENTRY_INDEX), PyFloat_AS_DOUBLE(number), milliseconds)) return 0;
+
+    REAL(self->sentinel, SENTINEL_BEGAN) = started;
+    Py_INCREF(number);
+    Py_XSETREF(OBJECT(self->cruise, CRUISE_LOSS), number);
+    PyList_SetSlice(losses, 0, PyList_GET_SIZE(losses), NULL);
+    Py_INCREF(entry);
+    Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), entry);
+    FLAG(self->sentinel, SENTINEL_IN_UPDATE) = 1;
+    if (WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - started);
+    return 1;
+}
+
+/* Cruise._follow_batches is for others, unless a loop with one optimizer drew one batch, or none at all ever. */
+static int batches_are_ordinary(Pace *self) {
+    long long serial = WHOLE(self->batches, BATCHES_SERIAL);
+    return serial == 0
+        || (serial == WHOLE(self->cruise, CRUISE_SERIAL) + 1 && serial + 1 != WHOLE(self->cruise, CRUISE_LOOKOUT)
+            && FLAG(self->cruise, CRUISE_IS_ALONE));
+}
+
+/* Cruise._close after which nothing is due: 1 when the step was closed. */
+static int close_step(Pace *self) {
+    PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
+    if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
+    int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
+    double started = timed ? now() : 0.0;
+    PyObject *losses = OBJECT(entry, ENTRY_LOSSES), *watched = OBJECT(entry, ENTRY_WATCHED);
+    PyObject *dropped = OBJECT(self->sentinel, SENTINEL_DROPPED), *recent = OBJECT(self->batches, BATCHES_RECENT);
+    if (losses == NULL || !PyList_CheckExact(losses) || !IS(watched, WatchedType) || !IS(dropped, DroppedType)) return 0;
+    if (PyFloat_AS_DOUBLE(number) > REAL(entry, ENTRY_HIGHEST)) return 0;
+    if (PyList_GET_SIZE(losses) + 1 >= WHOLE(entry, ENTRY_MOST) || WHOLE(dropped, DROPPED_IN_A_ROW) != 0) return 0;
+    if (recent == NULL || !batches_are_ordinary(self)) return 0;
+    if ((double)(WHOLE(self->sentinel, SENTINEL_STEP) + 1) >= REAL(self->cruise, CRUISE_UNTIL)) return 0;
+    if (FLAG(self->cruise, CRUISE_COPIES) && !random_rests(self, OBJECT(self->cruise, CRUISE_ONLY_RANDOM))) return 0;
+    if (PyList_Append(losses, number) < 0) return 0;
+
+    long long serial = WHOLE(self->batches, BATCHES_SERIAL);
+    FLAG(self->sentinel, SENTINEL_IN_UPDATE) = 0;
+    WHOLE(self->sentinel, SENTINEL_STEP)++;
+    WHOLE(watched, WATCHED_STEPS)++;
+    WHOLE(self->cruise, CRUISE_STEPS)++;
+    if (serial) {
+        WHOLE(watched, WATCHED_BATCHES_AT_LAST_STEP) = serial;
+        WHOLE(self->cruise, CRUISE_SERIAL) = serial;
+        REAL(self->batches, BATCHES_LOOK_FROM) = (double)(WHOLE(self->batches, BATCHES_DRAWN) + self->batches_without_step);
+        method(recent, NAME(clear), NULL);
+    }
+    if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - started);
+    Py_INCREF(Py_None);
+    Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), Py_None); /* last: the entry may go with it */
+    return 1;
+}
+
+static PyObject *before_step(Pace *self, PyObject *const *args, Py_ssize_t count) {
+    let_gradients_go(self); /* of a step that was never finished */
+    if (count == 3 && check_step(self, args[0], args[1], args[2])) Py_RETURN_NONE;
+    PyErr_Clear();
+    let_gradients_go(self);
+    return PyObject_Vectorcall(self->before, args, (size_t)count, NULL);
+}
+
+static PyObject *after_step(Pace *self, PyObject *const *args, Py_ssize_t count) {
+    let_gradients_go(self);
+    if (close_step(self)) Py_RETURN_NONE;
+    PyErr_Clear();
+    return PyObject_Vectorcall(self->after, args, (size_t)count, NULL);
+}
+
+enum { HELD = 8 };
+
+static void held_by(Pace *self, PyObject ***held) {
+    PyObject **all[HELD] = {&self->cruise, &self->sentinel, &self->batches, &self->modes,
+                            &self->log,    &self->guests,   &self->before,  &self->after};
+    memcpy(held, all, sizeof all);
+}
+
+static int pace_init(Pace *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"cruise", "sentinel", "batches", "modes", "log", "guests", "before", "after", "rate_change",
+                            "most_bytes", "batches_without_step", "lines_at_once", "slots", "still", "seldom", NULL};
+    PyObject *given[HELD], **held[HELD];
+    held_by(self, held);
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OO!OOdLLLLLL", names, &CruiseType, &given[0], &SentinelType,
+                                     &given[1], &BatchesType, &given[2], &ModesType, &given[3], &given[4],
+                                     &GuestsType, &given[5], &given[6], &given[7], &self->rate_change, &self->most_bytes,
+                                     &self->batches_without_step, &self->lines_at_once, &self->slots, &self->still,
+                                     &self->seldom))
+        return -1;
+    for (int i = 0; i < HELD; i++) {
+        Py_INCREF(given[i]);
+        Py_XSETREF(*held[i], given[i]);
+    }
+    Py_XSETREF(self->gradients, PyList_New(0));
+    return self->gradients == NULL ? -1 : 0;
+}
+
+static int pace_traverse(Pace *self, visitproc visit, void *arg) {
+    PyObject **held[HELD];
+    held_by(self, held);
+    for (int i = 0; i < HELD; i++) Py_VISIT(*held[i]);
+    for (int i = 0; i < MOST_FORWARDS; i++) {
+        Py_VISIT(self->forwards[i].tally);
+        Py_VISIT(self->forwards[i].code);
+    }
+    Py_VISIT(self->gradients);
+    Py_VISIT(self->shapes_of);
+    return 0;
+}
+
+static int pace_clear(Pace *self) {
+    PyObject **held[HELD];
+    held_by(self, held);
+    for (int i = 0; i < HELD; i++) Py_CLEAR(*held[i]);
+    for (int i = 0; i < MOST_FORWARDS; i++) {
+        Py_CLEAR(self->forwards[i].tally);
+        Py_CLEAR(self->forwards[i].code);
+    }
+    Py_CLEAR(self->gradients);
+    Py_CLEAR(self->shapes_of);
+    return 0;
+}
+
+static void pace_dealloc(Pace *self) {
+    PyObject_GC_UnTrack(self);
+    pace_clear(self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef pace_methods[] = {
+    {"before_step", (PyCFunction)(void (*)(void))before_step, METH_FASTCALL, "Check the step that is about to be made."},
+    {"after_step", (PyCFunction)(void (*)(void))after_step, METH_FASTCALL, "Close the step that was made."},
+    {NULL},
+};
+
+PyTypeObject PaceType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.Pace",
+    .tp_doc = "Ordinary steps at cruising speed; hands every other one to Python.",
+    .tp_basicsize = sizeof(Pace),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)pace_init,
+    .tp_traverse = (traverseproc)pace_traverse,
+    .tp_clear = (inquiry)pace_clear,
+    .tp_dealloc = (destructor)pace_dealloc,
+    .tp_methods = pace_methods,
+};

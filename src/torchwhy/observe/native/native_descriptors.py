@@ -1,0 +1,81 @@
+"""The stand-ins of `observe.stands` in C, where the accelerator was built and this torch offers its tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.descriptors import Stands
+from torchwhy.observe.native import records
+from torchwhy.observe.probes import batches
+from torchwhy.observe.steps import cruise, random_state
+from torchwhy.record import step_log
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+
+@functools.lru_cache(maxsize=1)
+def is_ready() -> bool:
+    """Give the accelerator what it needs of torch; False where it was not built or torch offers too little."""
+    return records.fast is not None and records.fast.begin(
+        exchange=torch_compat.exchange_table(),
+        tensor=torch.Tensor,
+        parameter=torch.nn.Parameter,
+        clock=perf_counter,
+        dispatch_depth=torch_compat.dispatch_depth,
+        function_depth=torch_compat.function_depth,
+        next_sequence=torch_compat.next_sequence,
+        is_grad_enabled=torch.is_grad_enabled,
+        module_call=torch_compat.module_call_code(),
+        batch=batches.Batch,
+    )
+
+
+class NativeStands(Stands):
+    """The same stand-ins in C; the ordinary ones of a loop that cruises never reach Python."""
+
+    def __init__(
+        self,
+        session: Session,
+        before_step: Callable[..., Any],
+        after_step: Callable[..., Any],
+    ) -> None:
+        fast = records.fast
+        pace = fast.Pace(
+            cruise=session.cruise,
+            sentinel=session.sentinel,
+            batches=session.batches,
+            modes=session.modes,
+            log=session.step_log,
+            guests=session.guests,
+            before=before_step,
+            after=after_step,
+            rate_change=cruise.RATE_CHANGE,
+            most_bytes=batches.MOST_BYTES,
+            batches_without_step=cruise.BATCHES_WITHOUT_STEP,
+            lines_at_once=step_log.LINES_AT_ONCE,
+            slots=step_log.SLOTS,
+            still=random_state.STILL,
+            seldom=random_state.SELDOM,
+        )
+        super().__init__(pace.before_step, pace.after_step)
+        self.engine = lambda engine, note: fast.Engine(engine, note, pace)
+        self.read = lambda original, note, sentinel: fast.Read(original, note, pace, sentinel)
+        self.forward = lambda original, note, models: fast.Forward(original, note, pace, models)
+        self.assigned = lambda name, change: fast.Changed(None, change, pace, name)
+        self.index_note = lambda note: fast.IndexNote(None, note, pace)
+
+
+def stands_of(
+    session: Session, before_step: Callable[..., Any], after_step: Callable[..., Any]
+) -> Stands:
+    """Return the stand-ins for a session: in C where that was built, else in Python."""
+    if is_ready():
+        return NativeStands(session, before_step, after_step)
+    return Stands(before_step, after_step)

@@ -1,0 +1,212 @@
+"""The order of calls in the first steps: zero_grad, backward, clip, step, train, eval; and who steps schedulers."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import math
+import sys
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.nn.utils import clip_grad
+from torch.optim import lr_scheduler
+
+from torchwhy.observe.descriptors import NotedOnAccess
+from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.probes.modes import Switch, is_whole_statement
+from torchwhy.observe.probes.reads import GROUP as READS
+from torchwhy.observe.program.frames import Site, layer_of, span_of, user_sites
+from torchwhy.record.events import Event
+from torchwhy.record.learning import CallSeen, StepCalls
+from torchwhy.record.wiring import CallsCounted, SchedulerSeen
+
+GROUP = "call order"  # of hooks that are of no use once the order was told
+STEPS_TOLD = 6  # optimizer steps whose order of calls is written down; a loop repeats itself
+MOST_CALLS = 64  # calls told of per step; a loop that calls more is told of in part
+SETTINGS = (
+    "step_size",
+    "gamma",
+    "T_max",
+    "T_0",
+    "total_iters",
+    "total_steps",
+    "patience",
+    "eta_min",
+)
+
+
+class CallOrder:
+    """Keeps the calls since the last step; silent after the first steps, when a note costs one comparison.
+
+    `position` gives the number of steps and of backward passes so far, `optimizer_of` index and steps of an optimizer.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Event], None],
+        position: Callable[[], tuple[int, int]],
+        optimizer_of: Callable[[Any], tuple[int, int]],
+    ) -> None:
+        self._write = write
+        self._position = position
+        self._optimizer_of = optimizer_of
+        self._calls: list[CallSeen] = []
+        self._told = 0
+        self._hooks: Hooks | None = None
+        self._switches: dict[int, tuple[weakref.ref[Any], Switch]] = {}
+        self._schedulers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._scheduler_calls: dict[int, int] = {}
+        self.counts: dict[str, int] = {}
+
+    def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
+        """Watch the methods whose order matters."""
+        self._hooks = hooks
+        optimizer, module = torch.optim.Optimizer, torch.nn.Module
+        for holder, method in (
+            (optimizer, "zero_grad"),
+            (module, "zero_grad"),
+            (module, "train"),
+            (module, "eval"),
+        ):
+            self._watch(hooks, protect, holder, method)
+        for kind in vars(lr_scheduler).values():
+            is_scheduler = isinstance(kind, type) and issubclass(kind, lr_scheduler.LRScheduler)
+            if is_scheduler and "step" in vars(kind):
+                self._watch(hooks, protect, kind, "step", name="scheduler")
+        note = protect("call order probe", self.note)
+        for function in ("clip_grad_norm_", "clip_grad_value_"):
+            stand_in = _noting_clip(getattr(clip_grad, function), note)
+            for namespace in (clip_grad, torch.nn.utils):
+                hooks.replace(namespace, function, stand_in, group=READS)
+
+    def note(
+        self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None
+    ) -> None:
+        """Note one call made at `frame`; those that torch makes by itself are left out."""
+        if frame is None or layer_of(frame.f_code.co_filename) == "torch":
+            return
+        self.counts[name] = self.counts.get(name, 0) + 1
+        if name == "scheduler":
+            self._note_scheduler(instance, frame)
+        elif name in ("train", "eval"):
+            self._note_switch(name, instance, frame)
+        if self._told < STEPS_TOLD and len(self._calls) < MOST_CALLS:
+            sites = user_sites(frame, limit=1)
+            optimizer = None
+            if name in ("scheduler", "zero_grad"):
+                optimizer = self._optimizer_of(getattr(instance, "optimizer", instance))[0]
+            self._calls.append(
+                CallSeen(
+                    name=name,
+                    location=span_of(sites[0]) if sites else None,
+                    target=target or (type(instance).__name__ if instance is not None else None),
+                    optimizer=optimizer,
+                    used=name == "clip" and not is_whole_statement(sites[0] if sites else None),
+                )
+            )
+
+    def note_inner(self, name: str, frame: FrameType | None) -> None:
+        """Note a call that torch's own code makes for the user: backward, step."""
+        if self._told >= STEPS_TOLD:
+            self.counts[name] = self.counts.get(name, 0) + 1
+            return
+        while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
+            frame = frame.f_back
+        self.note(name, frame)
+
+    def last_switch(self, model: Any) -> Switch | None:
+        """Return the last `train()` or `eval()` call on a model."""
+        reference, switch = self._switches.get(id(model), (None, None))
+        return switch if reference is not None and reference() is model else None
+
+    def end_step(self, step: int) -> None:
+        """Write the calls of a step down."""
+        if self._told < STEPS_TOLD:
+            self._told += 1
+            self._write(StepCalls(step=step, calls=self._calls))
+            if self._told == STEPS_TOLD and self._hooks is not None:
+                self._hooks.remove_group(GROUP)
+        self._calls = []
+
+    def at_exit(self, step: int) -> None:
+        """Write what was called after the last step, or at all when no step was made, and how often all in all."""
+        if self._calls:
+            self._write(StepCalls(step=step, calls=self._calls))
+        if self.counts.get("step") or self.counts.get("backward"):
+            self._write(
+                CallsCounted(step=step, counts=self.counts, schedulers=self._scheduler_calls)
+            )
+
+    def _note_switch(self, name: str, model: Any, frame: FrameType) -> None:
+        sites = user_sites(frame, limit=1)
+        switch = Switch(name, sites[0] if sites else None, self._position()[1])
+        self._switches[id(model)] = (weakref.ref(model), switch)
+
+    def _note_scheduler(self, scheduler: Any, frame: FrameType) -> None:
+        index = self._schedulers.get(scheduler)
+        if index is not None:
+            self._scheduler_calls[index] += 1
+            return
+        index = self._schedulers[scheduler] = len(self._scheduler_calls)
+        self._scheduler_calls[index] = 1
+        sites: tuple[Site, ...] = user_sites(frame, limit=1)
+        optimizer, steps = self._optimizer_of(getattr(scheduler, "optimizer", None))
+        self._write(
+            SchedulerSeen(
+                index=index,
+                kind=type(scheduler).__name__,
+                step=self._position()[0],
+                optimizer=optimizer,
+                optimizer_steps=steps,
+                settings=_settings(scheduler),
+                location=span_of(sites[0]) if sites else None,
+            )
+        )
+
+    def _watch(
+        self,
+        hooks: Hooks,
+        protect: Callable[[str, Any], Any],
+        holder: type,
+        method: str,
+        name: str | None = None,
+    ) -> None:
+        note = protect("call order probe", self.note)
+        told = name or method
+
+        def noted(instance: Any) -> None:
+            frame = sys._getframe(2)
+            is_torchs = layer_of(frame.f_code.co_filename) == "torch"
+            if not is_torchs and is_written_out(frame.f_code, frame.f_lasti):
+                note(told, frame, instance)
+
+        stand_in = NotedOnAccess(getattr(holder, method), noted)
+        hooks.replace(holder, method, stand_in, group=GROUP if told == "zero_grad" else "")
+
+
+@functools.lru_cache(maxsize=512)
+def is_written_out(code: CodeType, instruction: int) -> bool:
+    """Tell whether an attribute is asked for as `x.step`; by `hasattr(x, "step")` it is not about to be called."""
+    return dis.opname[code.co_code[instruction]].startswith("LOAD_")
+
+
+def _settings(scheduler: Any) -> dict[str, float]:
+    values = {name: vars(scheduler).get(name) for name in SETTINGS}
+    return {name: float(value) for name, value in values.items() if isinstance(value, (int, float))}
+
+
+def _noting_clip(function: Callable[..., Any], note: Callable[..., object]) -> Callable[..., Any]:
+    """Return the clipping function with a note before; one that only measures, with an infinite bound, is not noted."""
+
+    @functools.wraps(function)
+    def clipping(*args: Any, **kwargs: Any) -> Any:
+        bound = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
+        if isinstance(bound, (int, float)) and math.isfinite(bound):
+            note("clip", sys._getframe(1), None, f"{function.__name__}({bound:g})")
+        return function(*args, **kwargs)
+
+    return clipping

@@ -1,0 +1,314 @@
+"""What the program's variables hold, looked at rarely; on all other steps this costs one comparison.
+
+Looked at are steps 2, 4, 8, …, long stretches of batches without a step, the moments at which the program tries
+to free memory, and the end.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.probes.memory.chains import Chains
+from torchwhy.observe.probes.memory.growth_places import Places, places_of
+from torchwhy.observe.probes.memory.holders import (
+    Count,
+    Holder,
+    Search,
+    base_of,
+    count_in,
+    grad_fn,
+    is_tensor,
+    items_of,
+    user_frames,
+)
+from torchwhy.observe.probes.memory.variable_uses import Variable, parsed
+from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.user_modules import user_files
+from torchwhy.record.learning import Held, Holdings
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+FIRST_STEP = 2
+FIRST_BATCH = 4  # batches after the last step before a stretch counts as one without steps
+FIRST_CALLS = 3  # calls of gc.collect() that are all looked at; later ones at doubling numbers
+SLOW_SECONDS = 0.05  # a look that takes longer is repeated at four times the distance
+MOST_TOLD = 24  # variables told of in one event, those that grew most first
+FEW = 8  # tensors with a graph in a collection so small that each is followed by itself
+LARGE_BYTES = 1_000_000  # what is worth a look at the source although it did not grow
+SAME_SIZE = 1000  # a collection this long whose length did not change is not counted again
+
+Moment = Literal["step", "batch", "collect", "exit"]
+Key = tuple[str, str | None]
+
+
+class HoldingsProbe:
+    """Counts what is held, and knows from the last look what grew since."""
+
+    def __init__(self, session: Session) -> None:
+        self.next_step: float = FIRST_STEP
+        self._session = session
+        self._mark: int | None = None
+        self._stretch = -1
+        self._stretch_began = 0
+        self._stretch_mark: int | None = None
+        self._calls = 0
+        self._next_call = 1
+        self._last: dict[Key, tuple[int, Count]] = {}
+        self._told: set[Key] = set()
+        self._places: dict[Key, Places] = {}
+
+    def install(self, hooks: Hooks, protect: Callable[..., Any]) -> None:
+        """Notice `gc.collect()` and `torch.cuda.empty_cache()`, and be told of batches."""
+        note = protect("holdings probe", self._freed)
+        self._look_after_step = protect("holdings probe", self._look_at_step)
+        batches = self._session.batches
+        batches.look_from, batches.when_drawn = FIRST_BATCH, protect("holdings probe", self._drawn)
+        hooks.replace(gc, "collect", _noting(gc.collect, note))
+        hooks.replace(torch.cuda, "empty_cache", _noting(torch.cuda.empty_cache, note))
+
+    def stepped(self, step: int) -> None:
+        """Look at what is held after `step` steps; called from `next_step` on."""
+        self.next_step = 2 * step
+        self._look_after_step(step)
+
+    def _look_at_step(self, step: int) -> None:
+        began = time.perf_counter()
+        self._mark = self._mark if self._mark is not None else torch_compat.sequence_number()
+        self._look("step", sys._getframe(1), mark=self._mark)
+        if step > FIRST_STEP and time.perf_counter() - began > SLOW_SECONDS:
+            self.next_step = 4 * step
+
+    def _drawn(self, batches: int) -> float:
+        """Look at what is held when many batches were drawn and no step was made: an evaluation, perhaps.
+
+        Returns the number of the batch at which to look again.
+        """
+        step = self._session.sentinel.step
+        if step != self._stretch:
+            self._stretch, self._stretch_began, self._stretch_mark = step, batches, None
+            return batches + FIRST_BATCH
+        if self._stretch_mark is None:
+            self._stretch_mark = torch_compat.sequence_number()
+        since = batches - self._stretch_began
+        self._look("batch", sys._getframe(1), mark=self._stretch_mark, batches=since)
+        return batches + since
+
+    def at_exit(self) -> None:
+        """Look at what the modules of the program still hold."""
+        if self._calls or self._session.sentinel.step:
+            mark = torch_compat.sequence_number() if self._mark is None else self._mark
+            self._look("exit", None, mark=mark)
+
+    def _freed(self, frame: FrameType) -> None:
+        """The program just tried to free memory: look at what it still refers to."""
+        self._calls += 1
+        if self._calls < self._next_call:
+            return
+        self._next_call = self._calls + 1 if self._calls < FIRST_CALLS else self._calls * 2
+        self._look("collect", frame, mark=torch_compat.sequence_number())
+
+    @torch_compat.unseen
+    def _look(
+        self, moment: Moment, frame: FrameType | None, *, mark: int, batches: int = 0
+    ) -> None:
+        if self._session.sentinel.frozen:
+            return
+        look = _Look(self, moment, frame, mark=mark)
+        held = look.take()
+        call = next(user_frames(frame), None) if moment == "collect" else None
+        if held or moment in ("step", "batch"):
+            self._session.write(
+                Holdings(
+                    step=self._session.sentinel.step,
+                    held=held,
+                    resident_bytes=resident_bytes(),
+                    moment=moment,
+                    batches=batches,
+                    call=None if call is None else span_of(Site(call.f_code, call.f_lasti)),
+                    calls=self._calls,
+                    backwards=self._session.sentinel.backwards,
+                )
+            )
+
+    def counted(self, holder: Holder) -> Count:
+        """Count a collection, or take the last count where its length is the same and counting is long."""
+        base = base_of(holder.value)
+        length = 0 if base is None else base.__len__(holder.value)  # type: ignore[attr-defined]
+        known = self._last.get(key_of(holder))
+        if known is not None and known[0] == length >= SAME_SIZE:
+            return known[1]
+        return count_in(holder.value)
+
+    def grew(self, holder: Holder, count: Count) -> int:
+        """Remember a count and return by how many tensors it is larger than the last."""
+        base = base_of(holder.value)
+        length = 0 if base is None else base.__len__(holder.value)  # type: ignore[attr-defined]
+        before = self._last.get(key_of(holder))
+        self._last[key_of(holder)] = (length, count)
+        return count.tensors - before[1].tensors if before is not None else 0
+
+    def is_news(self, holder: Holder, grown: int) -> bool:
+        """Tell whether a count belongs into the trace: the first of a variable, and all once it has changed."""
+        key = key_of(holder)
+        first = key not in self._told
+        self._told.add(key)
+        if grown:
+            self._places.setdefault(key, Places())
+        return first or key in self._places
+
+    def places(self, holder: Holder, variable: Variable) -> Places:
+        """Return the statements about a variable, read once."""
+        key = key_of(holder)
+        if self._places.get(key, Places()).grown_at is None:
+            self._places[key] = places_of(variable)
+        return self._places[key]
+
+
+class _Look:
+    """One look: the frames, the search, and what is worth telling."""
+
+    def __init__(
+        self, probe: HoldingsProbe, moment: Moment, frame: FrameType | None, *, mark: int
+    ) -> None:
+        self._probe = probe
+        self._moment = moment
+        self._frame = frame
+        self._frames = list(user_frames(frame))
+        self._running = tuple((f.f_code.co_filename, f.f_lineno) for f in self._frames)
+        self._chains = Chains(mark)
+
+    def take(self) -> list[Held]:
+        """Return the variables to tell of, those that grew most first."""
+        found: list[tuple[int, Held]] = []
+        for holder in Search().holders(self._frame):
+            try:
+                found += self._measured(holder)
+            except (AttributeError, RuntimeError, TypeError, ValueError):
+                continue  # another thread changes the collection while we count, or it is not what it seems
+        found.sort(key=lambda pair: -pair[0])
+        return [held for _, held in found[:MOST_TOLD]]
+
+    def _measured(self, holder: Holder) -> list[tuple[int, Held]]:
+        if is_tensor(holder.value):
+            return self._summed(holder)
+        count = self._probe.counted(holder)
+        if not count.tensors:
+            return []
+        found = []
+        if 0 < count.with_graph <= FEW:
+            for name, item in items_of(holder.value):
+                if is_tensor(item):
+                    part = Holder(
+                        f"{holder.name}[{name!r}]", item, holder.function, holder.code, holder.file
+                    )
+                    found += self._summed(part)
+        grown = self._probe.grew(holder, count)
+        is_large = self._moment == "collect" and count.bytes >= LARGE_BYTES
+        if self._probe.is_news(holder, grown) or is_large:
+            found.append((grown, self._held(holder, count, look_up=grown > 0 or is_large)))
+        return found
+
+    def _summed(self, holder: Holder) -> list[tuple[int, Held]]:
+        """Return a tensor whose graph reaches back to the first look, which no step's own graph does."""
+        root = grad_fn(holder.value)
+        links = 0 if root is None else self._chains.links(root)
+        if not links:
+            return []
+        count = Count()
+        count.add(holder.value)
+        return [(links, self._held(holder, count, look_up=True, links=links))]
+
+    def _held(self, holder: Holder, count: Count, *, look_up: bool, links: int = 0) -> Held:
+        places = self._places(holder) if look_up else Places()
+        return Held(
+            name=holder.name,
+            kind=holder.kind,
+            tensors=count.tensors,
+            with_graph=count.with_graph,
+            bytes=count.bytes,
+            graph_nodes=links,
+            function=holder.function,
+            grown_at=places.grown_at,
+            grown_line=places.grown_line,
+            emptied_at=places.emptied_at,
+            read_at=places.read_at,
+            read_later=places.read_later,
+            feeds_backward=places.feeds_backward,
+        )
+
+    def _places(self, holder: Holder) -> Places:
+        is_attribute = "." in holder.name
+        own = () if holder.file is None else (holder.file,)
+        files = own if holder.code is not None and not is_attribute else (*own, *user_files())
+        variable = Variable(
+            holder.name,
+            tuple(dict.fromkeys(files)),
+            line=None if holder.code is None else holder.code.co_firstlineno,
+            called_in_loop=self._is_called_in_loop(holder),
+            running=self._running,
+        )
+        if self._moment != "collect" or not self._running:
+            return self._probe.places(holder, variable)
+        return places_of(variable, call=self._running[0])
+
+    def _is_called_in_loop(self, holder: Holder) -> bool:
+        """Tell whether the function a variable lives in is being called time and again."""
+        outer = False
+        for frame in self._frames:
+            if outer and _is_in_loop(frame):
+                return True
+            outer = outer or frame.f_code is holder.code
+        return False
+
+
+def _is_in_loop(frame: FrameType) -> bool:
+    source = parsed(frame.f_code.co_filename)
+    if source is None:
+        return False
+    return any(
+        node.lineno < frame.f_lineno <= (node.end_lineno or 0)
+        and source.function_name(node) == frame.f_code.co_name
+        for node in source.loops()
+    )
+
+
+def key_of(holder: Holder) -> Key:
+    """Return what makes a variable the same one at the next look."""
+    return holder.name, holder.function
+
+
+def resident_bytes() -> int:
+    """Return the memory of this process that is in use now; its peak where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _noting(function: Callable[..., Any], note: Callable[..., object]) -> Callable[..., Any]:
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        frame = sys._getframe(1)
+        if layer_of(frame.f_code.co_filename) == "user":
+            note(frame)
+        return result
+
+    noting.__name__ = function.__name__
+    noting.__doc__ = function.__doc__
+    return noting

@@ -1,0 +1,301 @@
+"""How the source makes an average: what a statement adds up, and what the sum is divided by later. Reads, never runs.
+
+Only plain forms are read: `correct += (guess == y).sum().item()` … `correct / len(loader)`. All else gives None.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from torchwhy.observe.probes.memory.flows import FUNCTIONS
+from torchwhy.observe.probes.memory.variable_uses import LOOPS, Source
+
+Kind = Literal["count", "mean", "loss"]
+
+# What changes the type or the device of a number, not its value.
+CASTS = {"item", "cpu", "float", "double", "detach", "numpy", "int", "long", "type", "to", "tolist"}
+LOSSES = {
+    "cross_entropy",
+    "nll_loss",
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+}
+DEEPEST = 3  # names followed to their assignment
+PER_CENT = 100
+
+Look = Callable[
+    [ast.expr], Any
+]  # gives the object that an expression names now, None if it cannot be told
+
+
+@dataclass(frozen=True)
+class Average:
+    """A variable that sums something up in a loop, and one place that divides it."""
+
+    variable: str
+    kind: Kind
+    added: ast.stmt
+    loop: ast.For
+    division: ast.expr | ast.stmt
+    divisors: tuple[ast.expr, ...]
+
+
+def averages_at(source: Source, line: int, look: Look) -> Iterator[Average]:
+    """Yield the averages that the number read in one line goes into."""
+    statement = _statement_at(source, line)
+    if statement is None:
+        return
+    function = source.function_of(statement)
+    for added, variable, value in _sums(source, function):
+        loop = next(iter(source.loops_of(added)), None)
+        if not isinstance(loop, ast.For) or not _uses(added, value, statement):
+            continue
+        kind = kind_of(value, function, look)
+        if kind is None:
+            continue
+        for division, divisors in _divisions(source, function, variable):
+            if _is_begun_anew(function, variable, loop, division):
+                continue
+            if not _is_meant_per_batch(source, division):
+                yield Average(variable, kind, added, loop, division, divisors)
+
+
+def _is_begun_anew(
+    function: ast.AST, variable: str, loop: ast.For, division: ast.expr | ast.stmt
+) -> bool:
+    """Tell whether a division is of another sum under the same name: before the loop, or after a fresh start."""
+    if division.lineno < loop.lineno:
+        return True
+    end = loop.end_lineno or loop.lineno
+    return any(
+        isinstance(node, ast.Assign)
+        and end < node.lineno < division.lineno
+        and any(variable in _names(target) for target in node.targets)
+        for node in ast.walk(function)
+    )
+
+
+def _names(target: ast.expr) -> list[str]:
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return [ast.unparse(part) for part in parts]
+
+
+def _is_meant_per_batch(source: Source, division: ast.expr | ast.stmt) -> bool:
+    """Tell whether the program itself says that a number is one of a batch: by the name it gets, or in print."""
+    around = (division, *source.around(division))
+    statement = next((node for node in around if isinstance(node, ast.stmt)), None)
+    if statement is None:
+        return False
+    targets = [*getattr(statement, "targets", ()), getattr(statement, "target", None)]
+    words = [ast.unparse(target) for target in targets if target is not None]
+    words += [
+        node.value
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return any("batch" in word.lower() for word in words)
+
+
+def _statement_at(source: Source, line: int) -> ast.stmt | None:
+    kinds = (ast.Assign, ast.AugAssign, ast.AnnAssign)
+    return next(
+        (
+            node
+            for node in ast.walk(source.tree)
+            if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        ),
+        None,
+    )
+
+
+def _sums(source: Source, function: ast.AST) -> Iterator[tuple[ast.stmt, str, ast.expr]]:
+    """Yield the statements of a function that add to a variable: the statement, the variable, what is added."""
+    for node in ast.walk(function):
+        if source.function_of(node) is not function:
+            continue
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            yield node, ast.unparse(node.target), node.value
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            target, value = ast.unparse(node.targets[0]), node.value
+            if isinstance(value.op, ast.Add) and ast.unparse(value.left) == target:
+                yield node, target, value.right
+
+
+def _uses(added: ast.stmt, value: ast.expr, statement: ast.stmt) -> bool:
+    """Tell whether the number read in a statement is what another adds: the same, or one that names its result."""
+    if added is statement:
+        return True
+    bare = stripped(value)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(ast.unparse(target) == ast.unparse(bare) for target in targets)
+
+
+def stripped(node: ast.expr) -> ast.expr:
+    """Return an expression without the casts around it: `correct` for `float(correct.item())`."""
+    while isinstance(node, ast.Call):
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in CASTS:
+            node = function.value
+        elif isinstance(function, ast.Name) and function.id in ("float", "int") and node.args:
+            node = node.args[0]
+        else:
+            break
+    return node
+
+
+def kind_of(node: ast.expr, function: ast.AST, look: Look, depth: int = DEEPEST) -> Kind | None:
+    """Return what a number is: how many were right, a mean of that over a batch, a mean loss; None for others."""
+    bare = stripped(node)
+    if isinstance(bare, ast.Name) and depth:
+        value = _assigned(bare.id, function)
+        return kind_of(value, function, look, depth - 1) if value is not None else None
+    if isinstance(bare, ast.BinOp) and isinstance(bare.op, ast.Div):
+        counted = kind_of(bare.left, function, look, depth) == "count"
+        return "mean" if counted and _is_size_of_batch(bare.right, look) else None
+    if not isinstance(bare, ast.Call):
+        return None
+    reduced = _reduced(bare)
+    if reduced is not None:
+        name, operand = reduced
+        if not _is_equality(operand, function, depth):
+            return None
+        return "count" if name == "sum" else "mean"
+    return "loss" if _is_mean_loss(bare, look) else None
+
+
+def _reduced(call: ast.Call) -> tuple[str, ast.expr] | None:
+    """Return `sum` or `mean` and what it is taken of, for a reduction to one number."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in ("sum", "mean"):
+        return None
+    if isinstance(function.value, ast.Name) and function.value.id in ("torch", "np", "numpy"):
+        return (function.attr, call.args[0]) if len(call.args) == 1 and not call.keywords else None
+    return (function.attr, function.value) if not call.args and not call.keywords else None
+
+
+def _is_equality(node: ast.expr, function: ast.AST, depth: int) -> bool:
+    bare = stripped(node)
+    if isinstance(bare, ast.Name) and depth:
+        value = _assigned(bare.id, function)
+        return value is not None and _is_equality(value, function, depth - 1)
+    if isinstance(bare, ast.Compare):
+        return len(bare.ops) == 1 and isinstance(bare.ops[0], ast.Eq)
+    return (
+        isinstance(bare, ast.Call)
+        and isinstance(bare.func, ast.Attribute)
+        and bare.func.attr == "eq"
+    )
+
+
+def _is_mean_loss(call: ast.Call, look: Look) -> bool:
+    called = look(call.func)
+    if isinstance(called, torch.nn.modules.loss._Loss):
+        return called.reduction == "mean"
+    name = getattr(called, "__name__", "")
+    own = getattr(called, "__module__", "") == "torch.nn.functional" and name in LOSSES
+    return own and not any(key.arg in ("reduction", "size_average") for key in call.keywords)
+
+
+def _is_size_of_batch(node: ast.expr, look: Look) -> bool:
+    """Tell whether an expression is `len(y)`, `y.size(0)`, `y.shape[0]` or `y.numel()` of a tensor."""
+    if isinstance(node, ast.Call):
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "len" and len(node.args) == 1:
+            return isinstance(look(node.args[0]), torch.Tensor)
+        return isinstance(function, ast.Attribute) and function.attr in ("size", "numel")
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "shape"
+    )
+
+
+def _assigned(name: str, function: ast.AST) -> ast.expr | None:
+    """Return what a name stands for, if it is assigned once."""
+    values = [
+        node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+    ]
+    return values[0] if len(values) == 1 else None
+
+
+def _divisions(
+    source: Source, function: ast.AST, variable: str
+) -> Iterator[tuple[ast.expr | ast.stmt, tuple[ast.expr, ...]]]:
+    """Yield where a variable is divided, with all that it is divided by there."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
+            if ast.unparse(node.target) == variable:
+                yield node, (node.value,)
+        elif (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Div)
+            and ast.unparse(_without_per_cent(node.left)) == variable
+        ):
+            yield _whole_division(source, node)
+
+
+def _whole_division(source: Source, division: ast.BinOp) -> tuple[ast.expr, tuple[ast.expr, ...]]:
+    """Return `a / b / c` for `a / b`, with `b` and `c`."""
+    divisors = [division.right]
+    while True:
+        outer = source.parents.get(division)
+        if not isinstance(outer, ast.BinOp) or outer.left is not division:
+            return division, tuple(divisors)
+        if isinstance(outer.op, ast.Div):
+            divisors.append(outer.right)
+        elif not isinstance(outer.op, ast.Mult) or not _is_per_cent(outer.right):
+            return division, tuple(divisors)
+        division = outer
+
+
+def _without_per_cent(node: ast.expr) -> ast.expr:
+    bare = stripped(node)
+    if isinstance(bare, ast.BinOp) and isinstance(bare.op, ast.Mult):
+        if _is_per_cent(bare.left):
+            return stripped(bare.right)
+        if _is_per_cent(bare.right):
+            return stripped(bare.left)
+    return bare
+
+
+def _is_per_cent(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == PER_CENT
+
+
+def counter_step(function: ast.AST, loop: ast.AST, name: str) -> ast.expr | None:
+    """Return what a loop adds to a variable each time, if it does so once."""
+    found = [
+        node.value
+        for node in ast.walk(loop)
+        if isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and ast.unparse(node.target) == name
+    ]
+    changed = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == name
+    ]
+    return found[0] if len(found) == len(changed) == 1 else None
+
+
+def is_in_inner_loop(source: Source, node: ast.AST, loop: ast.AST) -> bool:
+    """Tell whether a statement runs more than once for each turn of a loop, or in a function of its own."""
+    for outer in source.around(node):
+        if outer is loop:
+            return False
+        if isinstance(outer, (*LOOPS, *FUNCTIONS)):
+            return True
+    return True

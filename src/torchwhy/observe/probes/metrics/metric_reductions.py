@@ -1,0 +1,253 @@
+"""Whether an average that the program makes over the batches of a loader is the average it stands for.
+
+The numbers that go in are seen as the program reads them, what they are divided by is read off the source and looked
+up in the frame; an average is told of when a pass over the whole loader gives another number than it should.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
+
+from torch.utils.data import DataLoader, Dataset
+
+from torchwhy.observe.probes.memory.variable_uses import Source, parsed, span_at
+from torchwhy.observe.probes.metrics.averages import (
+    Average,
+    averages_at,
+    counter_step,
+    is_in_inner_loop,
+)
+from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.record.learning import MetricReduced
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+MOST_PLACES = 16
+MOST_BATCHES = 10_000  # of a loader; the numbers of one pass are kept
+MOST_BROKEN_OFF = (
+    3  # passes with a training step in them, after which the place is taken for one of training
+)
+SAME = 1e-6  # relative difference that rounding explains
+
+
+@dataclass(frozen=True)
+class Divided:
+    """What an average is divided by in the pass that has just begun."""
+
+    average: Average
+    divisor: float
+    of: str
+    sizes: tuple[int, ...]
+
+
+@dataclass
+class _Place:
+    source: Source
+    line: int
+    step: int = -1
+    values: list[float] = field(default_factory=list)
+    divided: list[Divided] = field(default_factory=list)
+    broken_off: int = 0
+
+
+class Reductions:
+    """Follows the numbers that are read in evaluation, one pass over a loader at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._places: dict[Site, _Place | None] = {}
+        self._told: set[tuple[str, int, int]] = set()
+
+    def read(self, site: Site, frame: FrameType, step: int, value: float) -> None:
+        """Take one number in that the program reads without gradients."""
+        if site not in self._places:
+            source = parsed(site.code.co_filename) if len(self._places) < MOST_PLACES else None
+            self._places[site] = _Place(source, span_of(site).line) if source is not None else None
+        place = self._places[site]
+        if place is None:
+            return
+        if step != place.step or not place.values:
+            place.broken_off += bool(place.values)
+            place.step = step
+            place.values.clear()
+            place.divided = list(_divided(place, frame))
+            if not place.divided or place.broken_off >= MOST_BROKEN_OFF:
+                self._places[site] = None  # not a number of this kind, or one of training
+                return
+        place.values.append(value)
+        for divided in place.divided:
+            if len(place.values) == len(divided.sizes):
+                self._judge(place, divided)
+        if len(place.values) >= max(len(divided.sizes) for divided in place.divided):
+            place.values.clear()
+
+    def is_over(self, site: Site) -> bool:
+        """Tell whether nothing more is wanted of a place."""
+        return site in self._places and self._places[site] is None
+
+    def _judge(self, place: _Place, divided: Divided) -> None:
+        average, sizes = divided.average, divided.sizes
+        total = math.fsum(place.values)
+        given = total / divided.divisor
+        right = total / sum(sizes)
+        if average.kind != "count":
+            right = math.fsum(v * s for v, s in zip(place.values, sizes, strict=True)) / sum(sizes)
+        if not math.isfinite(given) or abs(given - right) <= SAME * abs(right):
+            return
+        location = span_at(place.source.file, average.division, place.source)
+        key = (location.file, location.line, location.column or 0)
+        if key in self._told:
+            return
+        self._told.add(key)
+        self._session.write(
+            MetricReduced(
+                step=place.step,
+                variable=average.variable,
+                kind=average.kind,
+                divided_by=divided.of,
+                divisor=divided.divisor,
+                given=given,
+                right=right,
+                total=total,
+                batches=len(sizes),
+                samples=sum(sizes),
+                first_batch=sizes[0],
+                last_batch=sizes[-1],
+                location=location,
+                added_at=span_at(place.source.file, average.added, place.source),
+            )
+        )
+
+
+def _divided(place: _Place, frame: FrameType) -> list[Divided]:
+    """Return the averages that a place feeds, with the numbers they are divided by as the frame has them."""
+    names = borrowed_locals(frame)
+
+    def look(node: ast.expr) -> Any:
+        return _named(node, names, frame.f_globals)
+
+    found = []
+    for average in averages_at(place.source, place.line, look):
+        loader = _loader_of(average.loop.iter, look)
+        sizes = _batch_sizes(loader)
+        if sizes is None or is_in_inner_loop(place.source, average.added, average.loop):
+            continue
+        number = _number(average, place.source, look=look, batches=len(sizes))
+        if number is not None:
+            found.append(Divided(average, *number, sizes))
+    return found
+
+
+def _named(node: ast.expr, names: Mapping[str, Any], beyond: Mapping[str, Any]) -> Any:
+    """Return what a name or a chain of plain attributes stands for; runs no code of the program."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, beyond.get(node.id))
+    if isinstance(node, ast.Attribute):
+        holder = _named(node.value, names, beyond)
+        if holder is None:
+            return None
+        found = getattr(holder, "__dict__", {}).get(node.attr)
+        modules = getattr(holder, "__dict__", {}).get("_modules", {})
+        return found if found is not None else modules.get(node.attr)
+    return None
+
+
+def _loader_of(node: ast.expr, look: Any) -> DataLoader[Any] | None:
+    """Return the loader behind `loader`, `enumerate(loader)`, `tqdm(enumerate(loader))`."""
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    found = look(node)
+    return found if type(found) is DataLoader else None
+
+
+def _batch_sizes(loader: DataLoader[Any] | None) -> tuple[int, ...] | None:
+    """Return how many samples each batch of a pass has; None where that is not fixed."""
+    size = getattr(loader, "batch_size", None)
+    sampler = getattr(loader, "sampler", None)
+    if not isinstance(size, int) or not hasattr(type(sampler), "__len__"):
+        return None
+    samples = len(sampler)  # type: ignore[arg-type]
+    whole, rest = divmod(samples, size)
+    if not 0 < whole + 1 <= MOST_BATCHES or loader is None:
+        return None
+    sizes = (size,) * whole + ((rest,) if rest and not loader.drop_last else ())
+    return sizes or None
+
+
+def _number(
+    average: Average, source: Source, *, look: Any, batches: int
+) -> tuple[float, str] | None:
+    """Return the product of all divisors and what it counts, None if one of them is not understood."""
+    product, of = 1.0, []
+    for divisor in average.divisors:
+        known = _divisor(divisor, average, source=source, look=look, batches=batches)
+        if known is None:
+            return None
+        product *= known[0]
+        of.append(known[1])
+    return (product, " × ".join(of)) if product else None
+
+
+def _divisor(
+    node: ast.expr, average: Average, *, source: Source, look: Any, batches: int
+) -> tuple[float, str] | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        parts = [
+            _divisor(part, average, source=source, look=look, batches=batches)
+            for part in (node.left, node.right)
+        ]
+        if None in parts:
+            return None
+        (a, what), (b, other) = (part for part in parts if part is not None)
+        return a * b, f"{what} × {other}"
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
+        return _length(node.args[0], look)
+    if isinstance(node, ast.Name):
+        return _variable(node, average, source=source, look=look, batches=batches)
+    if isinstance(node, ast.Attribute) and node.attr == "batch_size":
+        size = look(node)
+        return (float(size), "samples a batch") if isinstance(size, int) else None
+    return None
+
+
+def _length(node: ast.expr, look: Any) -> tuple[float, str] | None:
+    found = look(node)
+    if type(found) is DataLoader:
+        sizes = _batch_sizes(found)
+        return (float(len(sizes)), "batches") if sizes is not None else None
+    if isinstance(found, Dataset) and hasattr(type(found), "__len__"):
+        return float(len(cast("Sized", found))), "samples"
+    return None
+
+
+def _variable(
+    name: ast.Name, average: Average, *, source: Source, look: Any, batches: int
+) -> tuple[float, str] | None:
+    """Return the number of a variable: a counter of batches, or a size that was taken before the loop."""
+    function = source.function_of(average.loop)
+    step = counter_step(function, average.loop, name.id)
+    if step is not None:
+        one = isinstance(step, ast.Constant) and step.value == 1
+        return (float(batches), "batches") if one else None
+    values = [
+        node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name.id
+    ]
+    if len(values) == 1 and isinstance(values[0], ast.Call):
+        call = values[0]
+        return (
+            _length(call.args[0], look)
+            if ast.unparse(call.func) == "len" and len(call.args) == 1
+            else None
+        )
+    found = look(name)
+    is_size = isinstance(found, int) and "batch" in name.id.lower() and "size" in name.id.lower()
+    return (float(found), "samples a batch") if is_size else None

@@ -1,0 +1,98 @@
+"""Programs that update their weights by hand: is the gradient cleared between the update and the next backward?"""
+
+from __future__ import annotations
+
+import weakref
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import torch
+
+from torchwhy.observe.program.frames import span_of, user_sites
+from torchwhy.observe.torch_compat import unseen
+from torchwhy.record.learning import StaleGradients
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+MOST_NODES = 2000  # of the graph of a loss, on the way to its leaves
+LEAVES_WATCHED = 3  # whoever clears one gradient clears all
+BACKWARDS_WATCHED = 40  # a loop that clears its gradients so often does it always
+
+
+class HandWatch:
+    """Remembers a few leaves at each backward pass, and compares at the next one."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._seen: list[tuple[weakref.ref[torch.Tensor], int, float]] = []
+        self._backwards = 0
+        self._times = 0
+        self._cleared = False
+
+    @unseen
+    def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
+        """Convict when a leaf was changed since the last backward pass and its used gradient is still there."""
+        self._backwards += 1
+        if self._backwards > BACKWARDS_WATCHED:
+            self._seen.clear()
+            return
+        updated = [
+            leaf
+            for reference, version, value in self._seen
+            if (leaf := reference()) is not None
+            and (leaf._version, _first(leaf)) != (version, value)
+        ]
+        stale = [
+            leaf
+            for leaf in updated
+            if leaf.grad is not None and bool((leaf.grad != 0).any().item())
+        ]
+        leaves = leaves_of(roots)
+        if updated and not stale:
+            self._cleared = True
+        elif any(leaf is other for leaf in stale for other in leaves):
+            self._times += 1
+            if self._times <= 4 or self._times & (self._times - 1) == 0:
+                self._tell(frame)
+        self._seen = [(weakref.ref(leaf), leaf._version, _first(leaf)) for leaf in leaves]
+
+    def _tell(self, frame: FrameType | None) -> None:
+        sites = user_sites(frame, limit=1)
+        step = self._session.sentinel.step
+        self._session.write(
+            StaleGradients(
+                step=step,
+                optimizer=-1,
+                used_at_step=step - 1,
+                times=self._times,
+                cleared_ever=self._cleared,
+                location=span_of(sites[0]) if sites else None,
+            )
+        )
+
+
+def leaves_of(roots: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return a few of the tensors that the backward pass of these losses will give a gradient."""
+    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+    seen = set(waiting)
+    leaves: list[torch.Tensor] = []
+    while waiting and len(seen) < MOST_NODES and len(leaves) < LEAVES_WATCHED:
+        node = waiting.pop()
+        variable = getattr(node, "variable", None)
+        if (
+            variable is not None
+            and variable.numel()
+            and variable.layout is torch.strided
+            and not variable.is_complex()
+        ):
+            leaves.append(variable)
+        for below, _ in node.next_functions:
+            if below is not None and below not in seen:
+                seen.add(below)
+                waiting.append(below)
+    return leaves
+
+
+def _first(leaf: torch.Tensor) -> float:
+    return float(leaf.detach().flatten()[0].item())

@@ -1,0 +1,181 @@
+"""The optimizers of the program: where each was made, what it holds, how far it is."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.native.records import WatchedRecord
+from torchwhy.observe.program.frames import layer_of, span_of, user_sites
+from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.record.events import OptimizerDescribed, OptimizerMade
+from torchwhy.record.numbers import Real, encode
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+
+class Watched(WatchedRecord):
+    """One optimizer under watch."""
+
+    def __init__(self, index: int, optimizer: Any, session: Session) -> None:
+        self.index = index
+        self.steps = 0
+        self.next_sample = 0  # the step at which its weights are measured next
+        self.batches_at_last_step = 0
+        self.gradient_sizes: list[Real] | None = (
+            None  # of the step in hand, where they were measured
+        )
+        self._optimizer = weakref.ref(optimizer)
+        self._session = session
+        self._rates: list[float | None] = []
+
+    @property
+    def optimizer(self) -> Any:
+        """Return the optimizer, None when the program has let go of it."""
+        return self._optimizer()
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Return its parameters in the order of its groups."""
+        optimizer = self.optimizer
+        return (
+            []
+            if optimizer is None
+            else [p for group in optimizer.param_groups for p in group["params"]]
+        )
+
+    def gradients(self) -> list[torch.Tensor | None]:
+        """Return the gradient of each parameter, None where there is none."""
+        return [parameter.grad for parameter in self.parameters()]
+
+    def names(self) -> list[str]:
+        """Return what the program calls its parameters; those outside any module by their place here."""
+        known = self._session.names.parameters()
+        return [
+            known.get(id(parameter), f"parameter {position}")
+            for position, parameter in enumerate(self.parameters())
+        ]
+
+    def named_gradients(self) -> Iterator[tuple[str, torch.Tensor | None]]:
+        """Yield the name and gradient of each parameter."""
+        yield from zip(self.names(), self.gradients(), strict=True)
+
+    def withhold(self) -> None:
+        """Make the step that is about to run write nothing: without gradients it passes every parameter by."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def changed_rates(self) -> list[float | None] | None:
+        """Return the learning rates when they differ from the last time."""
+        optimizer = self.optimizer
+        rates: list[float | None] = [
+            float(group.get("lr", math.nan)) for group in optimizer.param_groups
+        ]
+        if rates == self._rates:
+            return None
+        self._rates = rates
+        return rates
+
+
+class WatchedOptimizers:
+    """Notes optimizers as they are made and hands out the record of each."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._watched: weakref.WeakKeyDictionary[Any, Watched] = weakref.WeakKeyDictionary()
+        self._described: set[int] = set()
+        self._living: list[Watched] = []
+        self.any_made = False
+        self.count = 0
+
+    def made(self, optimizer: Any, frame: FrameType | None) -> Watched:
+        """Note a new optimizer and the line that made it."""
+        if optimizer in self._watched:
+            return self._watched[optimizer]
+        self.any_made = True
+        watched = self._watched[optimizer] = Watched(self.count, optimizer, self._session)
+        self._living = [*self._living, watched]
+        self.count += 1
+        self._session.names.learn(frame)
+        self._session.write(
+            OptimizerMade(
+                index=watched.index,
+                kind=type(optimizer).__name__,
+                defaults=_plain(getattr(optimizer, "defaults", {})),
+                location=_maker(optimizer, frame),
+            )
+        )
+        self._session.handler.optimizer_made()
+        return watched
+
+    def of(self, optimizer: Any, frame: FrameType | None) -> Watched:
+        """Return the record of an optimizer; at its first step its parameters are named."""
+        watched = self._watched.get(optimizer) or self.made(optimizer, frame)
+        if watched.index not in self._described:
+            self._described.add(watched.index)
+            self._session.names.learn(frame)
+            self._session.watch_modes()
+            self._describe(watched)
+        return watched
+
+    def position_of(self, optimizer: Any) -> tuple[int, int]:
+        """Return the index of an optimizer and the steps it has made; -1 for what is none."""
+        watched = (
+            self._watched.get(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
+        )
+        return (watched.index, watched.steps) if watched is not None else (-1, 0)
+
+    def all(self) -> list[Watched]:
+        """Return the record of every optimizer that still lives."""
+        for watched in self._living:
+            if watched.optimizer is None:
+                self._living = [w for w in self._living if w.optimizer is not None]
+                break
+        return self._living
+
+    def _describe(self, watched: Watched) -> None:
+        parameters = watched.parameters()
+        self._session.write(
+            OptimizerDescribed(
+                index=watched.index,
+                parameters=watched.names(),
+                shapes=[list(p.shape) for p in parameters],
+                dtypes=[str(p.dtype).removeprefix("torch.") for p in parameters],
+            )
+        )
+
+
+def _maker(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:
+    """Return the expression that made the optimizer: outside of its own `__init__`, should the user have one."""
+    while frame is not None:
+        own = frame.f_code.co_name == "__init__" and borrowed_locals(frame).get("self") is optimizer
+        if not own and layer_of(frame.f_code.co_filename) == "user":
+            return span_of(user_sites(frame, limit=1)[0])
+        frame = frame.f_back
+    return None
+
+
+def _rate(rate: Any) -> float | None:
+    """Return a learning rate as a number; some optimizers find their own and say None."""
+    value = math.nan if rate is None else float(rate)
+    return value if math.isfinite(value) else None
+
+
+def _plain(defaults: dict[str, Any]) -> dict[str, Real | bool | str | None]:
+    plain: dict[str, Real | bool | str | None] = {}
+    for name, value in defaults.items():
+        if isinstance(value, (bool, str, type(None))):
+            plain[name] = value
+        elif isinstance(value, (int, float)):
+            plain[name] = encode(float(value))
+        elif isinstance(value, torch.Tensor) and value.numel() == 1:
+            plain[name] = encode(float(value.item()))
+        elif isinstance(value, tuple):
+            plain[name] = str(value)
+    return plain

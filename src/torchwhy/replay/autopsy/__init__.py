@@ -1,1 +1,0 @@
-"""Right after an exception, in the user's process: everything around it, collected into one `Crash` event."""

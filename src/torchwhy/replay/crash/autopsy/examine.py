@@ -1,0 +1,253 @@
+"""The autopsy itself: from a dead program's traceback to one `Crash`.
+
+Called once, when the program is over or when it swallowed an exception; never on a healthy step. Runs no code of
+the user's, except (in a program that is ending anyway) the model's own forward, to see the shapes in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import _disable_current_modes
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import span_of
+from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, Trial, WalkStep
+from torchwhy.replay.crash.autopsy.best_effort import Careful
+from torchwhy.replay.crash.autopsy.case import Case, opened
+from torchwhy.replay.crash.autopsy.consumers import taker_facts
+from torchwhy.replay.crash.autopsy.descriptions import named, numbers_among, tensors_among
+from torchwhy.replay.crash.autopsy.loader import loader_facts
+from torchwhy.replay.crash.autopsy.producers import dataset_source, maker_of
+from torchwhy.replay.crash.autopsy.running_layers import describe
+from torchwhy.replay.crash.autopsy.shape_walk import stations
+from torchwhy.replay.crash.autopsy.value_ranges import range_facts
+from torchwhy.replay.crash.frames.failed_operands import Found
+from torchwhy.replay.crash.frames.traceback_frames import Spot, who_raised
+from torchwhy.replay.crash.trials.batch_of_one import add_batch_to_model
+from torchwhy.replay.crash.trials.layer_sizes import resize_layer, resize_table
+from torchwhy.replay.crash.trials.reexecute import eager_error, model_call, nothing_left_behind
+from torchwhy.replay.crash.trials.target_changes import (
+    cast_target,
+    change_target,
+    shift_target,
+)
+from torchwhy.replay.crash.trials.tensor_changes import (
+    cast_tensors,
+    change_layer_input,
+    layer_call,
+    move_tensors,
+    operand_of,
+    transpose_operands,
+    unsqueeze_operands,
+)
+from torchwhy.replay.crash.trials.view_to_reshape import reshape_for_view
+from torchwhy.replay.microscope.expressions import span_in_module
+from torchwhy.replay.microscope.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.equipment import Stage
+
+LONGEST_MESSAGE = 4000
+ATTEMPTS = (
+    resize_layer,
+    resize_table,
+    change_layer_input,
+    add_batch_to_model,
+    cast_tensors,
+    move_tensors,
+    transpose_operands,
+    unsqueeze_operands,
+    change_target,
+    cast_target,
+    shift_target,
+    reshape_for_view,
+)
+MOST_FRAMES = 12  # of the user's frames: the innermost ones
+
+
+def examine(
+    stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False
+) -> Crash:
+    """Return everything about an exception that a person would look at."""
+    with _disable_current_modes(), torch.no_grad(), stage.modules.paused():
+        if not caught:
+            error, spots = Careful().get((error, spots), eager_error, stage, error, spots)
+        return _crash(opened(stage, error, spots, caught=caught))
+
+
+def _walk(case: Case) -> list[WalkStep]:
+    """Return the stations of the data, the model's own input first."""
+    if not case.operations:
+        return []
+    call = model_call(case.spots)
+    first = [
+        WalkStep(
+            what="input", shape=list(value.shape), dtype=str(value.dtype).removeprefix("torch.")
+        )
+        for value in (call.variables["args"] if call is not None else ())
+        if isinstance(value, torch.Tensor)
+    ]
+    return first[:1] + stations(_before_failing_layer(case))
+
+
+def _before_failing_layer(case: Case) -> list[Operation]:
+    """Leave out what the failing layer itself had done before it failed."""
+    path = case.path_of(case.layer) if case.layer is not None else None
+    kept = list(case.operations)
+    while (
+        kept and path is not None and case.spot is not None and case.spot.site in kept[-1].sites[:1]
+    ):
+        if not f"{path}.".startswith(f"{kept[-1].module}."):
+            break
+        kept.pop()
+    return kept
+
+
+def _crash(case: Case) -> Crash:
+    session, get = case.stage.session, case.careful.get
+    layers = get([], _layers, case)
+    return Crash(
+        step=session.sentinel.step,
+        type=type(case.error).__name__,
+        message=str(case.error)[:LONGEST_MESSAGE],
+        caught=case.caught,
+        raised_by=who_raised(
+            case.spots, case.error, has_tensors=bool(case.operands or case.inputs)
+        ),
+        op=case.op,
+        location=get(None, _location, case, layers),
+        frames=get([], _frames, case.spots),
+        operands=get([], _operands, case),
+        inputs=get([], _inputs, case),
+        layers=layers,
+        walk=get([], _walk, case),
+        loader=get(None, loader_facts, session, case.spots),
+        trials=get([], _trials, case),
+        worker=_worker_traceback(case.error),
+        facts={**_facts(case), **case.careful.failures},
+    )
+
+
+def _location(case: Case, layers: list[Layer]) -> SourceSpan | None:
+    if case.spot is None:
+        return None
+    return span_in_module(case.spot.site, layers[-1].path if layers else None)
+
+
+def _layers(case: Case) -> list[Layer]:
+    names = case.stage.session.names
+    return [describe(module, names, _made_at(case, module)) for module in case.modules]
+
+
+def _operands(case: Case) -> list[NamedTensor]:
+    return [_named(case, found) for found in case.operands]
+
+
+def _inputs(case: Case) -> list[NamedTensor]:
+    return [_named(case, _by_the_users_name(case, found)) for found in case.inputs]
+
+
+def _trials(case: Case) -> list[Trial]:
+    """Try changes on the real tensors; random state and buffers are as if nothing had been tried."""
+    if not case.spots or not case.is_worth_trying:
+        return []
+    found: list[Trial] = []
+    with nothing_left_behind(case.modules[:1]):
+        for group in ATTEMPTS:
+            found += case.careful.get([], _made, group, case)
+    return found
+
+
+def _made(group: Callable[[Case], Iterator[Trial]], case: Case) -> list[Trial]:
+    return list(group(case))
+
+
+def _made_at(case: Case, module: nn.Module) -> SourceSpan | None:
+    made = (
+        case.careful.get(None, case.builder.made_at, module) if case.builder is not None else None
+    )
+    return made.span if made is not None else None
+
+
+def _frames(spots: list[Spot]) -> list[FrameSeen]:
+    return [
+        FrameSeen(
+            location=span_of(spot.site),
+            tensors=tensors_among(spot.variables),
+            numbers=numbers_among(spot.variables),
+        )
+        for spot in [spot for spot in spots if spot.layer == "user"][-MOST_FRAMES:]
+    ]
+
+
+def _named(case: Case, found: Found) -> NamedTensor:
+    origin, place = maker_of(case, found)
+    return named(found.name, found.value, argument=found.argument, origin=origin, made_by=place)
+
+
+def _by_the_users_name(case: Case, found: Found) -> Found:
+    """Return a tensor that torch knows by its own name under the name that a variable of the program gives it."""
+    for spot in reversed(case.spots):
+        if spot.layer == "user":
+            for name, value in list(spot.variables.items()):
+                if value is found.value and not name.startswith("_"):
+                    return Found(name, found.value, found.argument)
+    return found
+
+
+def _facts(case: Case) -> dict[str, Any]:
+    """Return further numbers by name."""
+    facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.spots)) else {}
+    nothing: dict[str, Any] = {}
+    for collect in (_layer_facts, range_facts, taker_facts, _dataset_facts):
+        facts.update(case.careful.get(nothing, collect, case))
+    return facts
+
+
+def _layer_facts(case: Case) -> dict[str, Any]:
+    """Return the shape that the innermost layer was given, and the program's name for that tensor if it has one."""
+    found = layer_call(case)
+    if found is None:
+        return {}
+    operand = operand_of(case, found[2])
+    return {
+        "layer_input": list(found[2].shape),
+        "layer_input_name": operand.name if operand is not None else "",
+    }
+
+
+def _is_data_code(spot: Spot) -> bool:
+    return (
+        f"{os.sep}utils{os.sep}data{os.sep}" in spot.frame.f_code.co_filename
+        and spot.layer == "torch"
+    )
+
+
+def _dataset_facts(case: Case) -> dict[str, Any]:
+    """Return which field of the dataset a batch in the failing expression was taken from."""
+    for found in case.operands:
+        if isinstance(found.value, torch.Tensor) and found.value.dtype == torch.float64:
+            source = dataset_source(case, found.value)
+            if source is not None:
+                place = source[1]
+                where = f"{place.file}:{place.line}" if place is not None else ""
+                expression = place.expression if place is not None else ""
+                return {
+                    "dataset_field": source[0],
+                    "dataset_place": where,
+                    "dataset_expression": expression,
+                }
+    return {}
+
+
+def _worker_traceback(error: BaseException) -> str | None:
+    """Return the original traceback of an error that a loader's worker process sent."""
+    text = str(error)
+    if "in DataLoader worker process" not in text.split("\n", 1)[0]:
+        return None
+    return text[:LONGEST_MESSAGE]

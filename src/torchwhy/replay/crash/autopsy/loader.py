@@ -1,0 +1,80 @@
+"""The DataLoader whose batch was in hand: how large its batches are, and what it has left at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch.utils.data import DataLoader
+
+from torchwhy.observe.probes.batches import Origin, described
+from torchwhy.observe.program.frames import span_of
+from torchwhy.record.events import LoaderFacts
+from torchwhy.replay.crash.frames.lookup import Unknown, attribute
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+MOST_INDICES = 4096
+
+
+def loader_facts(session: Session, spots: list[Spot]) -> LoaderFacts | None:
+    """Return what is known of the loader; None in a program that draws no batches from one."""
+    batch = session.batches.recent[-1] if session.batches.recent else None
+    iterator = batch.iterator() if batch is not None else None
+    loader = _loader_in(spots, iterator)
+    origin = session.batches.origin
+    if loader is None and (batch is None or origin is None):
+        return None
+    known = loader if loader is not None else origin
+    return LoaderFacts(
+        batch_size=_number(known, "batch_size"),
+        dataset_length=_length(known),
+        drop_last=_flag(known, "drop_last"),
+        workers=_number(known, "num_workers") or _number(known, "workers") or 0,
+        batches_drawn=session.batches.drawn,
+        last_batch=described(batch.data) if batch is not None else [],
+        usual_batch=list(session.batches.usual),
+        indices=(batch.indices or [])[:MOST_INDICES] if batch is not None else [],
+        location=span_of(batch.sites[0]) if batch is not None and batch.sites else None,
+    )
+
+
+def _loader_in(spots: list[Spot], iterator: Any) -> Any:
+    """Return the loader of the iterator (they share the dataset), or the one a frame was drawing from."""
+    candidates = [
+        value
+        for spot in reversed(spots)
+        for value in (
+            *spot.variables.values(),
+            *(spot.frame.f_globals.values() if spot.layer == "user" else ()),
+        )
+        if isinstance(value, DataLoader)
+    ]
+    dataset = getattr(iterator, "_dataset", None)
+    for loader in candidates:
+        if dataset is not None and loader.__dict__.get("dataset") is dataset:
+            return loader
+    return candidates[0] if candidates and iterator is None else None
+
+
+def _number(holder: Any, name: str) -> int | None:
+    value = getattr(holder, "__dict__", {}).get(name)
+    return value if isinstance(value, int) else None
+
+
+def _flag(holder: Any, name: str) -> bool | None:
+    value = getattr(holder, "__dict__", {}).get(name)
+    return value if isinstance(value, bool) else None
+
+
+def _length(holder: Any) -> int | None:
+    """Return the number of samples; the dataset's own `__len__` is cheap by contract."""
+    try:
+        if isinstance(holder, Origin):
+            held: Any = holder.dataset() if holder.dataset is not None else None
+            return len(held)
+        dataset: Any = attribute(holder, "dataset")
+        return len(dataset)
+    except (Unknown, AttributeError, TypeError, NotImplementedError):
+        return None

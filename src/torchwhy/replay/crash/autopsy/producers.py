@@ -1,0 +1,153 @@
+"""Where a tensor came from: the operation that made it, the batch it is of, or the assignment that names it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.torch_compat import storage_key
+from torchwhy.replay.crash.autopsy.descriptions import is_array, is_tensor
+from torchwhy.replay.crash.frames.construction import class_assignments
+from torchwhy.replay.crash.frames.failed_operands import Found
+from torchwhy.replay.crash.frames.source_files import Written, assignments, scope_at, scopes
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+
+if TYPE_CHECKING:
+    from torchwhy.replay.crash.autopsy.case import Case
+
+DEEPEST = 3  # datasets wrapped in datasets (Subset, ConcatDataset) that are opened
+
+
+def maker_of(case: Case, found: Found) -> tuple[str | None, SourceSpan | None]:
+    """Return what kind of thing made a tensor of the failing expression, and where."""
+    if isinstance(found.value, torch.Tensor):
+        operation = case.stage.microscope.operation_of(found.value)
+        site = operation.place() if operation is not None else None
+        if site is not None:
+            return "operation", span_of(site)
+        known = case.stage.context.origin_of(found.value)
+        if known.kind == "batch":
+            return "batch", known.location
+        if known.kind in ("parameter", "buffer"):
+            return known.kind, None
+    written = _assigned(case, found)
+    if written is not None:
+        return "assignment", written.span
+    if isinstance(found.value, torch.Tensor) and known.kind != "unknown":
+        return known.kind, known.location
+    return None, None
+
+
+def _assigned(case: Case, found: Found) -> Written | None:
+    """Return the assignment of the variable in the frame that failed, or in the frame that passed it on."""
+    if case.spot is None:
+        return None
+    name = found.name
+    for spot in _outwards(case.spots, case.spot):
+        name = _name_in(spot, found.value, name)
+        written = last_assignment(spot, name) if name else None
+        if written is not None:
+            return written
+    return None
+
+
+def _outwards(spots: list[Spot], start: Spot) -> list[Spot]:
+    return [spot for spot in reversed(spots[: spots.index(start) + 1]) if spot.layer == "user"]
+
+
+def _name_in(spot: Spot, value: Any, name: str) -> str:
+    """Return what a frame calls a value."""
+    if spot.variables.get(name) is value:
+        return name
+    return next((key for key, held in spot.variables.items() if held is value), "")
+
+
+def last_assignment(spot: Spot, name: str) -> Written | None:
+    """Return the last assignment of a name above the line where a frame is."""
+    filename = spot.frame.f_code.co_filename
+    line = span_of(spot.site).line
+    scope = scope_at(filename, line)
+    if scope is None:
+        return None
+    found = [node for node in assignments(scope, name) if node.lineno < line]
+    return Written(filename, found[-1], scope) if found else None
+
+
+def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | None] | None:
+    """Return the tensor or array of the dataset that gave a batch its dtype: its name there, and where it was made."""
+    for outermost in _datasets(case):
+        dataset = outermost
+        for _ in range(DEEPEST):
+            found = _field_like(dataset, tensor)
+            if found is not None:
+                return found[0], _place_of_field(case, dataset, *found)
+            dataset = getattr(dataset, "__dict__", {}).get("dataset")
+    return None
+
+
+def _datasets(case: Case) -> Iterator[Any]:
+    """Yield the datasets that the last batches may have come from."""
+    for batch in reversed(case.stage.session.batches.recent):
+        iterator = batch.iterator()
+        if iterator is not None:
+            yield getattr(iterator, "_dataset", None)
+    origin = case.stage.session.batches.origin
+    if origin is not None and origin.dataset is not None:
+        yield origin.dataset()
+
+
+def _field_like(dataset: Any, tensor: torch.Tensor) -> tuple[str, Any] | None:
+    """Return the field of a dataset whose rows look like those of the tensor."""
+    for name, value in list(getattr(dataset, "__dict__", {}).items()):
+        values = list(value) if type(value) in (tuple, list) and len(value) <= 8 else [value]
+        for position, item in enumerate(values):
+            if is_tensor(item) and _same_rows(item, tensor):
+                return (name if values[0] is value else f"{name}[{position}]"), item
+    return None
+
+
+def _same_rows(field: Any, tensor: torch.Tensor) -> bool:
+    dtype = str(field.dtype).removeprefix("torch.")
+    return dtype == str(tensor.dtype).removeprefix("torch.") and list(field.shape[1:]) == list(
+        tensor.shape[1:]
+    )
+
+
+def _place_of_field(case: Case, dataset: Any, name: str, value: Any) -> SourceSpan | None:
+    """Return where the field was made: the variable of the program that holds it, or the dataset class's own line."""
+    for spot in reversed(case.spots):
+        if spot.layer != "user":
+            continue
+        for variables in (spot.variables, spot.frame.f_globals):
+            for key, held in list(variables.items()):
+                if _same_memory(held, value):
+                    written = _named_anywhere(spot.frame.f_code.co_filename, key)
+                    if written is not None:
+                        return written.span
+    found = class_assignments(type(dataset), name.partition("[")[0])
+    return found[-1].span if found else None
+
+
+def _named_anywhere(filename: str, name: str) -> Written | None:
+    for scope in scopes(filename):
+        if isinstance(scope, ast.ClassDef):
+            continue
+        found = assignments(scope, name)
+        if found:
+            return Written(filename, found[-1], scope)
+    return None
+
+
+def _same_memory(held: Any, value: Any) -> bool:
+    if held is value:
+        return True
+    if isinstance(held, torch.Tensor) and isinstance(value, torch.Tensor):
+        return storage_key(held) is not None and storage_key(held) == storage_key(value)
+    if is_array(held) and isinstance(value, torch.Tensor) and value.device.type == "cpu":
+        return bool(held.__array_interface__["data"][0] == value.data_ptr())
+    return False

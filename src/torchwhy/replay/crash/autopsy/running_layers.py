@@ -1,0 +1,62 @@
+"""The modules that were running when the exception came, outermost first, with their sizes and where they were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.names import Names
+from torchwhy.record.events import Layer
+from torchwhy.record.numbers import Real, encode
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+
+MOST_SETTINGS = 24
+
+
+def running_modules(spots: list[Spot]) -> list[nn.Module]:
+    """Return the modules whose methods are in the traceback, each once, outermost first."""
+    found: list[nn.Module] = []
+    for spot in spots:
+        names = spot.frame.f_code.co_varnames
+        owner = spot.variables.get(names[0]) if spot.frame.f_code.co_argcount and names else None
+        if isinstance(owner, nn.Module) and all(owner is not known for known in found):
+            found.append(owner)
+    return found
+
+
+def describe(module: nn.Module, names: Names, made_at: SourceSpan | None = None) -> Layer:
+    """Return a module in the words of the record."""
+    kind = type(module).__name__
+    return Layer(
+        path=names.path_of(module),
+        kind=kind,
+        text=f"{kind}({_own_words(module)})",
+        settings=settings_of(module),
+        made_at=made_at,
+    )
+
+
+def _own_words(module: nn.Module) -> str:
+    """Return a torch module's own short description; a user's `extra_repr` is not called."""
+    if not type(module).__module__.startswith("torch."):
+        return "…" if list(module._modules) else ""
+    return module.extra_repr()
+
+
+def settings_of(module: nn.Module) -> dict[str, Real | bool | str | list[int] | None]:
+    """Return the plain numbers a module was made with: `in_features`, `kernel_size` …"""
+    found: dict[str, Any] = {}
+    for name, value in vars(module).items():
+        if name.startswith("_") or len(found) >= MOST_SETTINGS:
+            continue
+        if isinstance(value, (bool, str)) or value is None:
+            found[name] = value
+        elif isinstance(value, (int, float)):
+            found[name] = encode(float(value))
+        elif (
+            isinstance(value, (tuple, list)) and value and all(type(item) is int for item in value)
+        ):
+            found[name] = list(value)
+    return found

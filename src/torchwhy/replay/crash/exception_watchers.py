@@ -1,0 +1,170 @@
+"""Tells us when an exception reaches code of the user's: by `sys.monitoring`, or before Python 3.12 by `sys.settrace`.
+
+Both see an exception while its frames are alive. Monitoring costs nothing while nothing is raised, so it stays on
+for the whole run. A trace function slows every Python call down, so it is on for single steps, and never if the
+program has one of its own (a debugger, coverage).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import CodeType, FrameType, TracebackType
+from typing import Any, Protocol
+
+from torchwhy.observe.native.records import fast
+from torchwhy.observe.program.frames import layer_of
+
+Arrived = Callable[[BaseException, TracebackType], object]
+MOST_SECONDS = 5.0  # under a trace function, which makes pure Python code about four times slower
+TOOL_IDS = (4, 3, 5)  # ids that no well-known tool has: 0 debugger, 1 coverage, 2 profiler
+
+
+class Watcher(Protocol):
+    """Something that can be put on and taken off any number of times."""
+
+    stays_on: bool
+
+    @property
+    def is_on(self) -> bool: ...
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
+
+
+def watcher_for(arrived: Arrived) -> Watcher:
+    """Return the cheapest watcher that this Python has."""
+    if sys.version_info >= (3, 12):
+        return Monitor(arrived)
+    return Tracer(arrived) if fast is None else NativeTracer(arrived)
+
+
+class Tracer:
+    """A trace function that asks for exceptions in the user's frames, and for no lines."""
+
+    stays_on = False
+
+    def __init__(self, arrived: Arrived) -> None:
+        self._arrived = arrived
+        self.is_on = False
+        self._ends = 0.0
+
+    def begin(self) -> None:
+        """Watch this thread, the frames that are running already included."""
+        if self.is_on or sys.gettrace() is not None:
+            return
+        self.is_on = True
+        self._ends = time.monotonic() + MOST_SECONDS
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if layer_of(frame.f_code.co_filename) == "user":
+                frame.f_trace_lines = False
+                frame.f_trace = self._event
+            frame = frame.f_back
+        sys.settrace(self._call)
+
+    def end(self) -> None:
+        """Leave no trace function behind, in no frame."""
+        if not self.is_on:
+            return
+        self.is_on = False
+        if sys.gettrace() == self._call:
+            sys.settrace(None)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_trace == self._event:
+                frame.f_trace = None
+                frame.f_trace_lines = True
+            frame = frame.f_back
+
+    def _call(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002 - Python's signature
+        if time.monotonic() > self._ends:
+            self.end()
+        if not self.is_on or layer_of(frame.f_code.co_filename) != "user":
+            return None
+        frame.f_trace_lines = False
+        return self._event
+
+    def _event(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002 - Python's signature
+        if event == "exception" and self.is_on:
+            _, error, trace = arg
+            if isinstance(error, BaseException) and trace is not None:
+                self._arrived(error, trace)
+        return self._event if self.is_on else None
+
+
+class NativeTracer:
+    """The same in C, which Python does not have to call as Python for every call there is."""
+
+    stays_on = False
+
+    def __init__(self, arrived: Arrived) -> None:
+        self._arrived = arrived
+        self._tracer = fast.Tracer(self._raised)
+
+    @property
+    def is_on(self) -> bool:
+        """Tell whether it watches."""
+        return sys.gettrace() is self._tracer
+
+    def begin(self) -> None:
+        """Watch this thread."""
+        if sys.gettrace() is None:
+            self._tracer.begin(MOST_SECONDS)
+
+    def end(self) -> None:
+        """Leave no trace function behind."""
+        self._tracer.end()
+
+    def _raised(self, frame: FrameType, arg: Any) -> None:
+        _, error, trace = arg
+        if layer_of(frame.f_code.co_filename) != "user":
+            return
+        if isinstance(error, BaseException) and trace is not None:
+            self._arrived(error, trace)
+
+
+class Monitor:
+    """Python's own monitoring of handled exceptions."""
+
+    stays_on = True
+
+    def __init__(self, arrived: Arrived) -> None:
+        self._arrived = arrived
+        self.is_on = False
+        self._tool: int | None = None
+
+    def begin(self) -> None:
+        """Take a free tool id; without one, nothing is seen."""
+        monitoring: Any = getattr(sys, "monitoring", None)
+        if self._tool is not None or monitoring is None:
+            return
+        free = [number for number in TOOL_IDS if monitoring.get_tool(number) is None]
+        if not free:
+            return
+        self._tool = free[0]
+        self.is_on = True
+        handled = monitoring.events.EXCEPTION_HANDLED
+        monitoring.use_tool_id(self._tool, "torchwhy")
+        monitoring.register_callback(self._tool, handled, self._handled)
+        monitoring.set_events(self._tool, handled)
+
+    def end(self) -> None:
+        """Give the tool id back."""
+        monitoring: Any = getattr(sys, "monitoring", None)
+        if self._tool is None or monitoring is None:
+            return
+        monitoring.set_events(self._tool, 0)
+        monitoring.register_callback(self._tool, monitoring.events.EXCEPTION_HANDLED, None)
+        monitoring.free_tool_id(self._tool)
+        self._tool = None
+        self.is_on = False
+
+    def _handled(self, code: CodeType, offset: int, error: BaseException) -> None:  # noqa: ARG002
+        trace = error.__traceback__
+        if (
+            trace is not None
+            and layer_of(code.co_filename) == "user"
+            and trace.tb_frame.f_code is code
+        ):
+            self._arrived(error, trace)

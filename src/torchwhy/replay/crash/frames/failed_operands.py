@@ -1,0 +1,199 @@
+"""The tensors of the failing expression by their names in the program, and what the torch function itself got."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from torchwhy.replay.crash.autopsy.descriptions import is_tensor
+from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.microscope.expressions import LIBRARIES
+
+MOST_OPERANDS = 16
+MODULE_CALL = (
+    "_wrapped_call_impl"  # the first frame of every module call; its `args` are the caller's
+)
+DISPATCH = "__torch_dispatch__"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """One live tensor: the program's text for it, and the callee's name for it where it has one."""
+
+    name: str
+    value: Any
+    argument: str | None = None
+    node: ast.AST | None = None
+
+
+def operands_of(spot: Spot, callees: list[Spot]) -> list[Found]:
+    """Return the tensors in the failing expression of a frame, each once, in the order of the source."""
+    node = spot.node
+    if node is None:
+        return []
+    called = callees[0] if callees and callees[0].frame.f_code.co_name != DISPATCH else None
+    passed = _passed_to(called) if called is not None and isinstance(node, ast.Call) else {}
+    lookup = Lookup(spot.frame)
+    found: list[Found] = []
+    for position, part in _parts(node):
+        value, argument = passed.get(position, (None, None))
+        found += _tensors_of(part, lookup, value=value, argument=argument)
+    if called is None:
+        return _as_dispatched(node, callees) or _each_once(found)
+    return _each_once(found)
+
+
+def _as_dispatched(node: ast.AST, callees: list[Spot]) -> list[Found]:
+    """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as there are parts."""
+    _, given = inputs_of(callees)
+    parts = [part for _, part in _parts(node) if not isinstance(part, ast.Constant)]
+    if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:
+        return [
+            Found(ast.unparse(part), one.value, one.argument, part)
+            for part, one in zip(parts, given, strict=True)
+        ]
+    return []
+
+
+def _parts(node: ast.AST) -> Iterator[tuple[int | str | None, ast.AST]]:
+    """Yield the operands of an expression with their place among a call's arguments."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and not _is_library(node.func.value):
+            yield None, node.func.value
+        yield from enumerate(node.args)
+        yield from ((keyword.arg, keyword.value) for keyword in node.keywords)
+    elif isinstance(node, (ast.Assign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from ((None, target) for target in targets)
+        yield None, node.value
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
+        yield None, node.iter
+    else:
+        yield from (
+            (None, part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)
+        )
+
+
+def _is_library(node: ast.AST) -> bool:
+    name = (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )
+    return name in LIBRARIES
+
+
+def _tensors_of(
+    node: ast.AST, lookup: Lookup, *, value: Any = None, argument: str | None = None
+) -> list[Found]:
+    """Return the tensor an expression is, or those it is made of where its own value cannot be had."""
+    if value is None:
+        try:
+            value = lookup.value(node)
+        except Unknown:
+            return [
+                found for part in ast.iter_child_nodes(node) for found in _tensors_of(part, lookup)
+            ]
+    name = ast.unparse(node)
+    if is_tensor(value):
+        return [Found(name, value, argument, node)]
+    if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, (list, tuple)):
+        return [
+            Found(ast.unparse(part), item, argument, part)
+            for part, item in zip(node.elts, value, strict=False)
+            if is_tensor(item)
+        ]
+    if type(value) in (list, tuple):
+        return [
+            Found(f"{name}[{i}]", item, argument)
+            for i, item in enumerate(value[:8])
+            if is_tensor(item)
+        ]
+    if type(value) is dict:
+        return [
+            Found(f"{name}[{k!r}]", item, argument)
+            for k, item in list(value.items())[:8]
+            if is_tensor(item)
+        ]
+    return []
+
+
+def _passed_to(callee: Spot) -> dict[int | str | None, tuple[Any, str | None]]:
+    """Return what a called frame received: by position and by keyword, each with the callee's own name for it."""
+    variables, code = callee.variables, callee.frame.f_code
+    if code.co_name == MODULE_CALL and isinstance(variables.get("args"), tuple):
+        names = _forward_names(variables.get("self"))
+        given: dict[int | str | None, tuple[Any, str | None]] = {
+            position: (value, names[position] if position < len(names) else None)
+            for position, value in enumerate(variables["args"])
+        }
+        given.update({key: (value, key) for key, value in variables.get("kwargs", {}).items()})
+        return given
+    names = list(code.co_varnames[: code.co_argcount])
+    if names[:1] == ["self"]:
+        names = names[1:]
+    given = {place: (variables.get(name), name) for place, name in enumerate(names)}
+    given.update({name: (variables.get(name), name) for name in names})
+    return given
+
+
+def _forward_names(module: Any) -> list[str]:
+    """Return the parameter names of a module's `forward`."""
+    code = (
+        getattr(inspect.unwrap(type(module).forward), "__code__", None)
+        if isinstance(module, nn.Module)
+        else None
+    )
+    return list(code.co_varnames[1 : code.co_argcount]) if code is not None else []
+
+
+def inputs_of(callees: list[Spot]) -> tuple[str | None, list[Found]]:
+    """Return the operation or function of torch that raised, and the tensors it got by its own names."""
+    for spot in reversed(callees):
+        if spot.frame.f_code.co_name == DISPATCH and "func" in spot.variables:
+            return _dispatched(spot)
+    for spot in reversed(callees):
+        module = spot.frame.f_globals.get("__name__", "")
+        names = spot.frame.f_code.co_varnames[: spot.frame.f_code.co_argcount]
+        found = [
+            Found(name, spot.variables[name], name)
+            for name in names
+            if isinstance(spot.variables.get(name), torch.Tensor)
+        ]
+        if found:
+            return f"{module}.{spot.frame.f_code.co_name}", found
+    return None, []
+
+
+def _dispatched(spot: Spot) -> tuple[str, list[Found]]:
+    function, args = spot.variables["func"], spot.variables.get("args", ())
+    kwargs = spot.variables.get("kwargs") or {}
+    schema = getattr(function, "_schema", None)
+    names = [argument.name for argument in schema.arguments] if schema is not None else []
+    found: list[Found] = []
+    for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
+        if isinstance(value, torch.Tensor):
+            found.append(Found(name, value, name))
+        elif isinstance(value, (list, tuple)):
+            found += [
+                Found(f"{name}[{i}]", item, name) for i, item in enumerate(value) if is_tensor(item)
+            ]
+    return str(function), found
+
+
+def _each_once(found: list[Found]) -> list[Found]:
+    seen: dict[tuple[int, str], Found] = {}
+    for one in found:
+        known = seen.get((id(one.value), one.name))
+        if known is None or known.argument is None:
+            seen[id(one.value), one.name] = one
+    return list(seen.values())[:MOST_OPERANDS]

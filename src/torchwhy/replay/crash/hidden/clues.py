@@ -1,0 +1,33 @@
+"""What an inquest brings back: facts and places by name, for the `Crash` event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import span_of
+from torchwhy.record.numbers import Real
+
+if TYPE_CHECKING:
+    from torchwhy.replay.crash.frames.traceback_frames import Spot
+
+Fact = Real | bool | str | list[int] | None
+
+
+@dataclass
+class Clues:
+    """Facts and places of one exception; `Crash.facts` and `Crash.places` take them over."""
+
+    facts: dict[str, Fact] = field(default_factory=dict)
+    places: dict[str, SourceSpan] = field(default_factory=dict)
+
+
+def user_spots(spots: list[Spot]) -> list[Spot]:
+    """Return the user's own frames of a traceback, innermost first."""
+    return [spot for spot in reversed(spots) if spot.layer == "user"]
+
+
+def line_of(spot: Spot) -> int:
+    """Return the line a frame was at when the exception passed; the frame itself may have gone on since."""
+    return span_of(spot.site).line

@@ -1,0 +1,395 @@
+"""A loss has no graph: where was it cut? Read off the source, back from the loss, with the live values as guide."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import torch
+from torch import nn
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
+from torchwhy.replay.crash.frames.source_files import tree_of
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.hidden import program_text
+from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
+from torchwhy.replay.crash.hidden.freed_graph import receiver
+from torchwhy.replay.crash.hidden.keepers import modules_in
+from torchwhy.replay.parameters.freezes import freezing_statements
+
+# What takes a value out of its graph, and the words for it.
+METHODS = {
+    "item": "`.item()` makes a plain number of it",
+    "tolist": "`.tolist()` makes plain numbers of it",
+    "numpy": "`.numpy()` makes an array of it",
+    "detach": "`.detach()` takes it out of the graph",
+    "detach_": "`.detach_()` takes it out of the graph",
+    "argmax": "`argmax` has no derivative",
+    "argmin": "`argmin` has no derivative",
+    "argsort": "`argsort` has no derivative",
+    "long": "whole numbers have no derivative",
+    "int": "whole numbers have no derivative",
+    "bool": "truth values have no derivative",
+    "eq": "a comparison has no derivative",
+    "ne": "a comparison has no derivative",
+    "gt": "a comparison has no derivative",
+    "lt": "a comparison has no derivative",
+    "ge": "a comparison has no derivative",
+    "le": "a comparison has no derivative",
+    "one_hot": "one-hot codes of whole numbers have no derivative",
+}
+MAKERS = {
+    "tensor": "makes a new tensor, which knows nothing of the old one's graph",
+    "as_tensor": "makes a new tensor of plain numbers",
+    "from_numpy": "makes a new tensor of an array",
+    "Tensor": "makes a new tensor, which knows nothing of the old one's graph",
+    "FloatTensor": "makes a new tensor, which knows nothing of the old one's graph",
+    "float": "makes a plain number of it",
+    "Variable": "makes a new variable, which knows nothing of the old one's graph",
+}
+SWITCHES = ("no_grad", "inference_mode")
+MOST_HOPS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where the search is: a scope of source, with the frame that ran it where it is still alive."""
+
+    scope: ast.AST
+    code: CodeType
+    namespace: dict[str, Any]
+    lookup: Lookup | None = None
+
+    def value(self, node: ast.AST) -> Any:
+        """Return the live value of an expression, None if it cannot be had."""
+        if self.lookup is None:
+            return None
+        try:
+            return self.lookup.value(node)
+        except (Unknown, AttributeError, KeyError, IndexError, TypeError, RuntimeError):
+            return None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The expression that cut the graph, and why it does."""
+
+    where: SourceSpan
+    why: str
+    kind: str
+
+
+def look(spots: list[Spot]) -> Clues:
+    """Return where the graph was cut: the place `cut` and the facts `why`, `kind`, `loss`."""
+    clues = Clues()
+    users = user_spots(spots)
+    call = backward_call(users[0]) if users else None
+    if call is None:
+        return clues
+    clues.facts["loss"] = receiver(call)
+    cut = Search().in_frames(users, ast.parse(receiver(call), mode="eval").body) or _switched_off(
+        users
+    )
+    if cut is not None:
+        clues.facts.update(why=cut.why, kind=cut.kind)
+        clues.places["cut"] = cut.where
+    return clues
+
+
+def backward_call(spot: Spot) -> ast.Call | None:
+    """Return the call of `backward` or `grad` that a frame was executing."""
+    scope = program_text.scope_of(spot.frame.f_code)
+    for node in program_text.inside(scope) if scope is not None else ():
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr in ("backward", "grad") and program_text.covers(node, line_of(spot)):
+            return node
+    return None
+
+
+class Search:
+    """A walk from the loss back through assignments, calls and returns; innermost and earliest cut first."""
+
+    def __init__(self) -> None:
+        self._hops = 0
+        self._seen: set[tuple[int, int, int]] = set()
+
+    def in_frames(self, users: list[Spot], loss: ast.expr) -> Cut | None:
+        """Look in the frame that called backward, then where its caller made what it passed in."""
+        for depth, spot in enumerate(users):
+            scope = program_text.scope_of(spot.frame.f_code)
+            if scope is None:
+                return None
+            place = Place(scope, spot.frame.f_code, spot.frame.f_globals, Lookup(spot.frame))
+            line = line_of(spot)
+            cut = self.of(loss, place, line=line)
+            if cut is not None or depth + 1 >= len(users):
+                return cut
+            passed = _argument(spot, users[depth + 1], loss)
+            if passed is None:
+                return None
+            loss = passed
+        return None
+
+    def of(self, node: ast.AST, place: Place, *, line: int) -> Cut | None:
+        """Return the cut in an expression or behind the names in it; None if its value has a graph."""
+        key = (id(node), line, id(place.scope))
+        self._hops += 1
+        if self._hops > MOST_HOPS * 10 or key in self._seen:
+            return None
+        self._seen.add(key)
+        if isinstance(node, (ast.Name, ast.Attribute)) and program_text.reference(node) is not None:
+            return self._of_name(node, place, line=line)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.expr, ast.keyword, ast.comprehension)):
+                found = self.of(child, place, line=line)
+                if found is not None:
+                    return found
+        return self._of_itself(node, place, line=line)
+
+    def _of_name(self, node: ast.expr, place: Place, *, line: int) -> Cut | None:
+        name = program_text.reference(node) or ""
+        value = place.value(node)
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            return None
+        if isinstance(node, ast.Attribute) and node.attr == "data":
+            return _cut(node, place, "`.data` is the value without its graph", "data")
+        if (
+            value is not None
+            and not isinstance(value, (torch.Tensor, float, int))
+            and type(value).__name__ != "ndarray"
+        ):
+            return None
+        made = program_text.last_assignment(place.scope, name, line)
+        statement, expression = made if made is not None else (node, None)
+        if expression is None:
+            return (
+                self.of(node.value, place, line=line) if isinstance(node, ast.Attribute) else None
+            )
+        found = self.of(expression, place, line=program_text.line_at(statement))
+        if found is None and isinstance(statement, ast.AugAssign):
+            earlier = program_text.last_assignment(
+                place.scope, name, program_text.line_at(statement)
+            )
+            if earlier is not None and earlier[1] is not None and earlier[0] is not statement:
+                found = self.of(earlier[1], place, line=program_text.line_at(earlier[0]))
+        return found or _under_switch(program_text.line_at(statement), place)
+
+    def _of_itself(self, node: ast.AST, place: Place, *, line: int) -> Cut | None:
+        if isinstance(node, ast.Compare):
+            if _has_no_graph(node.left, place):
+                return None
+            return _cut(node, place, "a comparison has no derivative", "comparison")
+        if not isinstance(node, ast.Call):
+            return None
+        function = node.func
+        last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        if isinstance(function, ast.Attribute) and last in METHODS:
+            if _has_no_graph(function.value, place):
+                return None
+            return _cut(node, place, METHODS[last], last)
+        if (
+            last in MAKERS
+            and node.args
+            and (not isinstance(function, ast.Attribute) or _is_torch(function))
+        ):
+            if isinstance(node.args[0], (ast.Constant, ast.List, ast.Tuple)) and not _mentions(
+                node.args[0]
+            ):
+                return None
+            return _cut(node, place, f"`{program_text.text_of(function)}(…)` {MAKERS[last]}", last)
+        return self._in_callee(node, place, line=line)
+
+    def _in_callee(self, call: ast.Call, place: Place, *, line: int) -> Cut | None:  # noqa: ARG002
+        """Look at what a function of the user's returns."""
+        for function in _functions_of(call, place):
+            scope = program_text.scope_of(function.__code__)
+            if scope is None or layer_of(function.__code__.co_filename) != "user":
+                continue
+            inner = Place(scope, function.__code__, function.__globals__)
+            decorated = _decorated(scope, inner)
+            if decorated is not None:
+                return decorated
+            for node in program_text.inside(scope):
+                if isinstance(node, ast.Return) and node.value is not None:
+                    found = self.of(node.value, inner, line=node.lineno) or _under_switch(
+                        node.lineno, inner
+                    )
+                    if found is not None:
+                        return found
+        return None
+
+
+def _has_no_graph(node: ast.AST, place: Place) -> bool:
+    """Tell whether there was nothing to cut: labels are often computed of data, which has no graph.
+
+    Only real numbers tell: `out = out.argmax(1)` leaves whole ones, which had a graph before.
+    """
+    if isinstance(node, ast.Compare):
+        return _has_no_graph(node.left, place)  # `(x[:, 0] > 0).long()` is as good as `x[:, 0]`
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Attribute) and function.attr in METHODS:
+        return _has_no_graph(function.value, place)
+    if program_text.reference(node) is not None and isinstance(node, ast.Name):
+        made = program_text.last_assignment(place.scope, node.id, sys.maxsize)
+        if made is not None and made[1] is not None and node in ast.walk(made[1]):
+            return False  # the name has another value by now
+    value = place.value(node)
+    is_real = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return is_real and not value.requires_grad
+
+
+def _cut(node: ast.AST, place: Place, why: str, kind: str) -> Cut:
+    return Cut(program_text.span(node, place.code.co_filename, place.code.co_name), why, kind)
+
+
+def _mentions(node: ast.AST) -> bool:
+    return any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(node))
+
+
+def _is_torch(function: ast.Attribute) -> bool:
+    return program_text.text_of(function.value) in ("torch", "torch.autograd", "autograd")
+
+
+def _under_switch(line: int, place: Place) -> Cut | None:
+    """Return the `with torch.no_grad():` around a line."""
+    for node in program_text.inside(place.scope):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and program_text.covers(node, line):
+            for item in node.items:
+                words = program_text.text_of(item.context_expr)
+                if _switches_off(item.context_expr):
+                    return _cut(node, place, f"`with {words}:` keeps no graph", "no_grad")
+                named = _switch_named(item.context_expr, place, node.lineno)
+                if named is not None:
+                    why = f"`with {words}:` keeps no graph, for `{words}` is `{named}`"
+                    return _cut(node, place, why, "no_grad")
+    return None
+
+
+def _switch_named(node: ast.expr, place: Place, line: int) -> str | None:
+    """Return the `torch.no_grad()` that a variable holds, perhaps only under a condition."""
+    name = program_text.reference(node)
+    made = program_text.last_assignment(place.scope, name, line) if name is not None else None
+    parts = ast.walk(made[1]) if made is not None and made[1] is not None else ()
+    calls = (part for part in parts if isinstance(part, ast.Call) and _switches_off(part))
+    return next((program_text.text_of(call) for call in calls), None)
+
+
+def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
+    """Return the `with torch.no_grad():` or decorator that the innermost of these places stands under."""
+    for site in sites:
+        scope = program_text.scope_of(site.code)
+        if scope is None:
+            continue
+        place = Place(scope, site.code, {})
+        cut = _under_switch(span_of(site).line, place) or _decorated(scope, place)
+        if cut is not None:
+            return cut.where
+    return None
+
+
+def _switches_off(node: ast.AST) -> bool:
+    text = program_text.text_of(node)
+    if text.rpartition(".")[2].split("(")[0] in SWITCHES:
+        return True
+    return text.endswith(("set_grad_enabled(False)", "set_grad_enabled(mode=False)"))
+
+
+def _decorated(scope: ast.AST, place: Place) -> Cut | None:
+    for decorator in getattr(scope, "decorator_list", ()):
+        if _switches_off(decorator):
+            return _cut(
+                decorator, place, f"`@{program_text.text_of(decorator)}` keeps no graph", "no_grad"
+            )
+    return None
+
+
+def _functions_of(call: ast.Call, place: Place) -> Iterator[FunctionType]:
+    """Yield the user's functions that a call may run: a function, a method, a module's `forward`."""
+    value = place.value(call.func)
+    if value is None and isinstance(call.func, ast.Name):
+        value = place.namespace.get(call.func.id)
+    if isinstance(value, nn.Module):
+        value = type(value).forward
+    elif isinstance(value, MethodType):
+        value = value.__func__
+    elif value is not None and not isinstance(value, (FunctionType, type)):
+        value = inspect.getattr_static(type(value), "__call__", None)
+    value = inspect.unwrap(value) if callable(value) else None
+    if isinstance(value, FunctionType):
+        yield value
+
+
+def _argument(inner: Spot, outer: Spot, loss: ast.expr) -> ast.expr | None:
+    """Return the expression that the caller passed for the parameter that the loss is."""
+    name = program_text.reference(loss)
+    code = inner.frame.f_code
+    names = list(code.co_varnames[: code.co_argcount])
+    node = outer.node
+    if name not in names or not isinstance(node, ast.Call):
+        return None
+    place = names.index(name) - (names[0] == "self" and isinstance(node.func, ast.Attribute))
+    for keyword in node.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    return node.args[place] if 0 <= place < len(node.args) else None
+
+
+def _switched_off(users: list[Spot]) -> Cut | None:
+    """Look for what stops gradients everywhere: recording switched off, or weights that were frozen."""
+    for spot in users:
+        scope = program_text.scope_of(spot.frame.f_code)
+        place = Place(scope, spot.frame.f_code, spot.frame.f_globals) if scope is not None else None
+        around = _under_switch(line_of(spot), place) if place is not None else None
+        if around is not None:
+            return around
+    found = _statement(users, lambda text: text.endswith("set_grad_enabled(False)"))
+    if found is not None:
+        return Cut(
+            found, "recording of graphs was switched off here, and not on again", "switched-off"
+        )
+    modules = [
+        module for spot in users for _, module in modules_in(spot) if list(module.parameters())
+    ]
+    if modules and not any(p.requires_grad for module in modules for p in module.parameters()):
+        found = _statement(users, _freezes) or next(iter(freezing_statements()), None)
+        if found is not None:
+            return Cut(found, "every parameter of the model is frozen here", "frozen")
+    return None
+
+
+def codes_of(module: nn.Module) -> list[CodeType]:
+    """Return the code of the `forward` of every class of the user's in a model."""
+    kinds = {
+        type(part) for part in module.modules() if not type(part).__module__.startswith("torch.")
+    }
+    return [kind.forward.__code__ for kind in kinds if hasattr(kind.forward, "__code__")]
+
+
+def _freezes(text: str) -> bool:
+    squeezed = text.replace(" ", "")
+    return "requires_grad=False" in squeezed or "requires_grad_(False)" in squeezed
+
+
+def _statement(users: list[Spot], wanted: Any) -> SourceSpan | None:
+    """Return the first simple statement of the program's files whose text is wanted."""
+    files = [spot.frame.f_code.co_filename for spot in users]
+    files += [
+        code.co_filename
+        for spot in users
+        for _, module in modules_in(spot)
+        for code in codes_of(module)
+    ]
+    for filename in dict.fromkeys(files):
+        tree = tree_of(filename)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, (ast.Expr, ast.Assign)) and wanted(program_text.text_of(node)):
+                return program_text.span(node, filename)
+    return None

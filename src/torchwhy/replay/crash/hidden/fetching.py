@@ -1,0 +1,194 @@
+"""A batch could not be made: from which samples of the dataset, and which of their fields does not fit?
+
+In the program's own process the frames of torch's fetcher hold the answer. A worker process sends only the text
+of its traceback; then, in a program that is over, the samples of that batch are fetched once more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.hidden import program_text
+from torchwhy.replay.crash.hidden.clues import Clues
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+MOST_SECONDS = 5.0  # for fetching samples of a dead program once more
+MOST_SAMPLES = 256
+MOST_FIELDS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """The failing batch of a worker, made once more in this process: the samples, or the exception it gave here."""
+
+    indices: list[int]
+    samples: list[Any]
+    failing: int | None = None
+    error: BaseException | None = None
+
+
+def look(spots: list[Spot], again: Again | None) -> Clues:
+    """Return the facts `indices`, `index` (the guilty sample), `field`, `sizes`, and the place `getitem`."""
+    clues = Clues()
+    iterator = iterator_in(spots)
+    if iterator is None:
+        return clues
+    _note_getitem(getattr(iterator, "_dataset", None), clues)
+    seen = again or _in_frames(spots)
+    if seen.indices:
+        clues.facts["indices"] = seen.indices[:MOST_SAMPLES]
+    if seen.failing is not None:
+        clues.facts["index"] = float(seen.failing)
+    missing = [place for place, sample in enumerate(seen.samples) if sample is None]
+    if missing and missing[0] < len(seen.indices):
+        clues.facts.update(index=float(seen.indices[missing[0]]), is_none=True)
+    if seen.samples:
+        _note_missing_key(seen, clues)
+        _note_unequal(seen.samples, seen.indices, clues)
+        _note_reversed(seen.samples, clues)
+    return clues
+
+
+def make_again(session: Session, spots: list[Spot]) -> Again | None:
+    """Fetch and collate the batch that failed in a worker; only for a program that is over."""
+    iterator = iterator_in(spots)
+    indices = session.batches.next_indices(iterator) if iterator is not None else []
+    if iterator is None or not indices:
+        return None
+    dataset, collate = getattr(iterator, "_dataset", None), getattr(iterator, "_collate_fn", None)
+    samples: list[Any] = []
+    ends = time.monotonic() + MOST_SECONDS
+    for index in indices[:MOST_SAMPLES]:
+        if time.monotonic() > ends or dataset is None:
+            return Again(indices, [])
+        try:
+            samples.append(dataset[index])
+        except Exception as error:
+            return Again(indices, [], index, error)
+    try:
+        if collate is not None:
+            collate(samples)
+    except Exception as error:
+        return Again(indices, samples, error=error)
+    return Again(indices, samples)
+
+
+def iterator_in(spots: list[Spot]) -> Any:
+    """Return the loader's iterator that was asked for a batch when the exception came."""
+    base = torch.utils.data.dataloader._BaseDataLoaderIter
+    for spot in spots:
+        owner = spot.variables.get("self")
+        if isinstance(owner, base):
+            return owner
+    return None
+
+
+def _in_frames(spots: list[Spot]) -> Again:
+    """Return indices, finished samples and the index being fetched, from the frames of torch's fetcher."""
+    indices: list[int] = []
+    samples: list[Any] = []
+    failing: int | None = None
+    for spot in spots:
+        if not spot.frame.f_code.co_filename.endswith("fetch.py"):
+            continue
+        variables = spot.variables
+        wanted = variables.get("possibly_batched_index")
+        if isinstance(wanted, (list, tuple)):
+            indices = [index for index in wanted if isinstance(index, int)]
+        elif isinstance(wanted, int):
+            indices = [wanted]
+        if isinstance(variables.get("data"), list):
+            samples = variables["data"]
+        if isinstance(variables.get("idx"), int):
+            failing = variables["idx"]
+    return Again(indices, samples, None if samples else failing)
+
+
+def _note_getitem(dataset: Any, clues: Clues) -> None:
+    """Note where the user's dataset returns a sample."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    scope = program_text.scope_of(code) if code is not None else None
+    if scope is None or code is None or "site-packages" in code.co_filename:
+        return
+    returns = [node for node in program_text.inside(scope) if type(node).__name__ == "Return"]
+    if returns:
+        clues.places["getitem"] = program_text.span(returns[-1], code.co_filename, code.co_name)
+
+
+def _note_missing_key(seen: Again, clues: Clues) -> None:
+    """Name the first sample that lacks a key of the first one in the batch."""
+    first = seen.samples[0]
+    if not isinstance(first, Mapping):
+        return
+    for index, sample in zip(seen.indices, seen.samples, strict=False):
+        missing = [key for key in first if isinstance(sample, Mapping) and key not in sample]
+        if missing:
+            clues.facts.update(
+                index=float(index), missing_key=repr(missing[0]), first_index=float(seen.indices[0])
+            )
+            return
+
+
+def _note_unequal(samples: list[Any], indices: list[int], clues: Clues) -> None:
+    """Find the first field whose size is not the same in all samples."""
+    fields: dict[str, list[list[int] | None]] = {}
+    for number, sample in enumerate(samples[:MOST_SAMPLES]):
+        for path, shape in sizes_in(sample):
+            fields.setdefault(path, [None] * number).append(shape)
+    for path, shapes in fields.items():
+        known = [shape for shape in shapes if shape is not None]
+        if len({tuple(shape) for shape in known}) < 2:
+            continue
+        first = known[0]
+        other = next(
+            number for number, shape in enumerate(shapes) if shape is not None and shape != first
+        )
+        clues.facts.update(
+            field=path or "the sample", first_size=first, other_size=list(shapes[other] or [])
+        )
+        clues.facts["different"] = float(len({tuple(shape) for shape in known}))
+        if other < len(indices):
+            clues.facts.update(first_index=float(indices[0]), other_index=float(indices[other]))
+        return
+
+
+def sizes_in(sample: Any, path: str = "") -> Iterator[tuple[str, list[int]]]:
+    """Yield the size of every field of a sample: shapes of tensors and arrays, lengths of lists of numbers."""
+    if hasattr(sample, "shape") and not isinstance(sample, type):
+        yield path, [int(size) for size in sample.shape]
+    elif isinstance(sample, Mapping):
+        for key, value in list(sample.items())[:MOST_FIELDS]:
+            yield from sizes_in(value, f"{path}[{key!r}]")
+    elif isinstance(sample, Sequence) and not isinstance(sample, (str, bytes)):
+        if path and sample and all(isinstance(item, (int, float)) for item in sample[:8]):
+            yield path, [len(sample)]
+            return
+        for position, value in enumerate(sample[:MOST_FIELDS]):
+            yield from sizes_in(value, f"{path}[{position}]")
+
+
+def _note_reversed(samples: list[Any], clues: Clues) -> None:
+    """Name the first field that is an array read backwards."""
+    for path, array in _arrays_in(samples[0]):
+        if any(stride < 0 for stride in array.strides):
+            clues.facts["reversed"] = path or "the sample"
+            return
+
+
+def _arrays_in(sample: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if type(sample).__module__ == "numpy" and hasattr(sample, "strides"):
+        yield path, sample
+    elif isinstance(sample, Mapping):
+        for key, value in list(sample.items())[:MOST_FIELDS]:
+            yield from _arrays_in(value, f"{path}[{key!r}]")
+    elif isinstance(sample, (list, tuple)):
+        for position, value in enumerate(sample[:MOST_FIELDS]):
+            yield from _arrays_in(value, f"{path}[{position}]")

@@ -1,0 +1,288 @@
+"""A graph was used a second time: which variable brought it along, and from where?
+
+Three ways lead there: a value that one turn of a loop leaves for the next, a value that was made once before
+the loop, and two backward passes in one turn.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe import torch_compat
+from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
+from torchwhy.replay.crash.frames.source_files import replaced
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.hidden import program_text
+from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
+from torchwhy.replay.crash.hidden.keepers import attributes_in
+from torchwhy.replay.crash.hidden.running_order import Touch, touches
+
+MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
+MOST_ITEMS = 64  # of a list: its newest
+MOST_DEEP = 3  # lists in dicts in tuples: deeper state is not looked through
+
+
+def look(spots: list[Spot], freed_before: int) -> Clues:
+    """Return who carried the graph: facts `carried`, `way` (loop, before-loop, module, twice, shared) and the places.
+
+    Nodes with a number below `freed_before` were there already when the pass began that freed the graph.
+    """
+    clues = Clues()
+    users = user_spots(spots)
+    nodes = {node for root in roots_of(spots) for node in nodes_behind(root)}
+    for spot in users:
+        if _in_one_frame(spot, nodes, clues):
+            return clues
+    if not users or _in_objects(users, nodes, freed_before, clues):
+        return clues
+    _twice(users[0], clues)
+    if "way" not in clues.facts:
+        _shared(
+            users,
+            {node for node in nodes if torch_compat.node_sequence(node) < freed_before},
+            clues,
+        )
+    return clues
+
+
+def _in_one_frame(spot: Spot, nodes: set[Any], clues: Clues) -> bool:
+    """Look for a carrier among the variables of a frame that runs a loop."""
+    code = spot.frame.f_code
+    scope = program_text.scope_of(code)
+    loops = program_text.loops_around(scope, line_of(spot)) if scope is not None else []
+    turns: list[program_text.Turn] = [*loops]
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        turns.append(scope)
+    for loop in turns:
+        candidates = list(_carried(loop, spot, nodes))
+        if not candidates:
+            continue
+        name, place, way = candidates[0]
+        clues.facts.update(carried=name, way=way)
+        clues.places["carried"] = program_text.span(place, code.co_filename, code.co_name)
+        made = program_text.assignments(loop if way == "loop" else scope or loop, name)
+        if made:
+            clues.places["made"] = program_text.span(made[-1][0], code.co_filename, code.co_name)
+        _note_cure(place, loop, spot, clues)
+        return True
+    return False
+
+
+def _note_cure(place: ast.expr, loop: program_text.Turn, spot: Spot, clues: Clues) -> None:
+    """Note the diff that detaches a state where it is taken over; not for sums, which want another cure."""
+    name = str(clues.facts["carried"])
+    statement = program_text.statement_around(loop, place)
+    value = _value(Lookup(spot.frame), name)
+    clues.facts["is_sum"] = isinstance(statement, ast.AugAssign) or (
+        isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp)
+    )
+    clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
+    if (
+        clues.facts["way"] == "loop"
+        and not clues.facts["is_sum"]
+        and isinstance(value, torch.Tensor)
+        and not _is_in_an_inner_loop(place, loop)
+    ):
+        clues.facts["diff"] = replaced(spot.frame.f_code.co_filename, place, f"{name}.detach()")
+
+
+def _is_in_an_inner_loop(place: ast.expr, turn: program_text.Turn) -> bool:
+    """Tell whether a place is passed several times in one turn: cut there, the turn would be cut into pieces."""
+    return any(
+        any(part is place for statement in node.body for part in ast.walk(statement))
+        for node in program_text.inside(turn)
+        if isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+    )
+
+
+def _carried(
+    loop: program_text.Turn, spot: Spot, nodes: set[Any]
+) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield variables of this graph that are read in a loop's body before they are given a value there.
+
+    A function that is called in every turn is such a body for the variables that outlive its calls.
+    """
+    lookup = Lookup(spot.frame)
+    code = spot.frame.f_code
+    outlive = {*code.co_freevars, *code.co_names} - {*code.co_varnames, *code.co_cellvars}
+    is_function = isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef))
+    first: dict[str, Touch] = {}
+    for touch in touches(loop.body):
+        if not is_function or touch.name in outlive:
+            first.setdefault(touch.name, touch)
+    read = {name: _value(lookup, name) for name, touch in first.items() if touch.is_read}
+    # A value of the graph itself says more than one that only shares a part with it, like a kept best loss.
+    for belongs in (_is_in, _shares_a_part_with):
+        for name, value in read.items():
+            if any(belongs(tensor, nodes) for tensor in tensors_with_graph(value)):
+                stored = bool(program_text.assignments(loop, name))
+                kept = isinstance(value, (list, tuple, dict))
+                yield name, first[name].node, "loop" if stored or kept else "before-loop"
+
+
+def _is_in(tensor: torch.Tensor, nodes: set[Any]) -> bool:
+    return tensor.grad_fn in nodes
+
+
+def _shares_a_part_with(tensor: torch.Tensor, nodes: set[Any]) -> bool:
+    return not nodes.isdisjoint(nodes_behind(tensor))
+
+
+def _value(lookup: Lookup, name: str) -> Any:
+    try:
+        return lookup.value(ast.parse(name, mode="eval").body)
+    except (Unknown, AttributeError, KeyError, IndexError, TypeError):
+        return None
+
+
+def tensors_with_graph(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
+    """Yield the tensors with a graph behind them that a value is or holds."""
+    if isinstance(value, torch.Tensor):
+        if value.grad_fn is not None:
+            yield value
+    elif depth < MOST_DEEP and type(value) in (list, tuple, dict):
+        items = list(value.values()) if isinstance(value, dict) else value
+        for item in items[-MOST_ITEMS:]:
+            yield from tensors_with_graph(item, depth + 1)
+
+
+def _in_objects(users: list[Spot], nodes: set[Any], freed_before: int, clues: Clues) -> bool:
+    """Look for a tensor of this graph that a module or object keeps for the next iteration, and where it reads it."""
+    for keeper, name, value in attributes_in(users):
+        tensors = [
+            tensor for tensor in tensors_with_graph(value) if _shares_a_part_with(tensor, nodes)
+        ]
+        # What was there already when the graph was freed was not carried over: it is shared by two passes.
+        if not any(
+            torch_compat.node_sequence(tensor.grad_fn) >= freed_before for tensor in tensors
+        ):
+            continue
+        place = _first_read(type(keeper.value), f"self.{name}")
+        if place is not None:
+            clues.facts.update(
+                carried=f"{keeper.path}.{name}", way="module", attribute=f"self.{name}"
+            )
+            clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
+            clues.places["carried"] = place
+            return True
+    return False
+
+
+def _first_read(kind: type, name: str) -> SourceSpan | None:
+    """Return where a method of a class reads an attribute before it gives it a value: in `forward` first."""
+    for method in (kind.__dict__.get("forward"), *kind.__dict__.values()):
+        code = getattr(method, "__code__", None)
+        scope = (
+            program_text.scope_of(code) if code is not None and code.co_name != "__init__" else None
+        )
+        if code is None or not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        first = next((touch for touch in touches(scope.body) if touch.name == name), None)
+        if first is not None and first.is_read:
+            return program_text.span(first.node, code.co_filename, code.co_name)
+    return None
+
+
+def _shared(users: list[Spot], freed: set[Any], clues: Clues) -> None:
+    """Name the newest variable or attribute whose graph an earlier backward pass went through."""
+    named = [(name, value) for spot in users for name, value in spot.variables.items()]
+    named += [(f"{keeper.path}.{name}", value) for keeper, name, value in attributes_in(users)]
+    found = [
+        (torch_compat.node_sequence(value.grad_fn), name)
+        for name, value in named
+        if isinstance(value, torch.Tensor) and value.grad_fn in freed
+    ]
+    if found:
+        clues.facts.update(way="shared", shared=max(found)[1])
+
+
+def _twice(spot: Spot, clues: Clues) -> None:
+    """Look for an earlier backward pass in the same turn, and for the value that both go through."""
+    code = spot.frame.f_code
+    scope = program_text.scope_of(code)
+    line = line_of(spot)
+    if scope is None:
+        return
+    loops = program_text.loops_around(scope, line)
+    calls = [
+        node for node in program_text.inside(loops[0] if loops else scope) if _is_backward(node)
+    ]
+    here = [node for node in calls if program_text.covers(node, line)]
+    before = [
+        node
+        for node in calls
+        if program_text.line_at(node) < line
+        or (program_text.line_at(node) == line and node not in here[-1:])
+    ]
+    if not before or not here:
+        return
+    lookup = Lookup(spot.frame)
+    first, second = receiver(before[-1]), receiver(here[-1])
+    clues.facts.update(way="twice", first=first, second=second)
+    clues.places["first"] = program_text.span(before[-1], code.co_filename, code.co_name)
+    nodes = nodes_behind(_value(lookup, first)) & nodes_behind(_value(lookup, second))
+    shared = [
+        name
+        for name, value in spot.variables.items()
+        if isinstance(value, torch.Tensor)
+        and value.grad_fn in nodes
+        and name not in (first, second)
+    ]
+    if shared:
+        clues.facts["shared"] = shared[-1]
+
+
+def _is_backward(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == "backward" or program_text.text_of(node.func) in (
+        "torch.autograd.grad",
+        "autograd.grad",
+    )
+
+
+def receiver(call: ast.AST) -> str:
+    """Return `loss` of `loss.backward()`, also of `scaler.scale(loss).backward()` and `accelerator.backward(loss)`."""
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
+    if call.args:
+        return program_text.text_of(call.args[0])
+    holder = call.func.value
+    if (
+        isinstance(holder, ast.Call)
+        and isinstance(holder.func, ast.Attribute)
+        and holder.func.attr == "scale"
+    ):
+        return program_text.text_of(holder.args[0]) if holder.args else program_text.text_of(holder)
+    return program_text.text_of(holder)
+
+
+def roots_of(spots: list[Spot]) -> list[torch.Tensor]:
+    """Return the tensors that a backward pass started from, as torch's own frame has them."""
+    for spot in reversed(spots):
+        if spot.layer == "torch" and spot.frame.f_code.co_name in ("backward", "grad"):
+            given = spot.variables.get(
+                "tensors", spot.variables.get("outputs", spot.variables.get("self"))
+            )
+            found = list(given) if isinstance(given, (list, tuple)) else [given]
+            if found and all(isinstance(one, torch.Tensor) for one in found):
+                return found
+    return []
+
+
+def nodes_behind(value: Any) -> set[Any]:
+    """Return the autograd nodes that a tensor's graph is made of, leaves left out."""
+    waiting = [value.grad_fn] if isinstance(value, torch.Tensor) else []
+    found: set[Any] = set()
+    while waiting and len(found) < MOST_NODES:
+        node = waiting.pop()
+        if node is None or node in found or node.name().endswith("AccumulateGrad"):
+            continue
+        found.add(node)
+        waiting += [following for following, _ in node.next_functions]
+    return found

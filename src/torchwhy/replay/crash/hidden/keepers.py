@@ -1,0 +1,62 @@
+"""The objects that a program keeps values in between iterations: its modules, and instances of its own classes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from torchwhy.observe.program.frames import layer_of
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+
+
+@dataclass(frozen=True, eq=False)
+class Keeper:
+    """One object, by the name the program has for it: `net.memory`, `self`."""
+
+    path: str
+    value: Any
+
+
+def attributes_in(users: list[Spot]) -> Iterator[tuple[Keeper, str, Any]]:
+    """Yield every attribute of the objects that the user's frames have names for, each object once."""
+    seen: set[int] = set()
+    for spot in users:
+        for keeper in _keepers_in(spot):
+            if id(keeper.value) in seen:
+                continue
+            seen.add(id(keeper.value))
+            held = vars(keeper.value)
+            buffers = held.get("_buffers", {}) if isinstance(keeper.value, nn.Module) else {}
+            for name, value in [*held.items(), *buffers.items()]:
+                if not name.startswith("_"):
+                    yield keeper, name, value
+
+
+def _keepers_in(spot: Spot) -> Iterator[Keeper]:
+    for variable, module in modules_in(spot):
+        for path, part in module.named_modules():
+            yield Keeper(".".join(filter(None, (variable, path))), part)
+    for variable, value in spot.variables.items():
+        if not isinstance(value, (nn.Module, torch.Tensor, type)) and _is_users(value):
+            yield Keeper(variable, value)
+
+
+def _is_users(value: Any) -> bool:
+    """Tell whether an object is of a class that the program itself defines, and has attributes."""
+    module = sys.modules.get(type(value).__module__)
+    file = getattr(module, "__file__", None)
+    return hasattr(value, "__dict__") and isinstance(file, str) and layer_of(file) == "user"
+
+
+def modules_in(spot: Spot) -> Iterator[tuple[str, nn.Module]]:
+    """Yield the modules that a frame has a name for, also as attributes of its `self`."""
+    owner = spot.variables.get("self")
+    held = vars(owner) if hasattr(owner, "__dict__") and not isinstance(owner, nn.Module) else {}
+    for variable, value in [*spot.variables.items(), *spot.frame.f_globals.items(), *held.items()]:
+        if isinstance(value, nn.Module):
+            yield variable, value

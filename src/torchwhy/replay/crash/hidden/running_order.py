@@ -1,0 +1,78 @@
+"""Which names a stretch of source reads and gives values to, in the order in which it runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from torchwhy.replay.crash.hidden import program_text
+
+# Methods and functions that look at a tensor without taking its graph along.
+LOOKING = {
+    "size",
+    "dim",
+    "numel",
+    "detach",
+    "detach_",
+    "item",
+    "tolist",
+    "isinstance",
+    "hasattr",
+    "len",
+    "print",
+}
+
+
+class Touch(NamedTuple):
+    """One read or write of a name (`h`, `self.h`)."""
+
+    node: ast.expr
+    name: str
+    is_read: bool
+
+
+def touches(body: Iterable[ast.AST]) -> Iterator[Touch]:
+    """Yield what statements read and write; of an assignment the right side comes first.
+
+    A write under an `if` may not happen (`if h is None: h = zeros`), so it is left out.
+    """
+    for node in body:
+        yield from _of(node)
+
+
+def _of(node: ast.AST) -> Iterator[Touch]:
+    if isinstance(node, program_text.NEW_SCOPES) or _only_asks(node):
+        return
+    if isinstance(node, ast.If):
+        yield from _of(node.test)
+        yield from (touch for touch in touches([*node.body, *node.orelse]) if touch.is_read)
+    elif isinstance(node, ast.Call):
+        yield from _of_call(node)
+    elif isinstance(node, ast.AugAssign):
+        name = program_text.reference(node.target)
+        if name is not None:
+            yield Touch(node.target, name, is_read=True)
+        yield from touches([node.value, node.target])
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        yield from _of(node.value)
+        yield from touches(child for child in ast.iter_child_nodes(node) if child is not node.value)
+    elif isinstance(node, (ast.Name, ast.Attribute)) and program_text.reference(node) is not None:
+        yield Touch(node, program_text.reference(node) or "", isinstance(node.ctx, ast.Load))
+    else:
+        yield from touches(ast.iter_child_nodes(node))
+
+
+def _only_asks(node: ast.AST) -> bool:
+    """Tell whether an expression only asks if there is something: `h is None`."""
+    return isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+
+
+def _of_call(node: ast.Call) -> Iterator[Touch]:
+    """Yield the operands of a call: of `losses.append(x)` the receiver is read, of `h.size(0)` nothing."""
+    function = node.func
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if isinstance(function, ast.Attribute):
+        yield from touches(given if function.attr in LOOKING else [function.value, *given])
+    elif not isinstance(function, ast.Name) or function.id not in LOOKING:
+        yield from touches([function, *given])

@@ -1,0 +1,79 @@
+"""A model that hides its layers in a list, or whose forward gives nothing back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import layer_of
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.hidden import program_text
+from torchwhy.replay.crash.hidden.clues import Clues, user_spots
+from torchwhy.replay.crash.hidden.keepers import modules_in
+
+MOST_ITEMS = 64  # of a list or dictionary of layers
+
+
+def note_hidden_layers(spots: list[Spot], clues: Clues) -> None:
+    """Name the plain list or dictionary in which a model without any parameter keeps its layers."""
+    for name, module in _users_modules(spots):
+        held = vars(module).items() if next(module.parameters(), None) is None else ()
+        for attribute, value in held:
+            kinds = {type(item).__name__ for item in _items(value)}
+            place = _where_given(type(module), f"self.{attribute}")
+            if kinds and place is not None:
+                clues.facts.update(hidden_in=f"{name}.{attribute}", hidden=", ".join(sorted(kinds)))
+                clues.places["hidden"] = place
+                return
+
+
+def note_silent_forward(spots: list[Spot], clues: Clues) -> None:
+    """Name the model whose forward returns nothing, and the last line of it."""
+    for name, module in _users_modules(spots):
+        code = getattr(type(module).forward, "__code__", None)
+        scope = program_text.scope_of(code) if code is not None else None
+        if code is None or not isinstance(scope, ast.FunctionDef):
+            continue
+        given = [
+            node for node in program_text.inside(scope) if isinstance(node, (ast.Return, ast.Yield))
+        ]
+        if not any(node.value is not None for node in given):
+            clues.facts["returns_nothing"] = name
+            clues.places["forward"] = program_text.span(
+                scope.body[-1], code.co_filename, code.co_name
+            )
+            return
+
+
+def _users_modules(spots: list[Spot]) -> Iterator[tuple[str, nn.Module]]:
+    """Yield the modules of the program's own classes that its frames have names for."""
+    seen: set[int] = set()
+    for spot in user_spots(spots):
+        for name, module in modules_in(spot):
+            code = getattr(type(module).forward, "__code__", None)
+            if id(module) not in seen and code is not None:
+                seen.add(id(module))
+                if layer_of(code.co_filename) == "user" and "_parameters" in vars(module):
+                    yield name, module
+
+
+def _items(value: Any) -> list[nn.Module | nn.Parameter]:
+    if type(value) not in (list, tuple, dict):
+        return []
+    items = list(value.values()) if isinstance(value, dict) else list(value)
+    return [item for item in items[:MOST_ITEMS] if isinstance(item, (nn.Module, nn.Parameter))]
+
+
+def _where_given(kind: type, name: str) -> SourceSpan | None:
+    """Return the expression that a method of a class gives to an attribute."""
+    for method in kind.__dict__.values():
+        code = getattr(method, "__code__", None)
+        scope = program_text.scope_of(code) if code is not None else None
+        made = program_text.assignments(scope, name) if scope is not None else []
+        if code is not None and made and made[0][1] is not None:
+            return program_text.span(made[0][1], code.co_filename, code.co_name)
+    return None

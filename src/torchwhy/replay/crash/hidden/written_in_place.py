@@ -1,0 +1,180 @@
+"""A value that a gradient needs was overwritten: who needed it, and who wrote over it?"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Any
+
+import torch
+
+from torchwhy.observe import torch_compat
+from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
+from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.hidden import freed_graph, program_text
+from torchwhy.replay.crash.hidden.clues import Clues, user_spots
+from torchwhy.replay.crash.hidden.cut_graph import codes_of
+from torchwhy.replay.crash.hidden.freed_graph import nodes_behind, roots_of
+from torchwhy.replay.crash.hidden.keepers import modules_in
+from torchwhy.replay.microscope.expressions import operand_names, span_in_module
+from torchwhy.replay.microscope.write_log import Record, WriteLog
+
+MOST_VIEWS = (
+    4  # between a weight and the operation that uses it: transposed, then seen in another shape
+)
+MODIFIED = "modified by an inplace operation"
+SHAPE = re.compile(r"\[torch\.\w+ \[(?P<shape>[\d, ]*)\]\]")
+VERSIONS = re.compile(r"is at version (?P<now>\d+); expected version (?P<expected>\d+)")
+
+
+def look(spots: list[Spot], message: str, log: WriteLog, freed_before: int) -> Clues:
+    """Return the places `needed` and `written`, and the facts `node`, `operation`, `variable`, `phase`.
+
+    Where the value is a weight and the graph is one of an earlier iteration, also who carried that over, as
+    `freed_graph.look` tells it.
+    """
+    clues = Clues()
+    users = user_spots(spots)
+    if not users or MODIFIED not in message:
+        return clues
+    _note_numbers(message, clues)
+    node = _node_that_needed_it(spots)
+    if node is not None:
+        clues.facts["node"] = node.name().rpartition(":")[2]
+    needed = log.needed_by(torch_compat.node_sequence(node)) if node is not None else None
+    of_weight = node is not None and _lacks_a_weight(node, clues.facts.get("shape"))
+    written = log.writer_after(needed, of_weight=of_weight) if needed is not None else None
+    if of_weight and torch_compat.node_sequence(node) < freed_before:
+        carrier = freed_graph.look(spots, freed_before)
+        if carrier.facts.get("way") in ("loop", "module"):
+            clues.facts.update(carrier.facts)
+            clues.places.update(carrier.places)
+    if needed is not None:
+        _note(clues, "needed", needed)
+    if written is not None:
+        _note(clues, "written", written)
+        clues.facts["phase"] = written.phase
+        clues.facts["variable"] = _written_name(written)
+    elif "carried" not in clues.places:
+        _only_candidate(users, message, clues)
+    return clues
+
+
+def _note_numbers(message: str, clues: Clues) -> None:
+    found = SHAPE.search(message)
+    if found is not None:
+        clues.facts["shape"] = [int(size) for size in found["shape"].split(",") if size.strip()]
+    found = VERSIONS.search(message)
+    if found is not None:
+        clues.facts["times_written"] = float(int(found["now"]) - int(found["expected"]))
+
+
+def _node_that_needed_it(spots: list[Spot]) -> Any:
+    """Return the autograd node whose saved value is no longer the one it saved: asking for it raises."""
+    nodes: set[Any] = set()
+    for root in roots_of(spots):
+        nodes |= nodes_behind(root)
+    newest_first = sorted(nodes, key=torch_compat.node_sequence, reverse=True)
+    return next((node for node in newest_first if _has_stale_value(node)), None)
+
+
+def _has_stale_value(node: Any) -> bool:
+    names = [name for name in dir(node) if name.startswith("_saved_")]
+    for name in [*names, "saved_tensors"]:
+        try:
+            getattr(node, name, None)
+        except RuntimeError as problem:
+            if MODIFIED in str(problem):
+                return True
+    return False
+
+
+def _lacks_a_weight(node: Any, shape: Any) -> bool:
+    """Tell whether what a node lacks is a weight, or a view of one: of the lost value's size, and written to."""
+    size = math.prod(shape) if isinstance(shape, list) else None
+    for start, _ in node.next_functions:
+        below = start
+        for _ in range(MOST_VIEWS):
+            if below is None or len(below.next_functions) != 1:
+                break
+            below = below.next_functions[0][0]
+        weight = getattr(below, "variable", None)
+        if weight is not None and weight.numel() == size and weight._version:
+            return True
+    return False
+
+
+def _note(clues: Clues, name: str, record: Record) -> None:
+    if record.site is not None:
+        clues.places[name] = span_in_module(record.site, record.module)
+    clues.facts["operation" if name == "written" else "needed_operation"] = record.name
+
+
+def _written_name(record: Record) -> str | None:
+    """Return what the program calls the value that it wrote over."""
+    if record.site is None:
+        return None
+    names = operand_names(record.site)
+    return names[0] if names else None
+
+
+def _only_candidate(users: list[Spot], message: str, clues: Clues) -> None:
+    """Without a record of the step: a single statement of the running code that writes in place is the one."""
+    found = [
+        (filename, function, node)
+        for filename, function, scope in _running_code(users)
+        for node in program_text.inside(scope)
+        if _writes_in_place(node, message, users)
+    ]
+    if len(found) == 1:
+        filename, function, node = found[0]
+        clues.places["written"] = program_text.span(node, filename, function)
+
+
+def _running_code(users: list[Spot]) -> list[tuple[str, str, ast.AST]]:
+    """Return the functions on the stack, and the `forward` of every module of the user's that they hold."""
+    codes = [spot.frame.f_code for spot in users]
+    codes += [code for spot in users for _, module in modules_in(spot) for code in codes_of(module)]
+    scopes = [
+        (code.co_filename, code.co_name, program_text.scope_of(code))
+        for code in dict.fromkeys(codes)
+    ]
+    return [(filename, name, scope) for filename, name, scope in scopes if scope is not None]
+
+
+def _writes_in_place(node: ast.AST, message: str, users: list[Spot]) -> bool:
+    """Tell whether a statement changes a tensor: `h += 1`, `h[0] = 1`, `h.mul_(2)`, `relu(h, inplace=True)`."""
+    if isinstance(node, ast.AugAssign):
+        return _may_be_tensor(node.target, users, message)
+    if isinstance(node, ast.Assign):
+        return any(
+            isinstance(target, ast.Subscript) and _may_be_tensor(target.value, users, message)
+            for target in node.targets
+        )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if any(
+        keyword.arg == "inplace" and program_text.text_of(keyword.value) == "True"
+        for keyword in node.keywords
+    ):
+        return True
+    name = node.func.attr
+    return (
+        name.endswith("_") and not name.endswith("__") and name not in ("requires_grad_", "detach_")
+    )
+
+
+def _may_be_tensor(node: ast.AST, users: list[Spot], message: str) -> bool:
+    """Tell whether a name is a tensor of the message's shape, as far as its value is known."""
+    wanted = SHAPE.search(message)
+    base = node.value if isinstance(node, ast.Subscript) else node
+    for spot in users:
+        try:
+            value = Lookup(spot.frame).value(base)
+        except (Unknown, AttributeError, KeyError, IndexError, TypeError, RuntimeError):
+            continue
+        if not isinstance(value, torch.Tensor):
+            return False
+        return wanted is None or f"[{wanted['shape']}]" == str(list(value.shape))
+    return True

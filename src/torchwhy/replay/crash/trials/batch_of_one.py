@@ -1,0 +1,58 @@
+"""A trial of the whole model: what was one sample, as a batch of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from torchwhy.observe.program.frames import span_of
+from torchwhy.record.events import Trial
+from torchwhy.replay.crash.frames.failed_operands import operands_of
+from torchwhy.replay.crash.frames.traceback_frames import below
+from torchwhy.replay.crash.trials.reexecute import model_call
+from torchwhy.replay.crash.trials.tensor_changes import diff_of, layer_call, operand_of
+
+if TYPE_CHECKING:
+    from torchwhy.replay.crash.autopsy.case import Case
+
+# Convolutions take a single sample without a word; the sizes go wrong only behind the flattening.
+WRONG_SIZES = re.compile(r"cannot be multiplied|size mismatch, got input")
+
+
+def add_batch_to_model(case: Case) -> Iterator[Trial]:
+    """Try the model on its input as a batch of one, where a layer deep in it met a wrong number of features."""
+    call = model_call(case.spots)
+    if case.caught or call is None or not WRONG_SIZES.search(str(case.error)):
+        return
+    args = call.variables["args"]
+    place = next((i for i, one in enumerate(args) if isinstance(one, torch.Tensor)), None)
+    inner = layer_call(case)
+    if place is None or (inner is not None and inner[2] is args[place]):
+        return
+    caller = next(
+        (one for one in reversed(case.spots[: case.spots.index(call)]) if one.layer == "user"), None
+    )
+    if caller is None:
+        return
+    callees = below(case.spots, caller)
+    outer = replace(case, spot=caller, callees=callees, operands=operands_of(caller, callees))
+    operand = operand_of(outer, args[place])
+    name = operand.name if operand is not None else "the input of the model"
+    batched = [*args[:place], args[place].unsqueeze(0), *args[place + 1 :]]
+    try:
+        call.variables["self"](*batched, **call.variables["kwargs"])
+        worked, detail = True, ""
+    except Exception as problem:
+        worked, detail = False, str(problem)[:200]
+    yield Trial(
+        kind="add-batch-to-model",
+        change=f"{name}.unsqueeze(0)",
+        worked=worked,
+        detail=detail,
+        diff=diff_of(outer, operand, ".unsqueeze(0)") if operand is not None else "",
+        location=span_of(caller.site),
+    )

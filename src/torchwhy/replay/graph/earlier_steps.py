@@ -1,0 +1,28 @@
+"""Who fed whom in the steps before this one, while several optimizers make their first steps in turn.
+
+A generator runs in the discriminator's step, and gets no gradient in its own if that output was detached.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from torchwhy.replay.microscope.operations import Operation
+
+MOST_KEPT = 4000  # operations of the steps before
+
+
+def with_links(before: list[Operation], operations: list[Operation]) -> list[Operation]:
+    """Return the forward operations of steps that are over: each knows what fed it, none keeps a tensor alive."""
+    copies: dict[int, Operation] = {one.order: one for one in before}
+    for operation in operations:
+        if operation.phase == "forward":
+            kept = copies[operation.order] = copy.copy(operation)
+            kept.kept = kept.call = kept.forward = None
+            kept.inputs = tuple(_copied(one, copies) for one in operation.inputs)
+            kept.through = tuple(_copied(one, copies) for one in operation.through)
+    return list(copies.values())[-MOST_KEPT:]
+
+
+def _copied(operation: Operation | None, copies: dict[int, Operation]) -> Operation | None:
+    return None if operation is None else copies.get(operation.order, operation)

@@ -1,0 +1,166 @@
+"""Numbers and arrays that a program reads from values with a graph: where they come back into the loss, without one."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.replay.microscope.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.equipment import Stage
+
+MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
+READS = {"_local_scalar_dense", "item"}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One place where a value left its graph: `operation` used it without, `by` is the call that took it out.
+
+    Where there is no such call, `last` is the operation that has no derivative, or whose value a new parameter holds.
+    """
+
+    operation: Operation
+    by: Operation | None
+    meets: bool
+    last: Operation | None = None
+    is_parameter: bool = False
+
+
+def read_and_made_anew(
+    stage: Stage, operations: list[Operation], alive: set[int]
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return where numbers read from followed values went on to the loss: in a new tensor, or as they are."""
+    reads = [
+        cut
+        for cut in stage.microscope.notes.cuts
+        if any(s is not None and s.order in alive for s in cut.inputs) and not _is_saved(cut)
+    ]
+    return (
+        _made_anew(stage, operations, reads)
+        or _put_in(stage, operations, reads)
+        or _followed_to(stage, operations, alive)
+    )
+
+
+def _is_saved(cut: Operation) -> bool:
+    """Tell whether autograd itself took the value, to keep it for the backward pass: no words of the program did."""
+    here, there = cut.place(), cut.inputs[0].place() if cut.inputs and cut.inputs[0] else None
+    if cut.info.base in READS or here is None or there is None:
+        return False
+    return span_of(here) == span_of(there)
+
+
+def _put_in(
+    stage: Stage, operations: list[Operation], reads: list[Operation]
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return a number that was read and then added to, or multiplied with, a value on the way to the loss."""
+    for read in reads:
+        here = read.place()
+        if read.info.base not in READS or here is None:
+            continue
+        for operation in operations:
+            if operation.order > read.order and operation.order in stage.graph.reached:
+                there = operation.place()
+                if there is not None and _goes_into(here, there, operation):
+                    return Cut(operation, None, meets=False), "number", span_of(here)
+    return None
+
+
+def _goes_into(here: Site, there: Site, operation: Operation) -> bool:
+    """Tell whether an operation has a number for an operand which its expression got from where one was read."""
+    numbers = [v for _, v in operation.scalars if isinstance(v, float)]
+    text = span_of(there).expression or ""
+    if not numbers or here.code is not there.code:
+        return False
+    line = linecache.getline(here.code.co_filename, span_of(here).line)
+    put_into = re.match(r"\s*([A-Za-z_]\w*)\s*[+*/-]?=[^=]", line)
+    words = re.findall(r"[A-Za-z_]\w*", text)
+    return (span_of(here).expression or "?") in text or (
+        put_into is not None and put_into[1] in words and span_of(here).line < span_of(there).line
+    )
+
+
+def _followed_to(
+    stage: Stage, operations: list[Operation], alive: set[int]
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return the tensor made of numbers in this step that autograd follows, of a loss that no parameter feeds."""
+    began = min(alive, default=None)
+    leading = [o for o in operations if o.order in stage.graph.reached]
+    if began is None or any(p is not None for o in leading for p in o.parameter_ids):
+        return None
+    for operation in leading:
+        for tracked, made in zip(operation.tracked, operation.inputs, strict=False):
+            if not tracked or made is None or made.order < began or any(made.inputs):
+                continue
+            where = made.place() if made.info.base in MADE_ANEW else None
+            if where is not None:
+                return Cut(made, None, meets=False), "array", span_of(where)
+    return None
+
+
+def _made_anew(
+    stage: Stage, operations: list[Operation], reads: list[Operation]
+) -> tuple[Cut, str, SourceSpan | None] | None:
+    """Return the new tensor on the way to the loss that was made of numbers read before."""
+    if not reads:
+        return None
+    pairs = list(_pairs(reads, operations, stage.graph.reached))
+    # Of several tensors made of numbers, the one whose variable the numbers were put into is meant.
+    for read, made in sorted(pairs, key=lambda pair: not _share_a_name(*pair)):
+        cut = Cut(made, None, meets=False)
+        where, here = made.place(), read.place()
+        if where is None:
+            continue
+        span = span_of(where)
+        how = "item" if read.info.base in READS else "array"
+        text = span.expression or ""
+        if here is not None and (not text.rstrip().endswith(")") or _left_here(read, made)):
+            span = span_of(here)
+        return cut, how, span
+    return None
+
+
+def _left_here(read: Operation, made: Operation) -> bool:
+    """Tell whether a function took an array out of the graph and made its tensor of that some lines later.
+
+    A number may have been read to be printed, and an array elsewhere to be drawn.
+    """
+    here, there = read.place(), made.place()
+    return (
+        read.info.base not in READS
+        and here is not None
+        and there is not None
+        and here.code is there.code
+        and span_of(here).line < span_of(there).line
+    )
+
+
+def _pairs(
+    reads: list[Operation], operations: list[Operation], reached: set[int]
+) -> Iterator[tuple[Operation, Operation]]:
+    for made in operations:
+        if made.order not in reached or made.info.base not in MADE_ANEW or any(made.inputs):
+            continue
+        before = [read for read in reads if read.order < made.order]
+        if before:
+            related = [read for read in before if _share_a_name(read, made)]
+            yield (related or before)[-1], made
+
+
+def _share_a_name(read: Operation, made: Operation) -> bool:
+    """Tell whether the line that read a number names a variable that the new tensor is made of."""
+    here, there = read.place(), made.place()
+    if here is None or there is None:
+        return False
+    line = linecache.getline(here.code.co_filename, span_of(here).line)
+    text = span_of(there).expression or ""
+    arguments = text.partition("(")[2]
+    words = set(re.findall(r"[A-Za-z_]\w*", arguments)) - {"torch", "self", "dtype", "device"}
+    return bool(words & set(re.findall(r"[A-Za-z_]\w*", line)))

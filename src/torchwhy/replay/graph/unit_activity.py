@@ -1,0 +1,182 @@
+"""What the units of a network do on a watched step: which never fire, which sit at their flat ends, what comes out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.frames import calling_span
+from torchwhy.observe.program.names import Names
+from torchwhy.observe.torch_compat import has_values
+from torchwhy.record.learning import Activation, ModelOutput
+from torchwhy.record.numbers import encode
+from torchwhy.replay.crash.frames.construction import Builder
+from torchwhy.replay.microscope import measures, tensor_facts
+from torchwhy.replay.microscope.expressions import span_in_module
+from torchwhy.replay.microscope.operations import Operation
+
+if TYPE_CHECKING:
+    from torchwhy.replay.equipment import Stage
+
+RECTIFIERS = {
+    "relu",
+    "relu_",
+    "threshold",
+    "threshold_",
+    "clamp_min",
+    "clamp_min_",
+    "hardtanh",
+    "clamp",
+}
+SQUASHERS = {"sigmoid", "sigmoid_", "tanh", "tanh_", "hardtanh", "hardsigmoid"}
+OTHERS = {"gelu", "silu", "elu", "leaky_relu", "selu", "softplus", "mish", "hardswish"}
+ACTIVATIONS = RECTIFIERS | SQUASHERS | OTHERS
+FLAT = 1e-4  # within this of its limit a sigmoid's slope is below 1e-4: four orders less than at the middle
+ODD = 0.5  # share of saturated elements from which a layer may be worth a finding
+MOST_TOLD = 64  # activations told of per watched step
+IMAGE_DIMENSIONS = 4
+
+
+class ActivityWriter:
+    """Measures activations as the microscope sees them, and the outermost model's output."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._step = -1
+        self._count = 0
+        self._makers: dict[str, SourceSpan | None] = {}
+
+    def begin_anew(self) -> None:
+        """Forget who has which path: another phase begins, maybe with another model."""
+        self._step = -1
+        self._makers.clear()
+
+    def saw(self, operation: Operation, output: torch.Tensor) -> None:
+        """Measure one activation; called for forward operations only."""
+        if (
+            operation.info.base not in ACTIVATIONS
+            or output.dim() < 2
+            or not output.is_floating_point()
+        ):
+            return
+        if output.is_meta:
+            return
+        if operation.step != self._step:
+            self._step, self._count = operation.step, 0
+        self._count += 1
+        if self._count > MOST_TOLD:
+            return
+        values = output.detach()
+        unit_dim = 1 if values.dim() >= IMAGE_DIMENSIONS else values.dim() - 1
+        count = int(values.shape[unit_dim])
+        low, high = _flat_ends(operation.info.base)
+        units = measures.units(values, unit_dim, low=low, high=high)
+        site = operation.place()
+        odd = (
+            (operation.step > 0 and not self._stage.phase)
+            or units.dead == count
+            or units.outside > ODD
+        )
+        self._stage.session.write_later(
+            Activation(
+                step=operation.step,
+                op=operation.info.base.rstrip("_"),
+                order=operation.order,
+                location=span_in_module(site, operation.module) if site else None,
+                module=operation.module,
+                shape=list(values.shape),
+                units=count,
+                dead=units.dead,
+                saturated=units.outside,
+                zeros=units.zeros,
+                rms=encode(measures.root_mean_square(values)),
+                # The source is read only where somebody may ask: not in the first step of a healthy run.
+                made_at=self.made_at(operation.module) if odd else None,
+                look=self._stage.phase,
+            )
+        )
+
+    def made_at(self, path: str | None) -> SourceSpan | None:
+        """Return the constructor of a layer inside `nn.Sequential`, whose call stands nowhere in the program."""
+        if path is None:
+            return None
+        if path not in self._makers:
+            layer = _layer_in_sequence(self._stage.session.names, path)
+            made = Builder(self._stage.session.names, []).made_at(layer) if layer else None
+            self._makers[path] = made.span if made is not None else None
+        return self._makers[path]
+
+    def model_gave(self, path: str, model: Any, inputs: Any, output: Any) -> None:
+        """Measure how much the rows of a model's output differ, and those of its input."""
+        given = _first_float(inputs)
+        indices = inputs[0] if given is None and isinstance(inputs, tuple) and inputs else None
+        varied = (
+            given if given is not None else indices if isinstance(indices, torch.Tensor) else None
+        )
+        gave = _first_float(output)
+        if gave is None or gave.dim() == 0 or gave.is_meta:
+            return
+        self._stage.session.write_later(
+            ModelOutput(
+                step=self._stage.session.sentinel.step,
+                path=path,
+                facts=tensor_facts.facts_of(gave),
+                spread=encode(measures.spread(gave)),
+                rows=int(gave.shape[0]),
+                training=bool(model.training),
+                grad=torch.is_grad_enabled(),
+                input_spread=encode(measures.spread(varied))
+                if varied is not None and varied.dim()
+                else 0.0,
+                location=calling_span(),
+                given=tensor_facts.facts_of(given) if given is not None else None,
+                given_rms=encode(measures.root_mean_square(given)) if given is not None else 0.0,
+                given_computed=given is not None and given.grad_fn is not None,
+                rms=encode(measures.root_mean_square(gave)),
+                look=self._stage.phase,
+            )
+        )
+
+
+def _layer_in_sequence(names: Names, path: str) -> nn.Module | None:
+    """Return the layer of this path, if it is an activation of torch that a `Sequential` calls."""
+    for name, root in names.roots():
+        if not path.startswith(f"{name}."):
+            continue
+        above, _, last = path.removeprefix(f"{name}.").rpartition(".")
+        try:
+            holder = root.get_submodule(above)
+            layer = holder.get_submodule(last)
+        except AttributeError:
+            continue
+        if type(holder) is nn.Sequential and type(layer).__module__ == nn.ReLU.__module__:
+            return layer
+    return None
+
+
+def _flat_ends(base: str) -> tuple[float, float]:
+    """Return below and above which values an activation passes on next to no gradient."""
+    if base.startswith("sigmoid"):
+        return FLAT, 1 - FLAT
+    if base.startswith("tanh"):
+        return FLAT - 1, 1 - FLAT
+    return -math.inf, math.inf
+
+
+def _first_float(values: Any) -> torch.Tensor | None:
+    if isinstance(values, torch.Tensor):
+        return (
+            values if values.is_floating_point() and has_values(values) and values.numel() else None
+        )
+    if isinstance(values, dict):
+        values = list(values.values())
+    if isinstance(values, (list, tuple)):
+        for value in values:
+            found = _first_float(value)
+            if found is not None:
+                return found
+    return None

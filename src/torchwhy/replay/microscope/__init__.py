@@ -1,0 +1,1 @@
+"""Watches one step operation by operation: what ran, from which line, in which module, on which memory."""

@@ -1,0 +1,86 @@
+"""Where an operation was called from, in one walk up the stack: the user's places, and which part of torch."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from types import FrameType
+from typing import Literal, NamedTuple
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.native.records import fast
+from torchwhy.observe.program.frames import Site, layer_of
+
+Part = Literal["user", "library", "torch", "optim", "clip", "data", "show", "init"]
+
+MOST_SITES = 4  # user frames kept: the innermost one locates, the others tell the way there
+MOST_FRAMES = 200  # deep recursion is not worth walking to its end
+
+_PARTS: tuple[tuple[str, Part], ...] = (
+    (f"torch{os.sep}optim{os.sep}", "optim"),
+    (f"torch{os.sep}nn{os.sep}utils{os.sep}clip_grad.py", "clip"),
+    (f"torch{os.sep}utils{os.sep}data{os.sep}", "data"),
+    (f"torch{os.sep}_tensor_str.py", "show"),
+    (f"torch{os.sep}nn{os.sep}init.py", "init"),
+)
+_backward_entry = torch_compat.backward_entry_code()
+
+
+class Surroundings(NamedTuple):
+    """`sites`: the user's frames inside backward, or all of them in forward; `outer`: those that called backward."""
+
+    sites: tuple[Site, ...]
+    outer: tuple[Site, ...]
+    part: Part
+
+
+@lru_cache(maxsize=4096)
+def part_of(filename: str) -> Part:
+    """Tell which part of torch, or whose code, a file is."""
+    layer = layer_of(filename)
+    if layer != "torch":
+        return layer
+    for fragment, part in _PARTS:
+        if fragment in filename:
+            return part
+    return "torch"
+
+
+def look_around(frame: FrameType | None) -> Surroundings:
+    """Walk from an operation outwards."""
+    if fast is not None and frame is not None:
+        return Surroundings(*fast.walked(frame, MOST_SITES, MOST_FRAMES))
+    return walk_in_python(frame)
+
+
+def walk_in_python(frame: FrameType | None) -> Surroundings:
+    """Return what the accelerator does, where it was not built."""
+    inner: list[Site] = []
+    library: list[Site] = []
+    outer: list[Site] | None = None
+    part: Part = "torch"
+    for _ in range(MOST_FRAMES):
+        if frame is None:
+            break
+        code = frame.f_code
+        if code is _backward_entry and outer is None:
+            outer = []
+        here = part_of(code.co_filename)
+        if here == "user":
+            (inner if outer is None else outer).append(Site(code, frame.f_lasti))
+            if len(inner if outer is None else outer) >= MOST_SITES:
+                break
+        elif here == "library" and not library and outer is None:
+            library.append(Site(code, frame.f_lasti))
+        elif not inner and part == "torch" and here not in ("torch", "library") and outer is None:
+            part = here
+        elif here == "data":
+            part = "data"
+        frame = frame.f_back
+    if outer is None and not inner:
+        inner = library
+    return Surroundings(tuple(inner), tuple(outer or ()), part)
+
+
+if fast is not None:
+    fast.begin_walks(Site, part_of, _backward_entry)

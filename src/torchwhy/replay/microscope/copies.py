@@ -1,0 +1,33 @@
+"""What an operation is about to overwrite, copied, so that it can be looked at afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchwhy.replay.microscope.memory_writers import Ledger
+from torchwhy.replay.microscope.operations import OperationInfo
+
+
+def with_copies(
+    ledger: Ledger, info: OperationInfo, args: Any, kwargs: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments, with copies of those that the operation writes into."""
+    arguments, keywords = list(args), dict(kwargs)
+    for position, name in info.writes:
+        if position < len(arguments):
+            arguments[position] = _copy(ledger, arguments[position])
+        elif name in keywords:
+            keywords[name] = _copy(ledger, keywords[name])
+    return tuple(arguments), keywords
+
+
+def _copy(ledger: Ledger, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        copy = value.detach().clone()
+        ledger.copied(value, copy)
+        return copy
+    if isinstance(value, (list, tuple)):
+        return [_copy(ledger, item) for item in value]
+    return value

@@ -1,0 +1,394 @@
+"""The dispatch mode: every operation of the steps it is on for, who fed whom, and the first bad value of each.
+
+Costs a few bare steps per step, so it is on for the first step and for a failing one only. It never changes
+a value: it looks at what an operation got and gave, with modes off and autograd out of reach.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torchwhy.observe import torch_compat
+from torchwhy.observe.steps import gradients
+from torchwhy.replay.microscope import backward_log
+from torchwhy.replay.microscope.arguments import can_look, operands_of, written_by
+from torchwhy.replay.microscope.call_sites import Surroundings, look_around
+from torchwhy.replay.microscope.copies import with_copies
+from torchwhy.replay.microscope.forward_notes import CUTS, ForwardNotes
+from torchwhy.replay.microscope.memory_writers import Ledger
+from torchwhy.replay.microscope.module_stack import ModuleStack
+from torchwhy.replay.microscope.operations import (
+    Operation,
+    OperationInfo,
+    dtype_name,
+    info_of,
+    tensors_in,
+)
+from torchwhy.replay.microscope.write_log import WriteLog
+from torchwhy.replay.nonfinite.lineage import Lineage
+from torchwhy.replay.nonfinite.nonfinite_log import BirthBook, Call
+from torchwhy.replay.nonfinite.underflow import is_worth_keeping
+
+MOST_HELD = (
+    16_000_000  # elements of the program's tensors that a step may keep alive longer because of us
+)
+FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
+MOST_OPERATIONS = (
+    60_000  # operations remembered of the current step; beyond, the older half is forgotten
+)
+MOST_FORWARDS = 64  # beginnings of forward passes remembered
+READS = {"_local_scalar_dense", "item"}
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+class Microscope(TorchDispatchMode):
+    """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
+
+    def __init__(
+        self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.book = book
+        self.modules = modules
+        self.ledger = Ledger()
+        self.lineage = Lineage(book, self.ledger)
+        self.writes = WriteLog()
+        self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
+        self.is_on = False
+        self.glances = False  # at operations between the program's own, see glance.py
+        self.step = 0
+        # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
+        self.next_step = 0
+        self.updating: Callable[[], bool] = lambda: False
+        self.open_check: Callable[[], object] = lambda: None  # of the update in hand
+        self.surroundings_of_update: tuple[object, Surroundings] | None = None
+        self.without_graph = 0  # operations seen while no graph was recorded
+        self.missed_update = False  # an optimizer wrote while it had stepped aside
+        self.own_seconds = 0.0
+        self.counted_elsewhere: Callable[[], float] = lambda: 0.0
+        self.seen = 0
+        self.limit_seconds = math.inf
+        self.over_limit: Callable[[], object] = lambda: None
+        self.on_clip: Callable[[Operation], object] = lambda _: None
+        self.on_forward: Callable[[Operation, torch.Tensor], object] = lambda *_: None
+        self.notes = ForwardNotes()
+        self.used_parameters = self.notes.used_parameters
+        self._fail = fail
+        self._operations: list[Operation] = []
+        self._by_sequence: dict[int, Operation] = {}
+        self.last_sequence = 0
+        self.forwards: list[tuple[int, bool]] = []
+        self._is_entered = False
+        self.is_paused = False
+        self._below: list[Any] = []  # modes of the program that were there during a pause
+        self._thread = 0
+        self._held = 0
+        self.film = backward_log.new_film(
+            self
+        )  # of backward, to be made operations when somebody asks
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # torch would import all of its compiler on the first operation: 1.6 s
+
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether it looks, or still stands on torch's stack of modes."""
+        return self.is_on or self._is_entered
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it has looked so far, without the operations themselves."""
+        return self.own_seconds + float(self.film.seconds)
+
+    def enter(self) -> None:
+        """Start looking."""
+        if self.is_on:
+            return
+        self.is_on = True
+        self.modules.install()
+        self._put_on()
+
+    def _put_on(self) -> None:
+        self.last_sequence = torch_compat.sequence_number()
+        here = threading.get_ident()  # a mode is on for one thread: the one that trains
+        if not self._is_entered or self._thread != here:
+            self._is_entered, self._thread = True, here
+            torch_compat.put_on(self)
+
+    def leave(self) -> None:
+        """Stop looking at once; from inside an operation the mode itself goes with the next `tidy`."""
+        if self.is_on:
+            self.is_on = False
+            self.modules.remove()
+            self._forget()
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Take the mode off torch's stack if it is not needed there."""
+        if self._is_entered and not self.is_on:
+            self._is_entered = not torch_compat.take_off(self)
+
+    def pause(self) -> None:
+        """Step aside while torch does work of its own, about which nobody will ask."""
+        if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
+            return
+        modes = torch_compat.active_modes()
+        if (
+            modes and modes[-1] is self
+        ):  # a mode of the program above us has to find us below when it ends
+            self._is_entered = not torch_compat.take_off(self)
+            self.is_paused = not self._is_entered
+            self._below = modes[:-1]
+
+    def resume(self) -> None:
+        """Look again after a pause."""
+        if not self.is_paused:
+            return
+        self.is_paused = False
+        if self.is_on and not self._is_entered:
+            if torch_compat.active_modes() == self._below:
+                self._put_on()
+            else:  # the program has begun or ended a mode meanwhile, because of an exception
+                self.leave()
+
+    def begin_step(self, step: int) -> None:
+        """Forget the operations of the step before; births and the ledger stay."""
+        self.step = self.next_step = step
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the operations, so that no tensor of the program lives longer because of us."""
+        for operation in self._operations:
+            operation.let_go()
+        self._held = 0
+        self.film.take()
+        self._operations.clear()
+        self._by_sequence.clear()
+        self.notes.forget()
+
+    def forward_begins(self, module: torch.nn.Module) -> None:
+        """Note which operation will be the first of an outermost module's call."""
+        has_weights = next(module.parameters(), None) is not None
+        if has_weights or not self.forwards:
+            self.forwards[:] = [*self.forwards[-MOST_FORWARDS:], (self.seen, has_weights)]
+
+    def operation_of(self, tensor: torch.Tensor) -> Operation | None:
+        """Return the forward operation of this step that made a tensor, views included; None if it has no graph."""
+        node = tensor.grad_fn
+        return None if node is None else self._by_sequence.get(torch_compat.node_sequence(node))
+
+    def operations(self) -> list[Operation]:
+        """Return what ran in this step so far, oldest first."""
+        backward_log.develop(self)
+        return list(self._operations)
+
+    def forward_operations(self) -> list[Operation]:
+        """Return what ran in this step outside of backward passes, oldest first."""
+        return [operation for operation in self._operations if operation.node is None]
+
+    def operations_after(self, operation: Operation) -> list[Operation]:
+        """Return what ran after an operation in this step, oldest first."""
+        return [later for later in self.operations() if later.order > operation.order]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.glances and self.is_on:
+            result = self.film.run(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        kwargs = kwargs or {}
+        if not self.is_on:
+            return func(*args, **kwargs)
+        if self.before_next:
+            self.before_next.pop()()
+        info = info_of(func)
+        if info.is_ignored:
+            result = func(*args, **kwargs)
+            if info.base in CUTS and args[0].requires_grad:
+                self._note_cut(info, args[:1], result)
+            return result
+        try:
+            before = (
+                None
+                if info.is_overwriting or not info.writes
+                else with_copies(self.ledger, info, args, kwargs)
+            )
+        except Exception as problem:
+            self._fail(problem)
+            return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        self._seen(info, (func, args, kwargs), result, before=before)
+        return result
+
+    def look_again(
+        self, info: OperationInfo, func: Any, args: Any, kwargs: Any, result: Any
+    ) -> None:
+        """Look at an operation of a backward pass that ran and was not ordinary."""
+        self._seen(info, (func, args, kwargs or {}), result, before=None)
+
+    def _seen(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
+        began = time.perf_counter() - self.counted_elsewhere()
+        try:
+            if not (self.glances and backward_log.is_enough(self, info, call, result)):
+                self._look(info, call, result, before=before)
+            self.own_seconds += time.perf_counter() - self.counted_elsewhere() - began
+            if self.seconds > self.limit_seconds:
+                self.over_limit()
+        except Exception as problem:
+            self._fail(problem)
+
+    def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
+        func, args, kwargs = call
+        backward_log.develop(self)
+        self.seen += 1
+        given = tensors_in((*args, *kwargs.values()) if kwargs else args)
+        if info.base in READS:
+            self._note_read(given)
+            if any(tensor.requires_grad for tensor in given):
+                self._note_cut(info, given, None)
+            return
+        written = written_by(info, args, kwargs) if info.writes else []
+        results = tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+        outputs = results + written if info.keeps_statistics else written or results
+        for tensor in (*given, *outputs):
+            if (type(tensor) not in PLAIN and is_lazy(tensor)) or tensor.is_nested:
+                return  # rows of several lengths, or no shape yet: most questions about it have no answer
+        operation = self._remember(info, given, args)
+        self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
+        if outputs:
+            operation.shape, operation.dtype = list(outputs[0].shape), dtype_name(outputs[0])
+        if info.is_view and not info.is_creating:
+            if operation.node is None:
+                self.notes.viewed(operation, outputs)
+            return
+        for position, output in enumerate(outputs):
+            if not can_look(output):
+                self.notes.wrote_other(operation, output)
+                continue
+            births: frozenset[int] = frozenset()
+            if not info.is_empty:
+                arguments, keywords = (args, kwargs) if before is None else before
+                if info.writes or info.is_of_lists:
+                    given = operands_of(position, arguments, keywords, info)
+                births = self.lineage.births_in(
+                    operation, (func, arguments, keywords), output, given
+                )
+            operation.births |= births
+            if (
+                operation.node is None
+                and is_worth_keeping(output)
+                and self._may_hold(operation, given)
+            ):
+                operation.call = (func, *((args, kwargs) if before is None else before))
+            self.ledger.wrote(output, operation, births)
+            if operation.node is None and position == 0 and operation.phase == "forward":
+                self.on_forward(operation, output)
+        if operation.phase == "clip":
+            self.on_clip(operation)
+
+    def source_of(self, tensor: torch.Tensor) -> frozenset[int]:
+        """Return the births of a bad tensor met outside of any operation: a loss, a gradient, a weight."""
+        known = self.ledger.births_of(tensor)
+        if known:
+            return known
+        ran = self.operations()
+        return frozenset({self.lineage.source(tensor, ran[-1])}) if ran else frozenset()
+
+    def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
+        operation = Operation(self.seen, info, self.step)
+        around = look_around(sys._getframe(3))
+        operation.sites, operation.outer = around.sites, around.outer
+        node = torch_compat.current_node()
+        if node is None:
+            self.without_graph += not torch.is_grad_enabled()
+            operation.step = self.next_step
+            operation.module = self.modules.path
+            operation.phase = self._phase(around.part)
+        else:
+            self.place_in_backward(operation, node.name(), torch_compat.node_sequence(node))
+            operation.module = self.modules.path or operation.module
+            if around.part in ("clip", "optim"):
+                operation.phase = self._phase(around.part)
+            if operation.node == "AccumulateGrad":
+                operation.parameter = self.book.name_of(getattr(node, "variable", None))
+        sequence = torch_compat.sequence_number()
+        if sequence > self.last_sequence:
+            for number in range(self.last_sequence, sequence):
+                self._by_sequence[number] = operation
+            operation.sequence = sequence - 1
+            self.last_sequence = sequence
+        keys = [torch_compat.storage_key(tensor) for tensor in given]
+        operation.inputs = self.ledger.writers_of(keys)
+        if node is None:
+            self.notes.describe(operation, (given, keys), args)
+        self.remember(operation)
+        return operation
+
+    def remember(self, operation: Operation) -> None:
+        """Keep an operation for as long as the step lasts."""
+        if len(self._operations) >= MOST_OPERATIONS:
+            del self._operations[: MOST_OPERATIONS // 2]
+            for number in sorted(self._by_sequence)[: len(self._by_sequence) // 2]:
+                del self._by_sequence[number]
+        self._operations.append(operation)
+
+    def place_in_backward(self, operation: Operation, name: str, sequence: int) -> None:
+        """Tell an operation which node of the graph, by name and number, it is computed for."""
+        operation.node = name.rpartition(":")[2]
+        operation.forward = self._by_sequence.get(sequence)
+        operation.module = operation.forward.module if operation.forward else None
+        accumulates = "AccumulateGrad" in name or (
+            operation.info.base in ("add", "add_") and "Add" not in name
+        )
+        operation.phase = "accumulate" if accumulates else "backward"
+
+    def _may_hold(self, operation: Operation, given: list[torch.Tensor]) -> bool:
+        """Tell whether the operands may be kept until the step is over: not many, outside of autograd very few."""
+        elements = sum(tensor.numel() for tensor in given)
+        most = MOST_HELD if operation.sequence is not None else FEW
+        if elements > most or self._held + elements > MOST_HELD:
+            return False
+        self._held += elements
+        return True
+
+    def _phase(self, part: str) -> str:
+        if part == "clip":
+            return "clip"
+        if part == "optim" or self.updating():
+            return "update"
+        return "data" if part == "data" else "forward"
+
+    def _note_read(self, given: list[torch.Tensor]) -> None:
+        for tensor in given:
+            if can_look(tensor) and not gradients.is_finite(tensor):
+                self.book.noticed(self.ledger.births_of(tensor), "a value the program reads")
+
+    def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
+        """Note that a value left its graph here, by the program's own word or inside of a torch function."""
+        try:
+            if torch_compat.current_node() is not None or any(map(is_lazy, (*given, result))):
+                return
+            backward_log.develop(self)
+            self.seen += 1
+            operation = Operation(self.seen, info, self.next_step)
+            around = look_around(sys._getframe(2))
+            operation.sites, operation.outer = around.sites, around.outer
+            operation.module = self.modules.path
+            keys = [torch_compat.storage_key(tensor) for tensor in given]
+            operation.inputs = self.ledger.writers_of(keys)
+            self.notes.trace_back(operation, (list(given), keys))
+            if result is not None:
+                operation.shape = list(result.shape)
+                self.notes.viewed(operation, [result])
+            self.notes.cuts.append(operation)
+        except Exception as problem:
+            self._fail(problem)

@@ -1,0 +1,171 @@
+"""What is noted of each forward operation besides births: shapes, plain arguments, views, and where graphs are cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchwhy.observe.steps import gradients
+from torchwhy.observe.torch_compat import storage_key, weak_storage
+from torchwhy.replay.microscope import tensor_facts
+from torchwhy.replay.microscope.operations import Operation, tensors_in
+
+KEEPS_ARGUMENTS = {
+    "where",
+    "masked_fill",
+    "masked_fill_",
+    "mul",
+    "index",
+    "masked_select",
+    "nan_to_num",
+}
+LOSS_OPERATIONS = {
+    "_log_softmax", "_softmax", "nll_loss_forward", "nll_loss2d_forward", "binary_cross_entropy", "_ctc_loss",
+    "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log",
+    "sigmoid",
+}  # fmt: skip
+DIFFERENCES = {"sub", "rsub"}  # a loss written by hand begins with one of these
+MOST_MEASURED = 1_000_000  # elements of an operand of a difference whose range is taken
+CUTS = {"detach", "detach_"}
+
+Geometry = tuple[int, int, tuple[int, ...], tuple[int, ...], bool]
+Operands = tuple[list[torch.Tensor], list[int | None]]  # with the keys of their memory
+
+
+class ForwardNotes:
+    """Describes forward operations; knows through which view a tensor was reached, and which calls cut a graph."""
+
+    def __init__(self) -> None:
+        self.used_parameters: set[int] = set()
+        self.cuts: list[Operation] = []
+        self._views: dict[Geometry, Operation] = {}
+        self._viewed: set[int] = set()  # memory that any of these views shows
+        self._others: dict[int, tuple[Any, Operation]] = {}
+
+    def forget(self) -> None:
+        """Let go of a step that is over."""
+        for cut in self.cuts:
+            cut.let_go()
+        self.cuts.clear()
+        self._views.clear()
+        self._viewed.clear()
+        self._others.clear()
+
+    def describe(self, operation: Operation, operands: Operands, args: Any) -> None:
+        """Keep what the graph of the step is told with."""
+        given, _ = operands
+        base = operation.info.base
+        if base in KEEPS_ARGUMENTS:
+            operation.kept = _masks_in(operation, args)
+        operation.input_shapes = [list(tensor.shape) for tensor in given]
+        operation.scalars = [
+            (str(position), value)
+            for position, value in enumerate(args)
+            if not tensors_in((value,))
+        ]
+        self.trace_back(operation, operands)
+        leaves: list[str] = []
+        operation.leaves = leaves
+        for tensor, source in zip(given, operation.inputs, strict=True):
+            if _is_parameter(tensor):
+                if not operation.info.writes:  # to initialise a parameter is not to use it
+                    self.used_parameters.add(id(tensor))
+                leaves.append("parameter")
+            elif source is None:
+                leaves.append("input")
+        measured = base in DIFFERENCES and all(tensor.numel() <= MOST_MEASURED for tensor in given)
+        if base in LOSS_OPERATIONS or (measured and operation.sequence is not None):
+            operation.facts = [tensor_facts.facts_of(tensor) for tensor in given[:3]]
+
+    def trace_back(self, operation: Operation, operands: Operands) -> None:
+        """Note of each operand whether autograd follows it, which parameter it is, and the view it came through."""
+        given, keys = operands
+        if self._others:
+            operation.inputs = tuple(
+                source or self._other(tensor, key)
+                for source, tensor, key in zip(operation.inputs, given, keys, strict=True)
+            )
+        operation.grad_mode = torch.is_grad_enabled()
+        operation.tracked = [tensor.requires_grad for tensor in given]
+        operation.through = tuple(
+            self._view_of(tensor) if key in self._viewed else None
+            for tensor, key in zip(given, keys, strict=True)
+        )
+        operation.parameter_ids = [
+            id(tensor) if _is_parameter(tensor) else _viewed_parameter(view)
+            for tensor, view in zip(given, operation.through, strict=True)
+        ]
+
+    def wrote_other(self, operation: Operation, output: torch.Tensor) -> None:
+        """Remember who made a tensor of whole numbers or truth values, which the ledger does not keep."""
+        key = (
+            storage_key(output)
+            if operation.node is None and not output.is_floating_point()
+            else None
+        )
+        if key is not None:
+            self._others[key] = (weak_storage(output), operation)
+
+    def _other(self, tensor: torch.Tensor, key: int | None) -> Operation | None:
+        known = self._others.get(key) if key is not None else None
+        return known[1] if known is not None and not tensor.is_floating_point() else None
+
+    def viewed(self, operation: Operation, outputs: list[torch.Tensor]) -> None:
+        """Remember that these tensors are views which an operation made."""
+        follows = bool(operation.tracked and operation.tracked[0] and operation.grad_mode)
+        for output in outputs:
+            key = _geometry(output, follows=follows and operation.info.base not in CUTS)
+            if key is not None:
+                self._views[key] = operation
+                self._viewed.add(key[0])
+
+    def _view_of(self, tensor: torch.Tensor) -> Operation | None:
+        key = _geometry(tensor, follows=bool(tensor.requires_grad))
+        if key is None:
+            return None
+        if tensor.requires_grad and tensor.is_leaf and not _is_parameter(tensor):
+            # Detached and then made to require gradients; a parameter is not, its values may be.
+            return self._views.get((*key[:4], False))
+        view = self._views.get(key)
+        if view is None and tensor.requires_grad:
+            # A view of a parameter made while graphs are not recorded says nevertheless that it requires gradients.
+            view = self._views.get((*key[:4], False))
+            view = None if view is not None and view.info.base in CUTS else view
+        return view
+
+
+def _is_parameter(tensor: torch.Tensor) -> bool:
+    kind = type(tensor)  # asked first: `isinstance` of a parameter runs Python code of torch
+    return kind is torch.nn.Parameter or (
+        kind is not torch.Tensor and isinstance(tensor, torch.nn.Parameter)
+    )
+
+
+def _viewed_parameter(view: Operation | None) -> int | None:
+    return view.parameter_ids[0] if view is not None and view.parameter_ids else None
+
+
+def _geometry(tensor: torch.Tensor, *, follows: bool) -> Geometry | None:
+    """Return what tells one view of a piece of memory from another."""
+    if tensor.layout is not torch.strided:
+        return None
+    key = storage_key(tensor)
+    if key is None:
+        return None
+    return key, int(tensor.storage_offset()), tuple(tensor.shape), tuple(tensor.stride()), follows
+
+
+def _masks_in(operation: Operation, args: Any) -> tuple[Any, ...] | None:
+    """Return the arguments that may hide values, for operations in the autograd graph; no activations."""
+    if operation.sequence is None:
+        return None
+    if operation.info.base == "nan_to_num":
+        return (torch.isfinite(args[0].detach()),) if _has_numbers(args[0]) else None
+    return tuple(None if isinstance(a, torch.Tensor) and a.requires_grad else a for a in args)
+
+
+def _has_numbers(tensor: torch.Tensor) -> bool:
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter) and gradients.dense(tensor) is not None
+    )

@@ -1,0 +1,201 @@
+"""Which module is running, by its path in the program; and the walk of shapes through the first step."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from torchwhy.observe.probes.batches import leaves_of
+from torchwhy.observe.program.frames import Site, span_of, user_sites
+from torchwhy.observe.program.names import Names
+from torchwhy.observe.torch_compat import is_tracing
+from torchwhy.record.events import Event, ModuleCalled
+from torchwhy.replay.microscope.operations import name_of_dtype
+
+MOST_SHAPES = 8
+Sizes = list[tuple[torch.dtype, torch.Size]]
+MOST_CALLS = 300  # module calls told of: the walk through one forward of a large model
+
+
+class ModuleStack:
+    """Follows module calls through torch's global forward hooks while it is installed."""
+
+    def __init__(
+        self,
+        names: Names,
+        tell_later: Callable[[Callable[[], Event]], None],
+        protect: Callable[..., Any],
+    ) -> None:
+        self._names = names
+        self._tell_later = tell_later
+        self._entered = protect("module probe", self._enter, computes=False)
+        self._left = protect("module probe", self._leave, computes=False)
+        self.stack: list[nn.Module] = []
+        self._paths: dict[int, str] = {}
+        self._handles: list[Any] = []
+        self._told = 0
+        self.step = 0
+        self.phase = 0
+        self._thread = 0  # the one that a later phase is looked at in
+        self.tells = True
+        self.on_output: Callable[[str, Any], object] = lambda *_: None
+        self.on_call: Callable[[], object] = lambda: None  # before a module that no other one calls
+        self.on_outermost: Callable[[nn.Module], object] = lambda _: None
+        self.on_model: Callable[[str, nn.Module, Any, Any], object] = lambda *_: None
+        self._called: dict[int, tuple[weakref.ref[nn.Module], int]] = {}  # with the thread
+        self._callers: dict[int, weakref.ref[nn.Module]] = {}
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether any module is."""
+        return bool(self.stack)
+
+    @property
+    def path(self) -> str | None:
+        """Return the path of the innermost running module."""
+        return self._path(self.stack[-1]) if self.stack else None
+
+    def install(self) -> None:
+        """Start following."""
+        if not self._handles:
+            self._handles = [
+                register_module_forward_pre_hook(self._entered),
+                register_module_forward_hook(self._left, always_call=True),
+            ]
+
+    def remove(self) -> None:
+        """Stop following."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self.stack.clear()
+
+    def begin_anew(self, phase: int) -> None:
+        """Forget who ran: another phase begins, and what was freed meanwhile may have left its identity to others."""
+        self.phase, self.tells, self._told = phase, True, 0
+        self._thread = threading.get_ident()
+        self._paths.clear()
+        self._called.clear()
+        self._callers.clear()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Follow nothing for a while: calls that are ours are not the program's."""
+        handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.remove()
+        try:
+            yield
+        finally:
+            if handles:
+                self.install()
+
+    def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
+        if self.phase and threading.get_ident() != self._thread:
+            return
+        if not self.stack:
+            self.on_call()
+        if not self.stack and id(module) not in self._paths:
+            self._names.learn(sys._getframe(2))
+            self._names.add_root(type(module).__name__, module)  # for want of a variable's name
+        if not self.stack:
+            self.on_outermost(module)
+        else:
+            self._callers.setdefault(id(module), weakref.ref(self.stack[-1]))
+        self.stack.append(module)
+        if id(module) not in self._called:
+            self._called[id(module)] = (weakref.ref(module), threading.get_ident())
+
+    def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        if self.phase and threading.get_ident() != self._thread:
+            return
+        if any(running is module for running in self.stack):
+            while self.stack and self.stack.pop() is not module:
+                pass
+        if output is None or is_tracing():
+            return
+        if not self.stack:
+            self.on_output(self._path(module), output)
+            self.on_model(self._path(module), module, inputs, output)
+        if self.tells and self._told < MOST_CALLS:
+            self._told += 1
+            self._tell(module, inputs, output)
+
+    def _tell(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        sites = user_sites(sys._getframe(3), limit=1)
+        site = sites[0] if sites else None
+        path, kind = self._path(module), type(module).__name__
+        self._tell_later(
+            partial(
+                _event, (self.step, self.phase), path, kind, (_sizes(inputs), _sizes(output)), site
+            )
+        )
+
+    def path_of(self, module: nn.Module) -> str:
+        """Return a module's path in the program's words."""
+        return self._path(module)
+
+    def caller_of(self, module: nn.Module) -> str | None:
+        """Return the path of the module in whose forward this one ran first; None if it ran by itself."""
+        reference = self._callers.get(id(module))
+        caller = reference() if reference is not None else None
+        return None if caller is None else self._path(caller)
+
+    def has_run(self, module: nn.Module) -> bool:
+        """Tell whether a module was called while we followed."""
+        return id(module) in self._called
+
+    def strangers_to(self, known: set[int]) -> list[nn.Module]:
+        """Return the modules that ran here and are none of these: kept in a plain list, say.
+
+        Not those that ran in another thread: it may be writing their gradients.
+        """
+        here = threading.get_ident()
+        ran = [reference() for reference, thread in self._called.values() if thread == here]
+        return [module for module in ran if module is not None and id(module) not in known]
+
+    def _path(self, module: nn.Module) -> str:
+        path = self._paths.get(id(module))
+        if path is None:
+            for name, root in self._names.roots():
+                for local, part in root.named_modules():
+                    prefix = "" if name == "self" else name
+                    self._paths.setdefault(
+                        id(part), ".".join(filter(None, (prefix, local))) or name
+                    )
+            path = self._paths.setdefault(id(module), type(module).__name__)
+        return path
+
+
+def _event(
+    when: tuple[int, int], path: str, kind: str, sizes: tuple[Sizes, Sizes], site: Site | None
+) -> ModuleCalled:
+    inputs, outputs = (
+        [f"{name_of_dtype(dtype)}{list(shape)}" for dtype, shape in each] for each in sizes
+    )
+    return ModuleCalled(
+        step=when[0],
+        look=when[1],
+        path=path,
+        kind=kind,
+        inputs=inputs,
+        outputs=outputs,
+        location=span_of(site) if site is not None else None,
+    )
+
+
+def _sizes(values: Any) -> Sizes:
+    if type(values) is torch.Tensor:
+        return [(values.dtype, values.shape)]
+    is_plain = type(values) is tuple and all(type(value) is torch.Tensor for value in values)
+    leaves = values if is_plain else [leaf for _, leaf in leaves_of(values)]
+    return [(leaf.dtype, leaf.shape) for leaf in leaves[:MOST_SHAPES]]

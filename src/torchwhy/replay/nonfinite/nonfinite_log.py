@@ -1,0 +1,384 @@
+"""The book of births: every non-finite value that appeared, and what it spoiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+import torch
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.events import Birth, Event, ForwardTwin, Operand
+from torchwhy.record.numbers import encode
+from torchwhy.replay.microscope import tensor_facts
+from torchwhy.replay.microscope.expressions import (
+    operand_names,
+    span_in_module,
+    writes_nonfinite_constant,
+)
+from torchwhy.replay.microscope.operations import Operation, tensors_in
+from torchwhy.replay.nonfinite import provenance
+from torchwhy.replay.nonfinite.wider_dtype import redo_wider
+
+Call = tuple[
+    Any, Any, Any
+]  # the operation's function, positional and keyword arguments as they were before it ran
+
+# Whoever calls these knows of the NaN: `nanmean` is a `nansum` and a count.
+NAN_AWARE = {"nansum", "nanmedian", "nanquantile", "nan_to_num"}
+MOST_BIRTHS = 400  # kept per watched stretch; a value that spreads is one birth, so this is plenty
+SOFTMAX = {"_softmax", "_log_softmax", "softmax", "log_softmax", "_safe_softmax"}
+REDUCING = {
+    "sum", "mean", "amax", "amin", "max", "min", "std", "var", "var_mean", "std_mean", "median", "nanmean", "nanmedian",
+    "norm", "linalg_vector_norm", "logsumexp", "prod",
+}  # fmt: skip
+
+
+class Surround(Protocol):
+    """What the book asks of the program around: names, the current batch, later operations."""
+
+    def origin_of(self, tensor: torch.Tensor) -> provenance.Origin: ...
+    def rows(self) -> int: ...
+    def dataset_indices(self, tensor: torch.Tensor | None = None) -> list[int] | None: ...
+    def operations_after(self, operation: Operation) -> list[Operation]: ...
+    def name_of(self, parameter: Any) -> str | None: ...
+    def weight_filled_by(self, birth: int) -> provenance.Origin | None: ...
+    def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None: ...
+
+
+class BirthBook:
+    """Makes `Birth` records and follows what they reach; writes those that spoiled something."""
+
+    def __init__(self, write: Callable[[Event], None], surround: Surround) -> None:
+        self._write = write
+        self._surround = surround
+        self.births: dict[int, Birth] = {}
+        self._reached: dict[int, list[str]] = {}
+        self._healed_by: dict[int, SourceSpan] = {}
+        self._written: set[int] = set()
+        self._noticed: dict[int, list[str]] = {}
+        self._expected: set[int] = set()
+
+    def name_of(self, parameter: Any) -> str | None:
+        """Return what the program calls a parameter."""
+        return self._surround.name_of(parameter)
+
+    def by_operation(
+        self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
+    ) -> int:
+        """Book a value born by an operation on finite operands."""
+        return self._book(operation, "operation", output, call=call, given=given)
+
+    def from_infinity(
+        self,
+        operation: Operation,
+        call: Call,
+        output: torch.Tensor,
+        given: list[torch.Tensor],
+        parents: Iterable[int],
+    ) -> int:
+        """Book a NaN that an operation made out of infinities."""
+        return self._book(
+            operation, "from-infinity", output, call=call, given=given, parents=sorted(parents)
+        )
+
+    def from_constant(self, operation: Operation, output: torch.Tensor) -> int:
+        """Book a value that the program wrote as a constant, or brought in from an array while making a tensor."""
+        site = operation.place()
+        is_literal = operation.info.base not in ("lift_fresh", "lift_fresh_copy") or (
+            site is not None and (output.dim() == 0 or writes_nonfinite_constant(site))
+        )
+        return self._book(operation, "source", output, origin="literal" if is_literal else "array")
+
+    def from_source(
+        self, tensor: torch.Tensor, operation: Operation, maker: Operation | None
+    ) -> int:
+        """Book a bad tensor that came in from outside: a batch, a weight, an array, unwritten memory."""
+        if maker is not None and maker.info.is_empty:
+            return self._book(maker, "source", tensor, origin="uninitialised")
+        origin = self._surround.origin_of(tensor)
+        if origin.kind in ("unknown", "array") and operation.info.base in (
+            "lift_fresh",
+            "lift_fresh_copy",
+        ):
+            return self.from_constant(operation, tensor)
+        kind = "array" if origin.kind == "unknown" else origin.kind
+        return self._book(
+            operation,
+            "source",
+            tensor,
+            origin=kind,
+            origin_name=origin.name,
+            location=origin.location,
+            field=origin.field,
+            made_after=max(0, operation.step - origin.steps) if origin.steps is not None else None,
+        )
+
+    def reached(self, births: Iterable[int], what: str) -> None:
+        """Note what some births spoiled; infinities that a NaN was made of share its guilt, constants do not."""
+        for birth in births:
+            spoiled = self._reached.setdefault(birth, [])
+            if what in spoiled:
+                continue
+            spoiled.append(what)
+            record = self.births.get(birth)
+            parents = record.parents if record else []
+            guilty = [p for p in parents if p in self.births and self.births[p].origin != "literal"]
+            self.reached(guilty, what)
+
+    def descends(self, source: Birth, births: list[int]) -> None:
+        """Note that a value which came in from outside was made by these births, for the samples known of it."""
+        self.births[source.id] = msgspec.structs.replace(source, parents=sorted(births))
+        for number in births:
+            self.births[number] = msgspec.structs.replace(
+                self.births[number],
+                positions=source.positions,
+                dataset_indices=source.dataset_indices,
+            )
+        for what in self._reached.get(source.id, []):
+            self.reached(births, what)
+
+    def noticed(self, births: Iterable[int], how: str) -> None:
+        """Note that the program looked at bad values or was given them; guilt only in a program that never trains."""
+        for birth in births:
+            self._noticed.setdefault(birth, []).append(how)
+
+    def blame_noticed(self, living: Iterable[int]) -> None:
+        """In a program without training, what it printed, read, got out of its model or still holds is the damage.
+
+        A constant it wrote itself is not, nor is the -inf of a logarithm, the usual way to say "impossible", nor
+        a NaN that it leaves out of its mean itself.
+        """
+        for birth in living:
+            self._noticed.setdefault(birth, []).append("a value the program keeps")
+        for birth, ways in self._noticed.items():
+            record = self.births.get(birth)
+            if (
+                record is None
+                or record.origin == "literal"
+                or _is_log_of_zero(record)
+                or birth in self._expected
+            ):
+                continue
+            for way in dict.fromkeys(ways):
+                self.reached([birth], way)
+
+    def healed(self, births: Iterable[int], operation: Operation) -> None:
+        """Note where bad values vanished again."""
+        if operation.info.base in NAN_AWARE:
+            self._expected.update(births)
+        site = operation.place()
+        if site is not None:
+            for birth in births:
+                self._healed_by[birth] = span_in_module(site, operation.module)
+
+    def get(self, birth: int) -> Birth | None:
+        """Return one birth as it is known so far."""
+        return self.births.get(birth)
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether any birth is in it."""
+        return bool(self.births)
+
+    def any_reached(self) -> bool:
+        """Tell whether some birth spoiled something."""
+        return bool(self._reached)
+
+    def spoilers(self) -> list[Birth]:
+        """Return the births that spoiled something, oldest first."""
+        return [b for i, b in sorted(self.births.items()) if i in self._reached]
+
+    def write_all(self) -> None:
+        """Write the births that spoiled something, once each."""
+        for birth in self.spoilers():
+            if birth.id not in self._written:
+                self._written.add(birth.id)
+                self._write(
+                    msgspec.structs.replace(
+                        birth,
+                        reaches=self._reached[birth.id],
+                        healed_by=self._healed_by.get(birth.id),
+                        **self._landed_in(birth),
+                    )
+                )
+
+    def _landed_in(self, birth: Birth) -> dict[str, Any]:
+        """Return the weight as the origin of a value that was copied into it from a file or an array."""
+        if birth.kind != "source" or birth.origin not in ("array", "unknown"):
+            return {}
+        weight = self._surround.weight_filled_by(birth.id)
+        return {} if weight is None else {"origin": weight.kind, "origin_name": weight.name}
+
+    def tell_now(self, births: Iterable[int], what: str) -> None:
+        """Write births at once: they do harm although nothing non-finite comes out of it."""
+        for number in births:
+            birth = self.births.get(number)
+            if birth is not None and birth.kind == "operation" and number not in self._written:
+                self._written.add(number)
+                self._write(msgspec.structs.replace(birth, reaches=[what]))
+
+    def drop_reaches(self) -> None:
+        """Forget what was spoiled so far: it belongs to a step that passed."""
+        self._reached.clear()
+
+    def _book(
+        self,
+        operation: Operation,
+        kind: Any,
+        output: torch.Tensor,
+        *,
+        call: Call | None = None,
+        given: list[torch.Tensor] | None = None,
+        parents: list[int] | None = None,
+        location: SourceSpan | None = None,
+        **more: Any,
+    ) -> int:
+        number = len(self.births) + 1
+        if number > MOST_BIRTHS:
+            return MOST_BIRTHS
+        mask = tensor_facts.bad_elements(output)
+        site = operation.place()
+        positions = tensor_facts.bad_rows(mask, self._surround.rows())
+        indices = self._surround.dataset_indices(output if kind == "source" else None)
+        self.births[number] = Birth(
+            id=number,
+            step=operation.step,
+            kind=kind,
+            phase=operation.phase,  # type: ignore[arg-type]
+            op=operation.info.name,
+            node=operation.node,
+            location=location or (span_in_module(site, operation.module) if site else None),
+            called_from=span_in_module(operation.outer[0], None) if operation.outer else None,
+            operands=self._operands(operation, call, given or [], mask),
+            output=tensor_facts.facts_of(output),
+            value=encode(tensor_facts.value_of(output, mask)),
+            count=int(mask.sum().item()),
+            wider=redo_wider(call, output) if call is not None and kind == "operation" else None,
+            reduced=_reduced(operation, call),
+            fully_infinite_row=_has_fully_infinite_row(operation, given or [], call),
+            parents=parents or [],
+            forward=self._forward_twin(operation, mask),
+            positions=positions,
+            dataset_indices=[indices[p] for p in positions if p < len(indices)] if indices else [],
+            order=operation.order,
+            **more,
+        )
+        return number
+
+    def _operands(
+        self, operation: Operation, call: Call | None, given: list[torch.Tensor], mask: torch.Tensor
+    ) -> list[Operand]:
+        if call is None:
+            return []
+        given_ids = {id(tensor) for tensor in given}
+        operands = []
+        for argument, value in _arguments(call):
+            if isinstance(value, torch.Tensor) and id(value) in given_ids:
+                operands.append(self._tensor_operand(argument, value, mask))
+            elif isinstance(value, (int, float)) and not isinstance(value, bool):
+                operands.append(Operand(argument=argument, scalar=encode(float(value))))
+        return _with_names(operation, operands)
+
+    def _tensor_operand(self, argument: str, tensor: torch.Tensor, mask: torch.Tensor) -> Operand:
+        origin = self._surround.origin_of(tensor)
+        there = tensor_facts.at_born(tensor, mask)
+        wide = self._surround.in_float32(tensor) if there is not None and there[0] == 0 else None
+        there_wide = tensor_facts.at_born(wide, mask) if wide is not None else None
+        return Operand(
+            argument=argument,
+            name=origin.name if origin.kind in ("parameter", "buffer") else None,
+            tensor=tensor_facts.facts_of(tensor),
+            at_born=there[0] if there else None,
+            born_minimum=there[1] if there else None,
+            born_maximum=there[2] if there else None,
+            wider_at_born=there_wide[0] if there_wide else None,
+            origin=origin.kind,
+            origin_name=origin.name,
+            origin_location=origin.location,
+        )
+
+    def _forward_twin(self, operation: Operation, mask: torch.Tensor) -> ForwardTwin | None:
+        forward = operation.forward
+        if forward is None:
+            return None
+        site = forward.place()
+        later = self._surround.operations_after(forward)
+        return ForwardTwin(
+            op=forward.info.name,
+            location=span_in_module(site, forward.module) if site else None,
+            output_finite=not forward.births,
+            hidden_by=provenance.hidden_by(forward, later, mask),
+            births=sorted(forward.births),
+            operand_names=operand_names(site) if site else [],
+        )
+
+
+def _is_log_of_zero(birth: Birth) -> bool:
+    output = birth.output
+    return (
+        "log" in birth.op and output is not None and not output.nan and not output.positive_infinity
+    )
+
+
+def _arguments(call: Call) -> list[tuple[str, Any]]:
+    function, args, kwargs = call
+    schema = getattr(function, "_schema", None)
+    names = [argument.name for argument in schema.arguments] if schema else []
+    pairs: list[tuple[str, Any]] = []
+    for position, value in enumerate(args):
+        name = names[position] if position < len(names) else str(position)
+        values = value if isinstance(value, (list, tuple)) else [value]
+        pairs += [(name, item) for item in values]
+    return pairs + list(kwargs.items())
+
+
+def _with_names(operation: Operation, operands: list[Operand]) -> list[Operand]:
+    """Name tensor operands after the source, where the expression has as many operands as the operation."""
+    site = operation.place() if operation.node is None else None
+    if site is None:
+        return operands
+    written = provenance.names_in_order(operand_names(site), operands, operation.info.base)
+    return [
+        msgspec.structs.replace(operand, name=operand.name or name)
+        for operand, name in zip(operands, written, strict=True)
+    ]
+
+
+def _reduced(operation: Operation, call: Call | None) -> int | None:
+    """Return how many elements went into each output element of a reduction."""
+    if call is None:
+        return None
+    _, args, kwargs = call
+    base = operation.info.base
+    if base in ("nll_loss_forward", "nll_loss2d_forward") and len(args) > 1:
+        ignored = args[4] if len(args) > 4 else kwargs.get("ignore_index", -100)
+        return int((args[1] != ignored).sum().item())
+    if base not in REDUCING or not tensors_in(args):
+        return None
+    tensor = tensors_in(args)[0]
+    dims = next((a for a in args[1:] if isinstance(a, (list, tuple))), kwargs.get("dim"))
+    if not dims:
+        return int(tensor.numel())
+    count = 1
+    for dim in dims if isinstance(dims, (list, tuple)) else [dims]:
+        count *= tensor.shape[dim]
+    return count
+
+
+def _has_fully_infinite_row(
+    operation: Operation, given: list[torch.Tensor], call: Call | None
+) -> bool:
+    """Tell whether a softmax got a row of nothing but -inf (or attention a mask with such a row)."""
+    if operation.info.base not in SOFTMAX and "attention" not in operation.info.base:
+        return False
+    for tensor in given:
+        if tensor.is_floating_point() and tensor.dim():
+            over = call[1][1] if call is not None and len(call[1]) > 1 else None
+            every = [over] if isinstance(over, int) else range(tensor.dim())
+            dims = every if operation.info.base in SOFTMAX else [-1]
+            closed = torch.isneginf(tensor.detach())
+            if any(bool(closed.all(dim=dim).any().item()) for dim in dims):
+                return True
+    return False

@@ -1,0 +1,77 @@
+"""A zero in half precision: what is it when the operations that made it are redone in float32?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchwhy.replay.microscope.memory_writers import Ledger
+from torchwhy.replay.microscope.operations import Operation
+from torchwhy.replay.nonfinite.wider_dtype import functional_of
+
+HALF = (torch.float16, torch.bfloat16)
+MOST_REDONE = 8  # operations in a row; an epsilon or a softmax is one or two back
+MOST_ELEMENTS = 4_000_000  # of a result whose making is remembered
+
+
+def is_worth_keeping(output: torch.Tensor) -> bool:
+    """Tell whether a result may be asked about later: half precision, of moderate size, with a zero in it."""
+    return (
+        output.dtype in HALF
+        and output.numel() <= MOST_ELEMENTS
+        and bool((output == 0).any().item())
+    )
+
+
+def redo_in_float32(tensor: torch.Tensor, ledger: Ledger) -> torch.Tensor | None:
+    """Return the tensor as float32 would have had it; None when nothing is known of its making."""
+    maker = _maker(tensor, ledger)
+    return None if maker is None else _redone(tensor, ledger, maker, MOST_REDONE)
+
+
+def _maker(tensor: torch.Tensor, ledger: Ledger) -> Operation | None:
+    """Return the operation that wrote the whole of a half-precision tensor, if its call is known."""
+    entry = ledger.entry(tensor)
+    if tensor.dtype not in HALF or entry is None or entry.last_operation is None:
+        return None
+    whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+    return (
+        entry.last_operation
+        if whole and tensor.is_contiguous() and entry.last_operation.call
+        else None
+    )
+
+
+def _redone(tensor: torch.Tensor, ledger: Ledger, maker: Operation, most: int) -> torch.Tensor:
+    plain = tensor.detach().float()
+    if maker.call is None:
+        return plain
+    function, args, kwargs = maker.call
+    functional = functional_of(function)
+    if functional is None or torch.Tag.nondeterministic_seeded in function.tags:
+        return plain
+
+    def widen(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [widen(item) for item in value]
+        if isinstance(value, torch.dtype) and value in HALF:
+            return torch.float32
+        if not isinstance(value, torch.Tensor) or value.dtype not in HALF:
+            return value
+        before = _maker(value, ledger)
+        # Memory that was written again since does not hold what this operation got.
+        if before is None or most <= 1 or before.order >= maker.order:
+            return value.detach().float()
+        return _redone(value, ledger, before, most - 1)
+
+    try:
+        with torch.no_grad():
+            result = functional(
+                *widen(list(args)), **{name: widen(value) for name, value in kwargs.items()}
+            )
+    except Exception:  # not every operation has a wide version; then we do not know
+        return plain
+    results = result if isinstance(result, (list, tuple)) else [result]
+    fitting = [r for r in results if isinstance(r, torch.Tensor) and r.shape == tensor.shape]
+    return fitting[0] if fitting else plain

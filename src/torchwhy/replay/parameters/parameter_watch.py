@@ -1,0 +1,134 @@
+"""What became of the odd parameters of a census: those that somebody should train, and those that nothing reaches."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from torchwhy.observe.steps import gradients
+from torchwhy.observe.torch_compat import unseen, version_of
+from torchwhy.record.wiring import Followed, ParametersFollowed
+from torchwhy.replay.parameters.late_parameters import Newcomers
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+MOST_FOLLOWED = (
+    200  # parameters of one census; a model that is wired wrongly shows it in its first ones
+)
+FIRST_LOOK = 4  # the step before which nothing can be said; later looks are at twice the step
+QUICKLY_READ = 1 << 16  # elements of a frozen parameter that are read at the start, 30 µs
+
+
+@dataclass
+class _Marked:
+    name: str
+    reference: weakref.ref[torch.Tensor]
+    version: int
+    print: list[str] | None
+    phase: int = 0
+    since: int = 0
+    had_gradient: bool = False
+    frozen: bool = False
+    thawed_at: int | None = None
+
+
+class FollowedParameters:
+    """Compares values at about steps 4, 8, 16 … of a phase and at the end; costs nothing where each census was fine."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._marked: dict[tuple[int, int], _Marked] = {}
+        self._origin = 0  # where the newest phase begins
+        self._next_look = FIRST_LOOK
+        self._newcomers = Newcomers(session)
+
+    def follow(self, name: str, parameter: torch.Tensor, *, phase: int = 0) -> None:
+        """Remember a parameter as it is now; what a frozen one holds matters only if somebody thaws it."""
+        key, step = (phase, id(parameter)), self._session.sentinel.step
+        followed = sum(of_phase == phase for of_phase, _ in self._marked)
+        if followed < MOST_FOLLOWED and key not in self._marked:
+            if phase:
+                self._origin, self._next_look = step, step + FIRST_LOOK
+            frozen = not parameter.requires_grad
+            is_read = not frozen or parameter.numel() <= QUICKLY_READ
+            self._marked[key] = _Marked(
+                name,
+                weakref.ref(parameter),
+                version_of(parameter),
+                gradients.fingerprint([parameter]) if is_read else None,
+                phase=phase,
+                since=step,
+                frozen=frozen,
+            )
+
+    def after_step(self) -> None:
+        """Look at doubling steps; of a long run only some steps are told here, so a look may come a little later."""
+        self._newcomers.after_step()
+        if self._marked:
+            step = self._session.sentinel.step + 1
+            if step >= self._next_look:
+                self._next_look = 2 * step - self._origin
+                self.tell(step)
+
+    def at_exit(self) -> None:
+        """Look a last time, should the parameters still live."""
+        self._newcomers.look(self._session.sentinel.step)
+        if self._marked:
+            self.tell(self._session.sentinel.step)
+
+    @unseen
+    def tell(self, step: int) -> None:
+        """Write what is known of those that still live."""
+        held = {
+            id(p)
+            for watched in self._session.sentinel.optimizers.all()
+            for p in watched.parameters()
+        }
+        found: dict[int, list[Followed]] = {}
+        began: dict[int, int] = {}
+        for marked in self._marked.values():
+            parameter = marked.reference()
+            if parameter is None or (marked.frozen and not parameter.requires_grad):
+                continue
+            if marked.print is None:
+                marked.print, marked.version = (
+                    gradients.fingerprint([parameter]),
+                    version_of(parameter),
+                )
+            marked.had_gradient |= parameter.grad is not None
+            changed = (
+                version_of(parameter) != marked.version
+                or gradients.fingerprint([parameter]) != marked.print
+            )
+            began[marked.phase] = max(began.get(marked.phase, 0), marked.since)
+            found.setdefault(marked.phase, []).append(
+                Followed(
+                    name=marked.name,
+                    changed=changed,
+                    gradient=marked.had_gradient,
+                    in_optimizer=id(parameter) in held,
+                    thawed_for=_thawed_for(marked, parameter, step),
+                )
+            )
+        for phase, parameters in found.items():
+            self._session.write(
+                ParametersFollowed(
+                    step=step, updates=step - began[phase], parameters=parameters, look=phase
+                )
+            )
+
+
+def _thawed_for(marked: _Marked, parameter: torch.Tensor, step: int) -> int:
+    """Return for how many steps a parameter that was frozen at the start is known to get gradients.
+
+    Nobody clears the gradient of a parameter that no optimizer holds, so each backward pass adds to it in place.
+    """
+    if not marked.frozen or parameter.grad is None:
+        return 0
+    if marked.thawed_at is None:
+        marked.thawed_at = step
+    return max(step - marked.thawed_at, version_of(parameter.grad))
