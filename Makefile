@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/test_programs.py tests/test_snapshots.py \
-	tests/test_diagnosis.py tests/test_layers.py tests/test_sizes.py
+	tests/test_pipeline.py tests/test_layers.py tests/test_sizes.py
 
 export OMP_NUM_THREADS ?= 1
 

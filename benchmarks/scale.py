@@ -151,7 +151,7 @@ def steps(count: int, folder: str) -> str:
     program = (
         f"import sys, time; sys.path.insert(0, {str(Path(__file__).parent)!r}); import scale; "
         "from pathlib import Path; began = time.perf_counter(); "
-        "from torchwhy.diagnosis import diagnose; r = diagnose(Path(sys.argv[1])); "
+        "from torchwhy.pipeline import diagnose; r = diagnose(Path(sys.argv[1])); "
         "print(f'{time.perf_counter() - began:.2f} s | '"
         "f'{scale.most_memory()} MB')"
     )

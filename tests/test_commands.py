@@ -278,7 +278,7 @@ def test_a_fault_of_ours_keeps_the_exit_code_of_the_program(here, monkeypatch, c
     def fail(*_arguments, **_options):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr("torchwhy.diagnosis.diagnose", fail)
+    monkeypatch.setattr("torchwhy.pipeline.diagnose", fail)
 
     code = main(["run", "quit.py"])
 

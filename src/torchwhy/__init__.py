@@ -8,15 +8,15 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from torchwhy.diagnosis import load as load
     from torchwhy.finding import Finding as Finding
+    from torchwhy.pipeline import load as load
     from torchwhy.report.model import Report as Report
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "Report", "__version__", "load"]
 
 _HOMES = {
-    "load": "torchwhy.diagnosis",
+    "load": "torchwhy.pipeline",
     "Finding": "torchwhy.finding",
     "Report": "torchwhy.report.model",
 }

@@ -1,206 +1,96 @@
-"""The stages right of the record, one after another: traces → findings → story → report. Needs no torch."""
+"""A diagnosis is data: what was measured. Its sentences derive from its fields, and no code reads them."""
 
 from __future__ import annotations
 
 import math
-import os
-import signal as signals
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from torchwhy.detect.phases import findings_of
-from torchwhy.detect.registry import all_detectors, failures
-from torchwhy.explain.story import tell
-from torchwhy.finding import Finding
-from torchwhy.record.events import ProbeFailed, RunEnded
-from torchwhy.record.numbers import is_finite
-from torchwhy.record.run import Run, read_run, read_traces
-from torchwhy.record.trace import Trace
-from torchwhy.record.writer import RECORDING_STOPPED
-from torchwhy.report.model import Cost, Report, build, read_report
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
 
-LAST_RESORT = "unexplained-nonfinite"  # the detector that reports what no other can explain
+    from torchwhy.finding import Evidence
+else:  # Python 3.10 has none, and only type checkers read it
+
+    def dataclass_transform(**_):  # noqa: ANN003, ANN201, D103
+        return lambda decorated: decorated
 
 
-def load(run_directory: str | os.PathLike[str]) -> Report:
-    """Return the report of a recorded run: the stored one, or a new one if none was stored."""
-    directory = Path(run_directory)
-    stored = directory / "report.json"
-    return read_report(stored) if stored.exists() else diagnose(directory)
+Shape = list[int]  # reads as [32, 10] in a sentence
 
 
-def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
-    """Read the traces of a run and return the report; `notes` are what the caller knows besides."""
-    run = read_run(run_directory)
-    traces = read_traces(run_directory)
-    notices: list[str] = []
-    findings: list[Finding] = []
-    for trace in sorted(traces, key=_first_alarm):
-        findings += _without_echoes(examine(trace, notices), findings)
-    findings = _without_needless_last_resort(findings)
-    steps = max((_steps_of(trace) for trace in traces), default=0)
-    if not traces:
-        notices.append(why_nothing_was_seen(run_directory, run))
-    elif (failure := boot_failure(run_directory)) is not None:
-        notices.append(f"torchwhy could not start in one of the processes {failure}")
-    notices += _broken_off(run_directory, steps)
-    if traces and steps == 0 and not findings:
-        notices.append("torch was used, but no optimizer step was seen; nothing wrong was found.")
-    notices += [*_ending(run, findings), *_switched_off(traces), *notes]
-    return build(
-        findings,
-        command=run.command,
-        steps=steps,
-        directory=Path(run.directory),
-        notes=tuple(dict.fromkeys(notices)),
-        cost=_cost_of(traces),
-    )
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Diagnosis:
+    """What a cause measured, one subclass per kind of judgement; subclasses are frozen dataclasses.
 
-
-def _cost_of(traces: Sequence[Trace]) -> Cost | None:
-    """Return what watching cost the rank that it cost most, as far as the ranks could say goodbye."""
-    endings = [event for trace in traces for event in trace.of(RunEnded)]
-    if not endings:
-        return None
-    worst = max(endings, key=lambda event: event.own_seconds)
-    return Cost(worst.own_seconds, worst.wall_seconds)
-
-
-def examine(trace: Trace, notices: list[str]) -> list[Finding]:
-    """Return the story of one rank; a detector that fails is left out and named in `notices`."""
-    found: list[Finding] = []
-    finished: set[str] = set()
-    for name, detector in all_detectors().items():
-        try:
-            found += findings_of(detector(), trace)
-            finished.add(name)
-        except Exception as problem:
-            notices.append(f"the detector {name} failed and was left out: {_in_short(problem)}")
-    notices += [
-        f"the detector file {file} failed and was left out: {why}" for file, why in failures.items()
-    ]
-    if trace.alarms and not found and LAST_RESORT not in finished:
-        found.append(_bare_alarm(trace))
-    try:
-        return tell(found, trace)
-    except Exception as problem:
-        notices.append(f"the findings are in no order of cause: {_in_short(problem)}")
-        return found
-
-
-def _in_short(problem: Exception) -> str:
-    return f"{type(problem).__name__}: {problem}"
-
-
-def _bare_alarm(trace: Trace) -> Finding:
-    """Return the alarm itself as a finding: a failure must be visible even when nobody can explain it."""
-    alarm = trace.alarms[0]
-    names = ", ".join(alarm.names[:3]) or "no name"
-    return Finding(
-        detector=LAST_RESORT,
-        severity="error",
-        message=f"a {alarm.what} was not finite ({names}), and no detector could say why",
-        step=alarm.step,
-        rank=trace.rank,
-        location=alarm.location,
-    )
-
-
-def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
-    """Order ranks by the step in which they failed: the others only received what the first one sent.
-
-    In the same step the culprit is a rank whose own loss was bad: gradients are shared, losses are not.
+    `message` and `advice` are templates that name fields and properties: `"{name} was {value:.3g}"`. Where a
+    template is not enough, a subclass overrides `sentence` or `remedies`. Fields hold numbers, strings, spans of
+    the source and sequences of these, so that `facts` can stand in report.json.
     """
-    step = min((alarm.step for alarm in trace.alarms), default=math.inf)
-    lost = any(
-        alarm.what == "loss" or not all(map(is_finite, alarm.losses)) for alarm in trace.alarms
-    )
-    return step, not lost, trace.rank
+
+    message: ClassVar[str] = ""
+    advice: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    @property
+    def sentence(self) -> str:
+        """Return the message of the finding."""
+        return self.fill(self.message)
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return what to change, in words, the likeliest first."""
+        return (self.fill(self.advice),) if self.advice else ()
+
+    def evidence(self) -> Iterator[Evidence]:
+        """Yield the measured facts that prove it, the strongest first."""
+        yield from ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields as plain data, as they stand in report.json."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+
+    def fill(self, template: str) -> str:
+        """Return a template with the fields and properties it names."""
+        return template.format_map(_Attributes(self))
 
 
-def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[Finding]:
-    """Leave out what another rank has reported already: the same cause on the same line."""
-    said = {(finding.detector, finding.location) for finding in known}
-    return (one for one in findings if (one.detector, one.location) not in said)
+class Stored(Diagnosis):
+    """A diagnosis read back from report.json: its words and facts, without its class."""
+
+    text: str
+    data: Mapping[str, Any]
+    message = "{text}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts as they were stored."""
+        return dict(self.data)
 
 
-def _without_needless_last_resort(findings: list[Finding]) -> list[Finding]:
-    """Drop what a rank could not explain when another rank, where the value was born, could."""
-    explaining = {f.rank for f in findings if f.severity == "error" and f.detector != LAST_RESORT}
-    return [f for f in findings if f.detector != LAST_RESORT or not explaining - {f.rank}]
+class _Attributes(dict[str, Any]):
+    """Looks names of a template up in an object, one by one, when they are asked for."""
+
+    def __init__(self, owner: object) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(self._owner, name)
 
 
-def _broken_off(run_directory: Path, steps: int) -> Iterator[str]:
-    """Say so when the recording could not be written to its end."""
-    stopped = run_directory / RECORDING_STOPPED
-    if stopped.exists():
-        reason = stopped.read_text(errors="replace").strip() or "is the disk full?"
-        yield f"the recording could not be written after {steps} steps ({reason}); the rest of the run was not watched."
-
-
-def _steps_of(trace: Trace) -> int:
-    return max((step.step for step in trace.steps), default=-1) + 1
-
-
-def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
-    for trace in traces:
-        for failure in trace.of(ProbeFailed):
-            yield f"the probe {failure.probe} failed and was switched off: {failure.reason}"
-
-
-def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
-    """Say how the program ended, where the findings do not say it already."""
-    if run.exit_code is None:
-        yield "the run has not ended, or torchwhy was killed; this is what was recorded so far."
-    if run.signal is not None:
-        name = signals.Signals(run.signal).name
-        if name == "SIGINT":
-            yield "the program was interrupted from the keyboard; this is what was seen until then."
-        elif name == "SIGKILL":
-            yield (
-                "the program was killed (SIGKILL). If you did not do it, the system was probably "
-                "short of memory: `dmesg` tells."
-            )
-        else:
-            yield f"the program was ended by {name}."
-    elif run.exit_code and not findings:
-        yield f"the program itself ended with exit code {run.exit_code}."
-
-
-def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
-    """Return one sentence for a run that left no trace."""
-    failure = boot_failure(run_directory)
-    if failure is not None:
-        return f"the program ran unwatched, because torchwhy could not start inside it {failure}"
-    flag = isolating_flag(run.command)
-    if flag is not None:
-        return (
-            f"the program ran unwatched, because `{flag}` makes Python ignore the environment "
-            "through which torchwhy comes in; run it without."
-        )
-    return (
-        "nothing can be said about this run: no Python process that is watched used torch. If one did, it was forked "
-        'off another (multiprocessing\'s "fork"; with "spawn" it is watched), or started without torchwhy\'s '
-        "environment (PYTHONPATH, TORCHWHY_RUN)."
-    )
-
-
-def boot_failure(run_directory: Path) -> str | None:
-    """Return why torchwhy could not start in a process of the run, if that happened."""
-    path = run_directory / "boot-failure.txt"
-    if not path.exists():
-        return None
-    lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
-    return f"({lines[-1].strip()}); details are in {os.path.relpath(path)}."
-
-
-def isolating_flag(command: Sequence[str]) -> str | None:
-    """Return the flag that keeps us out of `python -I script.py`: -I, -E or -S, alone or with others."""
-    if not Path(command[0]).name.startswith(("python", "pypy")):
-        return None
-    for word in command[1:]:
-        if not word.startswith("-") or word.startswith("--") or word in ("-m", "-c", "-"):
-            return None
-        if set(word[1:]) & set("IES") and word[1] not in "WX":
-            return word
-    return None
+def _plain(value: Any) -> Any:
+    """Return a field as JSON can hold it: non-finite numbers as words, as everywhere in a report."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, Sequence):
+        return [_plain(one) for one in value]
+    raise TypeError(f"a diagnosis cannot hold a {type(value).__name__}")

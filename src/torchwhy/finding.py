@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from torchwhy.diagnosis import Diagnosis
+
 Severity = Literal["error", "warning", "note"]
 Certainty = Literal["observed", "replayed", "verified"]
 Safety = Literal["safe", "changes-results", "show-only"]
 Verdict = Literal["cured", "symptom-only", "no-difference", "not-run"]
 
-# The claim by which a finding says that training itself is fine.
-ONLY_IN_EVALUATION = (
-    "it reached the loss that is read in evaluation; the losses of training are finite"
-)
-
-
-# How a finding begins to say that the program took an exception and trained on without the batch.
-CAUGHT = "the program caught the exception and went on"
+# What a finding affects: training itself, only what is computed in evaluation, or the batches that were lost when
+# the program caught an exception and went on.
+Scope = Literal["training", "evaluation", "lost-batches"]
 
 
 @dataclass(frozen=True)
@@ -63,17 +60,23 @@ class Evidence:
 class Trial:
     """What happened when a fix was run.
 
-    `symptom-only`: the failure is gone, but the model does not learn. `summary` says it in one sentence; the
-    losses are the curves without and with the fix, oldest first.
+    `symptom-only`: the failure is gone, but the model does not learn. `with_it` and `without_it` describe the two
+    runs; the losses are their curves, oldest first.
     """
 
     verdict: Verdict = "not-run"
     steps: int = 0
     before: dict[str, float] | None = None
     after: dict[str, float] | None = None
-    summary: str = ""
+    with_it: str = ""
+    without_it: str = ""
     before_losses: tuple[float, ...] | None = None
     after_losses: tuple[float, ...] | None = None
+
+    @property
+    def summary(self) -> str:
+        """Return both runs in one sentence."""
+        return f"{self.with_it}; {self.without_it}" if self.without_it else self.with_it
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,25 @@ class Fix:
     trial: Trial = Trial()
 
 
+def advice_of(diagnosis: Diagnosis) -> tuple[Fix, ...]:
+    """Return the remedies of a diagnosis as fixes without a diff."""
+    return tuple(Fix(title, safety="show-only") for title in diagnosis.remedies)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong, in the program's own words and numbers.
 
-    `births` ties the finding to the recorded births it was read from, so that `explain` can order causes
-    before consequences without guessing.
+    `diagnosis` holds what was measured; the message derives from it. `reservation` is the reason why a finding
+    weighs less than it looks. `births` and `crash` tie the finding to the recorded events it was read from (a
+    crash by its position among the crashes of the trace), so that `explain` orders causes before consequences
+    without guessing. `phase_begins` is the first step of the later phase of training that the finding is about.
     """
 
     detector: str
     severity: Severity
-    message: str
+    message: str = ""
+    diagnosis: Diagnosis | None = None
     step: int | None = None
     rank: int = 0
     location: SourceSpan | None = None
@@ -106,3 +117,19 @@ class Finding:
     explains: tuple[Finding, ...] = ()
     fixes: tuple[Fix, ...] = ()
     births: tuple[int, ...] = ()
+    crash: int | None = None
+    scope: Scope = "training"
+    phase_begins: int | None = None
+    reservation: Diagnosis | None = None
+
+    def __post_init__(self) -> None:
+        if self.diagnosis is not None:
+            object.__setattr__(self, "message", self._sentence(self.diagnosis))
+
+    def _sentence(self, diagnosis: Diagnosis) -> str:
+        sentence = diagnosis.sentence
+        if self.reservation is not None:
+            sentence += f"; {self.reservation.sentence}"
+        if self.phase_begins is not None:
+            sentence += f" (since step {self.phase_begins}, in a later phase of training)"
+        return sentence

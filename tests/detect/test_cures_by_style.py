@@ -159,32 +159,33 @@ def test_what_two_losses_share_is_detached_for_the_first():
     [
         (
             "x.view(n, c, h, w)",
-            "[16, 14, 14, 3] dealt out as [16, 3, 14, 14]",
+            ([16, 14, 14, 3], [16, 3, 14, 14]),
             "x.permute(0, 3, 1, 2)",
         ),
         (
             "y.reshape(n, t, d)",
-            "[16, 4, 7, 6] dealt out as [16, 7, 24]",
+            ([16, 4, 7, 6], [16, 7, 24]),
             "y.transpose(1, 2).reshape(n, t, d)",
         ),
         (
             "x.view(n, 3, t, 4)",
-            "[16, 6, 12] dealt out as [16, 3, 6, 4]",
+            ([16, 6, 12], [16, 3, 6, 4]),
             "x.view(n, t, 3, 4).transpose(1, 2)",
         ),
         (
             "torch.reshape(x, (n, 3, h, w))",
-            "[8, 12, 10, 3] dealt out as [8, 3, 12, 10]",
+            ([8, 12, 10, 3], [8, 3, 12, 10]),
             "x.permute(0, 3, 1, 2)",
         ),
     ],
 )
 def test_axes_are_swapped_and_not_dealt_out(written, sizes, cured):
-    text = f"import torch\nz = {written}\n"
+    source, finding = at(f"import torch\nz = {written}\n", written)
+    before, after = sizes
 
-    lines = first_change(shapes.axes_swapped, text, written, message=f"a reshape: {sizes} mixes")
+    fix, *_ = shapes.axes_swapped(finding.location, source, before=before, after=after)
 
-    assert lines == [f"z = {cured}"]
+    assert f"z = {cured}\n" in edited(source, fix)
 
 
 def test_the_odd_size_is_mended_wherever_it_stands():

@@ -280,9 +280,7 @@ def test_exceptions_of_different_steps_are_told_each():
 
 def test_exception_after_a_bad_value_is_its_consequence():
     spoiled = Finding("log-of-nonpositive", "error", "log of 0", step=3, births=(1,))
-    died = Finding(
-        "unexplained-error", "error", "refused", step=3, evidence=(Evidence("ValueError: nan"),)
-    )
+    died = Finding("unexplained-error", "error", "refused", step=3, crash=0)
     trace = Trace((Alarm(step=3, optimizer=None, what="value", losses=[]), birth(1)))
 
     (root,) = tell([died, spoiled], trace)

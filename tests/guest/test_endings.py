@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.guest.pairs import Pairs
-from torchwhy.diagnosis import diagnose
+from torchwhy.pipeline import diagnose
 from torchwhy.record.events import Step
 from torchwhy.record.run import read_run, read_traces, write_run
 

@@ -9,7 +9,7 @@ import pytest
 
 import torchwhy
 from tests.guest.pairs import Pairs, differences
-from torchwhy.diagnosis import diagnose
+from torchwhy.pipeline import diagnose
 from torchwhy.record.events import ProbeFailed, RunEnded, Step
 
 SOURCE = Path(torchwhy.__file__).parent

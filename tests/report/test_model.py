@@ -28,7 +28,7 @@ def test_report_json_has_exactly_the_promised_form():
     root = facts["findings"][0]
     assert list(root) == [
         *("id", "detector", "severity", "certainty", "step", "rank", "message", "location"),
-        *("sample", "evidence", "explains", "fixes"),
+        *("sample", "evidence", "explains", "fixes", "facts", "scope"),
     ]
     assert root["location"] == {
         "file": "train.py",
@@ -57,6 +57,8 @@ def test_report_json_has_exactly_the_promised_form():
         "summary": "",
         "before_losses": None,
         "after_losses": None,
+        "with_it": "",
+        "without_it": "",
     }
     assert root["fixes"][1]["trial"] == {
         "verdict": "not-run",
@@ -66,6 +68,8 @@ def test_report_json_has_exactly_the_promised_form():
         "summary": "",
         "before_losses": None,
         "after_losses": None,
+        "with_it": "",
+        "without_it": "",
     }
 
 
@@ -157,7 +161,7 @@ def test_a_broken_report_is_one_sentence(tmp_path, text):
 
 def test_the_curves_of_a_trial_read_back(tmp_path):
     trial = Trial(
-        "symptom-only", 9, summary="said", before_losses=(1.0, math.inf), after_losses=(1.0,)
+        "symptom-only", 9, with_it="said", before_losses=(1.0, math.inf), after_losses=(1.0,)
     )
     fix = replace(ROOT.fixes[0], trial=trial)
     written = build([replace(ROOT, fixes=(fix,))], command=[], steps=1, directory=DIRECTORY)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import PROGRAM, RATE, ROOT, report
-from torchwhy.finding import CAUGHT, ONLY_IN_EVALUATION, Evidence, Fix, SourceSpan, Trial
+from torchwhy.finding import Fix, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.terminal import Place, show
@@ -128,7 +128,7 @@ def test_only_warnings_are_not_called_broken(shown):
 
 
 def test_lost_batches_are_called_so(shown):
-    lost = replace(RATE, evidence=(Evidence(f"{CAUGHT}, 3 times, and the batch was lost"),))
+    lost = replace(RATE, scope="lost-batches")
 
     text = shown(build([lost], command=["x"], steps=9, directory=Path("/")))
 
@@ -204,11 +204,12 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
     told = Trial(
         "cured",
         412,
-        summary="with it: 212 steps past the failure, loss 2.31 → 0.42; without it: NaN again at step 200",
+        with_it="with it: 212 steps past the failure, loss 2.31 → 0.42",
+        without_it="without it: NaN again at step 200",
         before_losses=(2.3, 2.0, float("nan")),
         after_losses=(2.3, 1.0, 0.4),
     )
-    other = Trial("symptom-only", 412, summary="with it: no NaN, but the loss stays at 2.3")
+    other = Trial("symptom-only", 412, with_it="with it: no NaN, but the loss stays at 2.3")
     fixes = (
         replace(ROOT.fixes[0], trial=told),
         Fix("clip the gradients", "--- a\n+++ a\n", trial=other),
@@ -227,7 +228,7 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
 
 
 def test_a_failure_that_only_evaluation_shows_is_not_called_a_broken_training() -> None:
-    seen = replace(ROOT, evidence=(Evidence(ONLY_IN_EVALUATION),))
+    seen = replace(ROOT, scope="evaluation")
     told = build([seen], command=["train.py"], steps=4, directory=Path())
     stream = io.StringIO()
 

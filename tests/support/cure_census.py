@@ -29,7 +29,7 @@ from tests.support.run_program import (
     read_program,
     run_program,
 )
-from torchwhy.diagnosis import diagnose
+from torchwhy.pipeline import diagnose
 from torchwhy.record.run import read_run
 
 BROKEN = Path(__file__).resolve().parents[1] / "programs" / "broken"

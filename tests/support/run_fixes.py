@@ -25,8 +25,8 @@ from tests.support.run_program import (
     read_program,
     run_program,
 )
-from torchwhy.diagnosis import diagnose
 from torchwhy.finding import Finding, Fix
+from torchwhy.pipeline import diagnose
 from torchwhy.record.run import Run, write_run
 from torchwhy.verify.campaign import try_all
 from torchwhy.verify.candidates import candidates

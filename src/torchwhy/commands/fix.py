@@ -74,7 +74,7 @@ def _run_with_trials(options: argparse.Namespace) -> Path:
 
 def _try(run_directory: Path, options: argparse.Namespace) -> None:
     from torchwhy.commands import trials
-    from torchwhy.diagnosis import load
+    from torchwhy.pipeline import load
     from torchwhy.report.terminal import Place, show
     from torchwhy.verify.edits import check_unchanged, recorded_sources
 
@@ -95,7 +95,7 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
 
 def _judged(run_directory: Path) -> int:
     from torchwhy.commands.trials import best_fix
-    from torchwhy.diagnosis import load
+    from torchwhy.pipeline import load
 
     report = load(run_directory)
     is_well = report.root_cause is None or best_fix(report) is not None
@@ -104,7 +104,7 @@ def _judged(run_directory: Path) -> int:
 
 def _apply(run_directory: Path, *, ask: bool) -> int:
     from torchwhy.commands.trials import best_fix
-    from torchwhy.diagnosis import load
+    from torchwhy.pipeline import load
     from torchwhy.verify.edits import changed_files, check_unchanged, edited_texts, write_all
 
     fix = best_fix(load(run_directory))

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the report on stdout."""
-    from torchwhy.diagnosis import load
+    from torchwhy.pipeline import load
     from torchwhy.record.run import read_run
 
     directory = find_run(options.run)

@@ -225,7 +225,7 @@ def _show_as_python_does(problem: SyntaxError) -> None:
 def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     from torchwhy.commands import trials
     from torchwhy.commands.rerun import look_again
-    from torchwhy.diagnosis import diagnose
+    from torchwhy.pipeline import diagnose
 
     note = look_again(
         run_directory,

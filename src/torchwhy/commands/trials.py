@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from torchwhy.diagnosis import diagnose
 from torchwhy.finding import Finding, Fix
 from torchwhy.observe.launch import run_quietly
+from torchwhy.pipeline import diagnose
 from torchwhy.record.run import Run, read_run
 from torchwhy.report.model import Report
 from torchwhy.verify.campaign import Outcome, choose, try_all

@@ -7,11 +7,21 @@ the line that ends in `# <- name` as root cause, Repaired and Lookalike must be 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from torchwhy.detect.manual import Manual, Program, manual_of
-from torchwhy.finding import Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import (
+    Certainty,
+    Evidence,
+    Finding,
+    Fix,
+    Sample,
+    Severity,
+    SourceSpan,
+    advice_of,
+)
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -28,6 +38,35 @@ class Detector(ABC):
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:
         """Yield what is wrong in this trace, in the program's own words."""
+
+    def found(
+        self,
+        trace: Trace,
+        diagnosis: Diagnosis,
+        *,
+        severity: Severity,
+        step: int | None,
+        location: SourceSpan | None = None,
+        evidence: Iterable[Evidence] = (),
+        fixes: Iterable[Fix] = (),
+        certainty: Certainty = "observed",
+        sample: Sample | None = None,
+        births: tuple[int, ...] = (),
+    ) -> Finding:
+        """Return a finding of this cause: the evidence and advice of the diagnosis first, then what is given here."""
+        return Finding(
+            detector=self.name,
+            severity=severity,
+            diagnosis=diagnosis,
+            step=step,
+            rank=trace.rank,
+            location=location,
+            evidence=(*diagnosis.evidence(), *evidence),
+            certainty=certainty,
+            sample=sample,
+            fixes=(*advice_of(diagnosis), *fixes),
+            births=births,
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 (for subclasses)
         """Yield changes of the file at the finding's location that may cure it, the likeliest first.

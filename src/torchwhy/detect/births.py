@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from torchwhy.finding import ONLY_IN_EVALUATION, Certainty, Evidence, Finding, Sample
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Certainty, Evidence, Finding, Sample, Scope, advice_of
 from torchwhy.record.events import Birth, Operand, SampleTried, TensorFacts
 from torchwhy.record.numbers import Real, decode, encode
 from torchwhy.record.trace import Trace
@@ -142,21 +143,38 @@ def sample_of(birth: Birth) -> Sample | None:
 
 
 def finding_from(
-    trace: Trace, birth: Birth, *, detector: str, message: str, evidence: list[Evidence]
+    trace: Trace,
+    birth: Birth,
+    *,
+    detector: str,
+    message: str = "",
+    evidence: Iterable[Evidence] = (),
+    diagnosis: Diagnosis | None = None,
 ) -> Finding:
     """Return the finding for one birth with everything that is the same for all of them filled in."""
+    own = diagnosis.evidence() if diagnosis is not None else ()
     return Finding(
         detector=detector,
         severity="error",
         message=message,
+        diagnosis=diagnosis,
         step=birth.step,
         rank=trace.rank,
         location=birth.location,
-        evidence=tuple(evidence + common_evidence(trace, birth)),
+        evidence=(*own, *evidence, *common_evidence(trace, birth)),
+        fixes=advice_of(diagnosis) if diagnosis is not None else (),
+        scope=scope_of(trace, birth),
         certainty=certainty_of(trace, birth),
         sample=sample_of(birth),
         births=(birth.id, *echoes_of(trace, birth)),
     )
+
+
+def scope_of(trace: Trace, birth: Birth) -> Scope:
+    """Return what a birth spoiled: a loss that is only read in evaluation, or training."""
+    alarm = next(iter(trace.alarms), None)
+    only_read = bool(birth.reaches) and alarm is not None and alarm.what == "evaluation"
+    return "evaluation" if only_read else "training"
 
 
 def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
@@ -168,10 +186,10 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
             Evidence(f"{what}: {describe(birth.output)}", value=birth.value, step=birth.step)
         )
     alarm = next(iter(trace.alarms), None)
-    if birth.reaches and alarm is not None and alarm.what == "evaluation":
+    if alarm is not None and scope_of(trace, birth) == "evaluation":
         facts.append(
             Evidence(
-                ONLY_IN_EVALUATION,
+                "it reached the loss that is read in evaluation; the losses of training are finite",
                 step=alarm.step,
                 location=alarm.location,
             )

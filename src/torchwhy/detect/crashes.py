@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from torchwhy.detect.judging import short
-from torchwhy.finding import CAUGHT, Evidence, Finding, Fix, Sample, Severity, SourceSpan
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan, advice_of
 from torchwhy.finding import Trial as FixTrial
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, Trial
 from torchwhy.record.trace import Trace
@@ -37,15 +38,20 @@ def finding_of(
     crash: Crash,
     *,
     detector: str,
-    message: str,
-    evidence: Sequence[Evidence] = (),
+    message: str = "",
+    diagnosis: Diagnosis | None = None,
+    evidence: Iterable[Evidence] = (),
     location: SourceSpan | None = None,
     fixes: Sequence[Fix] = (),
     sample: Sample | None = None,
 ) -> Finding:
-    """Return the finding for a crash with everything that is the same for all of them filled in."""
+    """Return the finding for a crash with everything that is the same for all of them filled in.
+
+    `fixes` stand before the advice of the diagnosis.
+    """
     where = location or crash.location
-    facts = list(evidence)
+    facts = [*(diagnosis.evidence() if diagnosis is not None else ()), *evidence]
+    advice = advice_of(diagnosis) if diagnosis is not None else ()
     if crash.location is not None and where is not None and where.line != crash.location.line:
         facts.append(Evidence(f"it raised at {crash.location}: {expression_of(crash)}"))
     if crash.caught:
@@ -56,12 +62,15 @@ def finding_of(
         detector=detector,
         severity=severity_of(trace, crash),
         message=message,
+        diagnosis=diagnosis,
         step=crash.step,
         rank=trace.rank,
         location=where,
         evidence=tuple(facts),
-        fixes=tuple(fixes),
+        fixes=(*fixes, *advice),
         sample=sample,
+        crash=next(place for place, one in enumerate(trace.of(Crash)) if one is crash),
+        scope="lost-batches" if crash.caught else "training",
     )
 
 
@@ -96,7 +105,7 @@ def caught_evidence(trace: Trace, crash: Crash) -> Evidence:
     else:
         result = "and the batch was lost each time" if crash.times > 1 else "and the batch was lost"
     return Evidence(
-        f"{CAUGHT}, {times} as far as seen, {result}",
+        f"the program caught the exception and went on, {times} as far as seen, {result}",
         value=float(crash.times),
     )
 

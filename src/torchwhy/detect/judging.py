@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from torchwhy.detect.births import as_real, counted_births, describe, finding_from, show
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
@@ -22,8 +23,16 @@ class Verdict:
     advice: str
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """What one birth turned out to be; `evidence` is what the diagnosis does not hold itself."""
+
+    diagnosis: Diagnosis
+    evidence: tuple[Evidence, ...] = ()
+
+
 def findings_by_place(
-    trace: Trace, detector: str, judge: Callable[[Birth], Verdict | None]
+    trace: Trace, detector: str, judge: Callable[[Birth], Judgement | Verdict | None]
 ) -> Iterator[Finding]:
     """Yield one finding for each expression at which `judge` recognised births, the first of them leading."""
     found: dict[object, Finding] = {}
@@ -34,6 +43,15 @@ def findings_by_place(
         place = place_of(birth)
         if place in found:
             found[place] = replace(found[place], births=(*found[place].births, birth.id))
+            continue
+        if isinstance(verdict, Judgement):
+            found[place] = finding_from(
+                trace,
+                birth,
+                detector=detector,
+                diagnosis=verdict.diagnosis,
+                evidence=verdict.evidence,
+            )
             continue
         finding = finding_from(
             trace, birth, detector=detector, message=verdict.message, evidence=list(verdict.facts)

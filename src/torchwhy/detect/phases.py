@@ -11,13 +11,6 @@ from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import LossRoot, ParameterCensus
 from torchwhy.record.trace import Trace
 
-LATER = "in a later phase of training"
-
-
-def begin_of_phase(finding: Finding) -> int:
-    """Return the step at which the phase of a finding begins; 0 for one of the whole run."""
-    return finding.step or 0 if finding.message.endswith(f"{LATER})") else 0
-
 
 def findings_of(detector: Detector, trace: Trace) -> Iterator[Finding]:
     """Yield what a detector finds in a trace, and in each later phase what it has not found in an earlier one."""
@@ -26,19 +19,23 @@ def findings_of(detector: Detector, trace: Trace) -> Iterator[Finding]:
     if not detector.every_phase:
         return
     for later in trace.later_looks:
-        known = {_line_of(one) for one in found} | {one.message for one in found}
+        known = {place for one in found if (place := _line_of(one)) is not None}
         fresh = [
             one
             for one in detector.scan(later)
-            if _line_of(one) not in known and one.message not in known
+            if _line_of(one) not in known and not any(_same(one, other) for other in found)
         ]
         found += fresh
         yield from (_in_phase(one, later) for one in fresh)
 
 
-def _line_of(finding: Finding) -> object:
+def _line_of(finding: Finding) -> tuple[str, int] | None:
     place = finding.location
-    return (place.file, place.line) if place is not None else finding.message
+    return (place.file, place.line) if place is not None else None
+
+
+def _same(one: Finding, other: Finding) -> bool:
+    return (one.diagnosis, one.message) == (other.diagnosis, other.message)
 
 
 def _in_phase(finding: Finding, trace: Trace) -> Finding:
@@ -58,7 +55,10 @@ def _in_phase(finding: Finding, trace: Trace) -> Finding:
         evidence = (*evidence, Evidence(claim, step=step, location=makers[0].location))
     return replace(
         finding,
-        message=f"{finding.message} (since step {step}, {LATER})",
+        phase_begins=step,
+        message=finding.message
+        if finding.diagnosis is not None
+        else f"{finding.message} (since step {step}, in a later phase of training)",
         step=max(finding.step or 0, step),
         evidence=evidence,
     )

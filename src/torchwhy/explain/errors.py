@@ -41,8 +41,8 @@ def _telling(finding: Finding) -> int:
 
 
 def _crash_of(finding: Finding) -> object:
-    """Return what two findings of one exception share: the step, and the exception's own words at the end."""
-    return finding.rank, finding.step, finding.evidence[-1].claim if finding.evidence else ""
+    """Return what two findings of one exception share."""
+    return finding.rank, finding.crash
 
 
 def died_of_a_value(finding: Finding, trace: Trace) -> bool:

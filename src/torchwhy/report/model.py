@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
 from torchwhy.finding import Evidence, Finding, Fix, Sample, SourceSpan, Trial
 from torchwhy.record.numbers import Real, decode, encode
@@ -92,6 +93,8 @@ class Report:
             "evidence": [_evidence_to_json(evidence) for evidence in finding.evidence],
             "explains": [self.id_of(explained) for explained in finding.explains],
             "fixes": [_fix_to_json(fix) for fix in finding.fixes],
+            "facts": {} if finding.diagnosis is None else finding.diagnosis.facts(),
+            "scope": finding.scope,
         }
 
     def write(self, path: Path) -> None:
@@ -139,7 +142,10 @@ def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 def _key(finding: Finding) -> tuple[object, ...]:
     """Return what makes two mentions of a finding the same one, whatever later stages added to it."""
-    return finding.detector, finding.rank, finding.step, finding.location, finding.message
+    diagnosis = finding.diagnosis
+    facts = json.dumps(diagnosis.facts(), sort_keys=True) if diagnosis is not None else ""
+    told = facts or finding.message
+    return finding.detector, finding.rank, finding.step, finding.location, told
 
 
 def _relative(finding: Finding, directory: Path) -> Finding:
@@ -199,6 +205,8 @@ def _fix_to_json(fix: Fix) -> dict[str, Any]:
             "summary": trial.summary,
             "before_losses": _curve_to_json(trial.before_losses),
             "after_losses": _curve_to_json(trial.after_losses),
+            "with_it": trial.with_it,
+            "without_it": trial.without_it,
         },
     }
 
@@ -247,7 +255,8 @@ def _finding_from_json(
     return Finding(
         detector=facts["detector"],
         severity=facts["severity"],
-        message=facts["message"],
+        diagnosis=Stored(text=facts["message"], data=facts.get("facts", {})),
+        scope=facts.get("scope", "training"),
         step=facts["step"],
         rank=facts["rank"],
         location=_span_from_json(facts["location"]),
@@ -285,7 +294,8 @@ def _fix_from_json(facts: Mapping[str, Any]) -> Fix:
             trial["steps"],
             before=_measures_from_json(trial["before"]),
             after=_measures_from_json(trial["after"]),
-            summary=trial.get("summary", ""),
+            with_it=trial.get("with_it", trial.get("summary", "")),
+            without_it=trial.get("without_it", ""),
             before_losses=_curve_from_json(trial.get("before_losses")),
             after_losses=_curve_from_json(trial.get("after_losses")),
         ),

@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from torchwhy.finding import CAUGHT, ONLY_IN_EVALUATION, Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.report.excerpt import excerpt
 from torchwhy.report.model import Report
 from torchwhy.report.sparkline import sparkline
@@ -120,9 +120,9 @@ def _healthy(report: Report) -> Iterator[RenderableType]:
 
 def _title(report: Report, root: Finding) -> Text:
     words = {"failed": "training broke", "suspect": "training works against itself"}
-    if any(evidence.claim == ONLY_IN_EVALUATION for evidence in root.evidence):
+    if root.scope == "evaluation":
         words["failed"] = "evaluation broke"
-    if any(evidence.claim.startswith(CAUGHT) for evidence in root.evidence):
+    if root.scope == "lost-batches":
         words["suspect"] = "training goes on without some of its batches"
     when = f" {_moment(root.step)}" if root.step is not None else ""
     rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
@@ -257,9 +257,8 @@ def _fix(fix: Fix, *, with_diff: bool, file: str | None = None) -> Iterator[Rend
     if with_diff:
         yield DiffLines(tuple(_diff_lines(fix.diff, file)[:DIFF_LINES_SHOWN]))
     if fix.trial.summary:
-        # How it goes without the change is told once, under the first.
-        told = fix.trial.summary if with_diff else fix.trial.summary.partition("; without it:")[0]
-        yield Text(told)
+        # Only the first fix says how the run goes without it.
+        yield Text(fix.trial.summary if with_diff else fix.trial.with_it)
     if with_diff:
         yield from _curves(fix)
 

@@ -184,7 +184,7 @@ class Campaign:
                 limit_seconds=self.seconds_left,
             )
         except EditError as problem:
-            return Tried(replace(fix, trial=Trial(summary=problem.message)))
+            return Tried(replace(fix, trial=Trial(with_it=problem.message)))
 
     def try_second_changes(self) -> None:
         """Where a change laid a further cause bare, try it together with a cure of that one."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from torchwhy.detect.phases import begin_of_phase
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.events import Replayed
@@ -57,7 +56,7 @@ class Laboratory:
     def control(self, findings: Sequence[Finding]) -> Course:
         """Return the broken program's own recorded course."""
         run = read_run(self.run_directory)
-        since = begin_of_phase(self.finding)
+        since = self.finding.phase_begins or 0
         return course_of(read_traces(self.run_directory), findings, run, since=since)
 
     def is_repeatable(self, control: Course) -> bool:
@@ -131,7 +130,7 @@ class Laboratory:
         )
         try:
             ended = self.launch(place, unstarted, limit_seconds)
-            since = begin_of_phase(self.finding)
+            since = self.finding.phase_begins or 0
             return course_of(read_traces(place), self.examine(place), ended, since=since)
         finally:
             shutil.rmtree(place / "directory", ignore_errors=True)
@@ -162,7 +161,8 @@ def try_fix(
         course.steps,
         before=control.measures(),
         after=course.measures(),
-        summary=summary_of(control, course, reason=reason),
+        with_it=with_the_fix(control, course, reason=reason),
+        without_it=f"without it: {_without(control)}",
         before_losses=control.curve(),
         after_losses=course.curve(),
     )
@@ -172,11 +172,10 @@ def try_fix(
     return Tried(replace(fix, trial=trial), course, left_the_copy=went_out)
 
 
-def summary_of(control: Course, course: Course, *, reason: str) -> str:
-    """Return one sentence: how it went with the fix, and how without."""
+def with_the_fix(control: Course, course: Course, *, reason: str) -> str:
+    """Return how the run went with the fix."""
     parts = [_how_far(control, course), course.in_words(), reason]
-    with_it = ", ".join(part for part in parts if part)
-    return f"with it: {with_it}; without it: {_without(control)}"
+    return "with it: " + ", ".join(part for part in parts if part)
 
 
 def _how_far(control: Course, course: Course) -> str:

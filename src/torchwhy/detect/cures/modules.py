@@ -108,10 +108,10 @@ def other_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
             )
 
 
-def over_next_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
+def over_next_dimension(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a mean, sum or maximum that runs over dimension 1 in place of 0."""
-    node = source.at(finding.location)
-    if not isinstance(node, ast.Call) or "runs over dimension 0" not in finding.message:
+    node = source.at(place)
+    if not isinstance(node, ast.Call):
         return
     given = keyword(node, "dim", "axis") or operand_of(source, node, number=1)
     if given is not None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from torchwhy.detect.cures.numbers import written
-from torchwhy.finding import Finding, Fix
+from torchwhy.diagnosis import Shape
+from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.source.calls import is_method, keyword, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.text import one_line
@@ -17,7 +18,6 @@ IN_PLACE_OF = re.compile(r"with \w+=(\d+) in place of (\d+)")
 OUTPUTS = re.compile(r"give the last layer (\d+) outputs")
 CLASSES = re.compile(r"has (\d+) classes")
 EQUAL = re.compile(r"(\d+) and (\d+) should be equal")
-DEALT_OUT = re.compile(r"\[([\d, ]+)\] dealt out as \[([\d, ]+)\]")
 IGNORED = re.compile(r"ignore_index=(-?\d+)")
 ROWS = re.compile(r"make ([\w.]+) with (\d+) rows in place of (\d+)")
 MADE_FOR = re.compile(r"^`([\w.]+)` \(.*\) is made for batches of (\d+)")
@@ -178,15 +178,13 @@ def _numbers_like(source: Source, call: ast.Call, wanted: float) -> Iterator[ast
                 yield part
 
 
-def axes_swapped(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield a permutation of the axes in place of, before or after a reshape that dealt the numbers out anew."""
-    said = DEALT_OUT.search(finding.message)
-    node = source.at(finding.location)
-    words = ("view", "reshape", "resize")
-    if said is None or not isinstance(node, ast.Call) or word_of(node) not in words:
+def axes_swapped(
+    place: SourceSpan | None, source: Source, *, before: Shape, after: Shape
+) -> Iterator[Fix]:
+    """Yield a permutation of the axes in place of, before or after a reshape."""
+    node = source.at(place)
+    if not isinstance(node, ast.Call) or word_of(node) not in ("view", "reshape", "resize"):
         return
-    before = [int(one) for one in said[1].split(",")]
-    after = [int(one) for one in said[2].split(",")]
     if max(len(before), len(after)) > MOST_AXES:
         return
     value, sizes = _reshaped(source, node)

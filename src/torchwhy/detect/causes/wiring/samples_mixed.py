@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.cures import modules, shapes
 from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
 from torchwhy.detect.looks import constant_output, last_look
 from torchwhy.detect.samples import SamplesAnswer, samples_answer, unfolds_otherwise
-from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -29,11 +32,54 @@ LAYERS = {
 }
 
 
+class ReshapeMixes(Diagnosis):
+    """A reshape whose sizes come out in another order."""
+
+    what: str
+    before: Shape
+    after: Shape
+    mixes: Literal["samples", "axes"]
+    at: SourceSpan | None
+    message = "a reshape does not swap dimensions: {before} dealt out as {after} mixes values of different {mixes}"
+    advice = "use `transpose` or `permute` to swap dimensions, and reshape afterwards"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.what} makes {self.after} of {self.before} without moving a number",
+            step=0,
+            location=self.at,
+        )
+
+
+class ReductionOverSamples(Diagnosis):
+    """A reduction over the batch dimension, after which all samples have the same output."""
+
+    what: str
+    shape: Shape
+    rows: int
+    path: str
+    spread: Real
+    input_spread: Real
+    seen_at: int
+    message = (
+        "{what} runs over dimension 0 of {shape}, the {rows} samples of the batch: "
+        "{path} gives the same output for all of them"
+    )
+    advice = "reduce another dimension: 1 of (batch, time, …), the last of features"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "largest difference between two rows of the output, relative to its size",
+            value=self.spread,
+            step=self.seen_at,
+        )
+        yield Evidence("the same for the input", value=self.input_spread, step=self.seen_at)
+
+
 class SamplesMixed(Detector):
     """A reshape stands where a transposition was meant, so values of different samples or axes are mixed."""
 
     name = "samples-mixed"
-    needs = frozenset({"graph", "experiment", "output"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
@@ -76,70 +122,46 @@ class SamplesMixed(Detector):
             # What is also used as it is, as in a normalisation by hand, still tells the samples apart.
             if not graph.trains(reduction) or not all(over_samples(one, rows) for one in taken):
                 continue
-            what = expression_of(reduction.location, "a reduction")
-            yield Finding(
-                detector=self.name,
-                severity="error",
-                message=(
-                    f"{what} runs over dimension 0 of {reduction.input_shapes[0]}, the {rows} samples of the batch: "
-                    f"{path} gives the same output for all of them"
-                ),
-                step=0,
-                rank=trace.rank,
-                location=reduction.location,
-                evidence=(
-                    Evidence(
-                        "largest difference between two rows of the output, relative to its size",
-                        value=outputs[1].spread,
-                        step=look,
-                    ),
-                    Evidence("the same for the input", value=outputs[1].input_spread, step=look),
-                ),
-                fixes=(
-                    Fix(
-                        "reduce another dimension: 1 of (batch, time, …), the last of features",
-                        safety="show-only",
-                    ),
-                ),
+            diagnosis = ReductionOverSamples(
+                what=expression_of(reduction.location, "a reduction"),
+                shape=reduction.input_shapes[0],
+                rows=rows,
+                path=path,
+                spread=outputs[1].spread,
+                input_spread=outputs[1].input_spread,
+                seen_at=look,
+            )
+            yield self.found(
+                trace, diagnosis, severity="error", step=0, location=reduction.location
             )
             return
 
     def _finding(
         self, trace: Trace, reshape: GraphOperation, answer: SamplesAnswer | None
     ) -> Finding:
-        before, after = reshape.input_shapes[0], reshape.shape
-        what = expression_of(reshape.location, "a reshape")
-        severity: Severity = "error" if answer is not None else "warning"
-        whose = "of different samples" if answer is not None else "of different axes"
-        evidence = [
-            Evidence(
-                f"{what} makes {after} of {before} without moving a number",
-                step=0,
-                location=reshape.location,
-            )
-        ]
-        if answer is not None:
-            evidence.append(answer.proof)
-        return Finding(
-            detector=self.name,
-            severity=severity,
-            message=f"a reshape does not swap dimensions: {before} dealt out as {after} mixes values {whose}",
+        diagnosis = ReshapeMixes(
+            what=expression_of(reshape.location, "a reshape"),
+            before=reshape.input_shapes[0],
+            after=reshape.shape,
+            mixes="samples" if answer is not None else "axes",
+            at=reshape.location,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="error" if answer is not None else "warning",
             step=0,
-            rank=trace.rank,
             location=reshape.location,
-            evidence=tuple(evidence),
+            evidence=[answer.proof] if answer is not None else [],
             certainty="replayed" if answer is not None else "observed",
-            fixes=(
-                Fix(
-                    "use `transpose` or `permute` to swap dimensions, and reshape afterwards",
-                    safety="show-only",
-                ),
-            ),
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from shapes.axes_swapped(finding, source)
-        yield from modules.over_next_dimension(finding, source)
+        match finding.diagnosis:
+            case ReshapeMixes(before=before, after=after):
+                yield from shapes.axes_swapped(finding.location, source, before=before, after=after)
+            case ReductionOverSamples():
+                yield from modules.over_next_dimension(finding.location, source)
 
 
 def over_samples(operation: GraphOperation, rows: int) -> bool:

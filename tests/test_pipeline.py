@@ -6,15 +6,15 @@ import msgspec
 import pytest
 
 from tests.support.recording import alarm, birth, steps
-from torchwhy import diagnosis
+from torchwhy import pipeline
 from torchwhy.detect.base import Detector
-from torchwhy.diagnosis import (
+from torchwhy.finding import Finding
+from torchwhy.pipeline import (
     LAST_RESORT,
     _without_needless_last_resort,
     diagnose,
     isolating_flag,
 )
-from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed, Replayed
 from torchwhy.record.run import Run, write_run
 from torchwhy.record.trace import Trace
@@ -54,7 +54,7 @@ def recorded(tmp_path):
 
 def use(monkeypatch, *detectors):
     monkeypatch.setattr(
-        diagnosis, "all_detectors", lambda: {detector.name: detector for detector in detectors}
+        pipeline, "all_detectors", lambda: {detector.name: detector for detector in detectors}
     )
 
 
@@ -75,7 +75,7 @@ def test_a_story_that_fails_leaves_the_findings(recorded, monkeypatch):
     def fail(findings, trace):
         raise ValueError("lost the thread")
 
-    monkeypatch.setattr(diagnosis, "tell", fail)
+    monkeypatch.setattr(pipeline, "tell", fail)
 
     report = diagnose(recorded(steps(3), exit_code=0))
 
