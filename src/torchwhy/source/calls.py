@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -108,3 +108,59 @@ def torch_name(source: Text) -> str | None:
                 if alias.name.startswith("torch.") and alias.asname is None:
                     return "torch"
     return None
+
+
+def called(node: ast.AST | None) -> str:
+    """Return the last word of what a call calls, nothing for other syntax or `f()()`."""
+    return (last_word(node.func) or "") if isinstance(node, ast.Call) else ""
+
+
+def own_function(node: ast.expr) -> str | None:
+    """Return the name of a called function or method of `self`: `build()`, `self.build()`."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Name):
+        return node.func.id
+    return node.func.attr if is_own(node) and isinstance(node.func, ast.Attribute) else None
+
+
+def first_call(node: ast.expr) -> ast.expr:
+    """Return `Net()` of `Net().to(device)`."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Call)
+    ):
+        node = node.func.value
+    return node
+
+
+def argument(call: ast.expr, names: Sequence[str], name: str) -> ast.expr | None:
+    """Return what a call gives for a parameter; `names` are the parameters in their order, without `self`."""
+    if not isinstance(call, ast.Call):
+        return None
+    given = keyword(call, name)
+    if given is not None or name not in names:
+        return given
+    place = names.index(name)
+    is_spread = any(isinstance(one, ast.Starred) for one in call.args)
+    return call.args[place] if place < len(call.args) and not is_spread else None
+
+
+def positional_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Return a function's parameters in their order, without `self`."""
+    names = [one.arg for one in function.args.args]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def receiver(call: ast.AST) -> ast.expr:
+    """Return `loss` of `loss.backward()`, also of `scaler.scale(loss).backward()` and `accelerator.backward(loss)`."""
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
+    if call.args:
+        return call.args[0]
+    holder = call.func.value
+    if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute):
+        is_scaled = holder.func.attr == "scale" and bool(holder.args)
+        return holder.args[0] if is_scaled else holder
+    return holder

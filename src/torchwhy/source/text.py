@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from torchwhy.finding import SourceSpan
 from torchwhy.source.calls import last_word
+from torchwhy.source.scopes import FUNCTIONS, LOOPS, Loop
 
+EXPRESSION_LIMIT = 200  # characters of an expression worth recording; a longer one is cut off
 CUT_OFF = "…"  # ends a recorded expression that was too long to record whole
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Position = tuple[int, int | None, int | None, int | None]  # line, end line, column, end column
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,57 @@ class Text:
             place = self.parents.get(place)
         return self.tree
 
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what encloses a piece of syntax, the nearest first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def function_of(self, node: ast.AST) -> ast.AST:
+        """Return the function or lambda around a piece of syntax, the whole file outside of functions."""
+        return next((one for one in self.around(node) if isinstance(one, FUNCTIONS)), self.tree)
+
+    def function_name(self, node: ast.AST) -> str:
+        """Return the name of the function around a piece of syntax, as its code object has it."""
+        function = self.function_of(node)
+        return str(getattr(function, "name", "<module>" if function is self.tree else "<lambda>"))
+
+    def loops_of(self, node: ast.AST) -> list[Loop]:
+        """Return the loops around a piece of syntax inside its own function, the nearest first."""
+        found: list[Loop] = []
+        for outer in self.around(node):
+            if isinstance(outer, FUNCTIONS):
+                break
+            if isinstance(outer, LOOPS):
+                found.append(outer)
+        return found
+
+    def position(self, node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:
+        """Return line, end line and both columns in characters; Python counts columns in bytes."""
+        end_line = node.end_lineno or node.lineno
+        return (
+            node.lineno,
+            end_line,
+            self._characters(node.lineno, node.col_offset),
+            self._characters(end_line, node.end_col_offset or 0),
+        )
+
+    def _characters(self, line: int, column: int) -> int:
+        return len(self.lines[line - 1].encode()[:column].decode(errors="ignore"))
+
+    def span(self, node: ast.expr | ast.stmt, function: str | None = None) -> SourceSpan:
+        """Return the place of a piece of syntax as findings have it, by default with the function around it."""
+        position = line, end_line, column, end_column = self.position(node)
+        return SourceSpan(
+            file=self.file,
+            line=line,
+            end_line=end_line,
+            column=column,
+            end_column=end_column,
+            function=self.function_name(node) if function is None else function,
+            expression=between(split_lines(self.text), position),
+        )
+
     def calls(self, *names: str, within: ast.AST | None = None) -> Iterator[ast.Call]:
         """Yield the calls whose last word is one of `names`: `backward` for `loss.backward()`."""
         for node in ast.walk(within or self.tree):
@@ -154,6 +209,20 @@ class Text:
 def split_lines(text: str) -> list[str]:
     """Return the lines as Python counts them, with their ends; a form feed, for one, ends none."""
     return [line for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text) if line]
+
+
+def between(lines: Sequence[str], position: Position) -> str | None:
+    """Return what stands at a position, dedented and cut off where it is long; the whole line without columns."""
+    line, end_line, column, end_column = position
+    wanted = list(lines[line - 1 : end_line or line])
+    if not wanted:
+        return None
+    if column is not None and end_column is not None:
+        wanted[-1] = wanted[-1][:end_column]
+        wanted[0] = " " * column + wanted[0][column:]
+    # A single line, the usual case, needs no `dedent`: that makes a regular expression of every margin.
+    text = wanted[0].strip() if len(wanted) == 1 else textwrap.dedent("".join(wanted)).strip()
+    return text if len(text) <= EXPRESSION_LIMIT else text[:EXPRESSION_LIMIT] + CUT_OFF
 
 
 def is_python(text: str) -> bool:

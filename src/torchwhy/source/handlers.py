@@ -1,0 +1,72 @@
+"""`try` and `suppress`: which exceptions a stretch of source takes, and what it does instead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchwhy.source.scopes import inside
+
+STEP_WORDS = ("backward", "step")
+
+
+@dataclass(frozen=True)
+class Catch:
+    """What takes exceptions: their `kinds` (None: all), the statements it tries, and those it runs instead."""
+
+    kinds: list[ast.expr] | None
+    tried: list[ast.stmt]
+    instead: list[ast.stmt]
+
+
+def catches_around(scope: ast.AST, line: int) -> Iterator[Catch]:
+    """Yield what takes exceptions of a line, the innermost first."""
+    around = [
+        node
+        for node in inside(scope)
+        if isinstance(node, (ast.Try, ast.With))
+        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
+    ]
+    for node in reversed(around):
+        if isinstance(node, ast.Try):
+            for handler in node.handlers:
+                yield Catch(_kinds(handler.type), node.body, handler.body)
+        else:
+            kinds = [kind for item in node.items for kind in _suppressed(item.context_expr)]
+            yield Catch(kinds, node.body, [])
+
+
+def _kinds(node: ast.expr | None) -> list[ast.expr] | None:
+    if node is None:
+        return None
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _suppressed(node: ast.expr) -> list[ast.expr]:
+    """Return the exceptions of `contextlib.suppress(…)`."""
+    is_suppress = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress")
+    return node.args if is_suppress and isinstance(node, ast.Call) else []
+
+
+def costs_step(catch: Catch) -> bool:
+    """Tell whether the exception ends the iteration before its update, as the source has it."""
+    instead = [part for statement in catch.instead for part in ast.walk(statement)]
+    if any(isinstance(part, ast.Raise) for part in instead):
+        return False
+    if any(
+        isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part) for part in instead
+    ):
+        return True
+    tried = [part for statement in catch.tried for part in ast.walk(statement)]
+    calls = [part.func for part in tried if isinstance(part, ast.Call)]
+    return any(
+        isinstance(function, ast.Attribute) and function.attr in STEP_WORDS for function in calls
+    )
+
+
+def _returns_nothing(node: ast.AST) -> bool:
+    """Tell `return` and `return None` from a fallback's `return x.reshape(-1)`."""
+    return isinstance(node, ast.Return) and (
+        node.value is None or isinstance(node.value, ast.Constant)
+    )
