@@ -45,6 +45,7 @@ from torchwhy.observe.steps.sentinel import Handler, Sentinel
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
+from torchwhy.source import files
 
 FEW_EVENTS = 4  # that are written after a step, of those that were postponed
 
@@ -142,7 +143,7 @@ class Session:
     def begin(self, handler: Handler) -> None:
         """Put every hook on torch."""
         self.handler = handler
-        frames.remember_torch(torch.__file__)
+        files.remember_torch(torch.__file__)
         frames.restart_in(str(Path.cwd()))
         self.guests.fault = os.environ.get("TORCHWHY_FAULT")
         self._take_or_restore_seeds()

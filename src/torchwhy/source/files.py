@@ -1,17 +1,81 @@
-"""The program's files: their text as it runs, and how findings call them."""
+"""The program's files: which are the user's own, how findings call them, and their text as it runs."""
 
 from __future__ import annotations
 
 import hashlib
 import linecache
 import os
+import sys
+import sysconfig
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import decode_source
 from pathlib import Path
+from typing import Literal
 
 from torchwhy.source.edits import Source
 
+Layer = Literal["torch", "library", "user"]
+
+_torch_root = ""
+_own_root = str(Path(__file__).resolve().parents[1]) + os.sep
+_library_roots = tuple(
+    {
+        os.path.realpath(sysconfig.get_path(name)) + os.sep
+        for name in ("stdlib", "purelib", "platlib")
+    }
+)
 _start_directory = str(Path.cwd())
+
+
+def remember_torch(torch_file: str) -> None:
+    """Tell where torch lives, so that its frames are not taken for the user's."""
+    global _torch_root, _library_roots  # noqa: PLW0603 - set once when torch has been imported
+    _torch_root = str(Path(torch_file).parent) + os.sep
+    _library_roots = tuple({*_library_roots, *_installed_roots()})
+    layer_of.cache_clear()
+
+
+def _installed_roots() -> Iterator[str]:
+    """Yield the folders of the search path into which packages were installed, as by `pip install --target`.
+
+    Not the one of the program itself: some are shipped with their packages beside them.
+    """
+    own = {os.path.realpath(folder) for folder in (sys.path[0] or ".", ".")}
+    for folder in sys.path[1:]:
+        real = os.path.realpath(folder)
+        try:
+            names = os.listdir(real) if real not in own else []  # noqa: PTH208 - only the names
+        except OSError:
+            continue
+        if any(name.endswith(".dist-info") for name in names):
+            yield real + os.sep
+
+
+def foreign_roots() -> tuple[str, ...]:
+    """Return the folders under which no file is the user's."""
+    return (*_library_roots, _own_root, _torch_root or _own_root)
+
+
+@lru_cache(maxsize=4096)
+def layer_of(filename: str) -> Layer:
+    """Tell whose file this is: torch's (or ours), a library's, or the user's."""
+    if filename.startswith("<") and not filename.startswith(("<stdin", "<ipython", "<string")):
+        return "torch"
+    if _torch_root and filename.startswith(_torch_root):
+        return "torch"
+    # As it is called before as it is really: that takes a system call for each folder on the way, and some installers
+    # fill a library's folder with links to files that lie elsewhere.
+    if filename.startswith(_library_roots) and not filename.startswith(_own_root):
+        return "library"
+    if filename.startswith(_own_root):
+        return "torch"
+    if f"-packages{os.sep}" in filename:
+        return "library"  # Debian keeps its own in a folder that Python does not name
+    real = os.path.realpath(filename)
+    if real.startswith(_own_root):
+        return "torch"
+    return "library" if real.startswith(_library_roots) else "user"
 
 
 @lru_cache(maxsize=4096)

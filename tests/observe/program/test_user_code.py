@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from torchwhy.observe.probes.call_order import is_written_out
-from torchwhy.observe.program import frames, user_modules
+from torchwhy.observe.program import user_modules
+from torchwhy.source import files
 
 
 class Asked:
@@ -47,16 +48,16 @@ def test_a_call_is_told_from_a_question():
 @pytest.fixture
 def layers(monkeypatch):
     """Let the search path be another one for a while."""
-    roots, torch_root = frames._library_roots, frames._torch_root
+    roots, torch_root = files._library_roots, files._torch_root
 
     def with_path(*folders):
         monkeypatch.setattr(sys, "path", [str(folder) for folder in folders])
-        frames.remember_torch(torch.__file__)
-        return frames.layer_of
+        files.remember_torch(torch.__file__)
+        return files.layer_of
 
     yield with_path
-    frames._library_roots, frames._torch_root = roots, torch_root
-    frames.layer_of.cache_clear()
+    files._library_roots, files._torch_root = roots, torch_root
+    files.layer_of.cache_clear()
 
 
 def test_packages_installed_into_a_folder_of_their_own_are_a_librarys(layers, tmp_path):

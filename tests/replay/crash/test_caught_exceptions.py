@@ -10,7 +10,6 @@ from types import TracebackType
 import pytest
 import torch
 
-from torchwhy.observe.program import frames
 from torchwhy.replay.crash.caught_exceptions import (
     Catch,
     catch_of,
@@ -18,11 +17,12 @@ from torchwhy.replay.crash.caught_exceptions import (
     costs_step,
 )
 from torchwhy.replay.crash.exception_watchers import Monitor, Tracer
+from torchwhy.source import files
 
 
 @pytest.fixture(autouse=True)
 def torch_is_known():
-    frames.remember_torch(torch.__file__)
+    files.remember_torch(torch.__file__)
 
 
 def trace_to_here(error: BaseException) -> TracebackType:

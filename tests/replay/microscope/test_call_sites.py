@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from torchwhy.observe.native import records
-from torchwhy.observe.program.frames import remember_torch
 from torchwhy.replay.microscope import call_sites
+from torchwhy.source.files import remember_torch
 
 remember_torch(torch.__file__)
 

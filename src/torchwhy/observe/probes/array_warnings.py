@@ -10,7 +10,8 @@ from typing import Any
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.program.frames import shown_path, source_between
+from torchwhy.observe.program.frames import text_at
+from torchwhy.source.files import shown_path
 
 
 def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
@@ -25,7 +26,7 @@ def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
                 message.message
             ):
                 path = os.fspath(message.filename)
-                text = source_between(path, (message.lineno, None, None, None))
+                text = text_at(path, (message.lineno, None, None, None))
                 note(
                     str(message.message),
                     SourceSpan(shown_path(path), message.lineno, expression=text),

@@ -19,10 +19,11 @@ from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.modes import Switch, is_whole_statement
 from torchwhy.observe.probes.reads import GROUP as READS
-from torchwhy.observe.program.frames import Site, layer_of, span_of, user_sites
+from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.record.events import Event
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen
+from torchwhy.source.files import layer_of
 
 GROUP = "call order"  # of hooks that are of no use once the order was told
 STEPS_TOLD = 6  # optimizer steps whose order of calls is written down; a loop repeats itself

@@ -16,9 +16,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchwhy.observe import torch_compat
-from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.record.event import Event
 from torchwhy.record.learning import DropoutInEvaluation
+from torchwhy.source.files import layer_of
 
 DRAWS = {"bernoulli_", "bernoulli", "native_dropout", "_fused_dropout"}
 WHOLE = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}

@@ -19,7 +19,7 @@ from torchwhy.observe.descriptors import Forward
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import ModesRecord, TallyRecord
 from torchwhy.observe.probes import dropouts
-from torchwhy.observe.program.frames import Site, layer_of, span_of, user_sites
+from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_compat import (
     current_node,
@@ -30,6 +30,7 @@ from torchwhy.observe.torch_compat import (
 )
 from torchwhy.record.events import Event
 from torchwhy.record.learning import ForwardModes
+from torchwhy.source.files import layer_of
 
 GROUP = "modes"
 MOST_TALLIES = 64  # places told of; a program that calls its model from more is told of in part

@@ -16,11 +16,12 @@ from torch import nn
 
 from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_compat import storage_key
 from torchwhy.record.events import Event
 from torchwhy.record.wiring import AliasLoaded
+from torchwhy.source.files import layer_of
 
 MOST_PLACES = 16  # lines that take a model's weights; a program has one or two
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe import torch_compat
-from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.record.events import ExceptionSeen
+from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session

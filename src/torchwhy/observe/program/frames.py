@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import linecache
-import os
 import sys
-import sysconfig
-import textwrap
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from torchwhy.finding import SourceSpan
+from torchwhy.source import files
+from torchwhy.source.files import layer_of, shown_path
+from torchwhy.source.text import Position, between
 
-Layer = Literal["torch", "library", "user"]
-
-EXPRESSION_LIMIT = (
-    200  # characters of an expression worth keeping; longer ones are cut with an ellipsis
-)
 STACK_LIMIT = (
     6  # user frames kept per operation: the innermost one locates, the others tell the way there
 )
-
-_torch_root = ""
-_own_root = str(Path(__file__).resolve().parents[2]) + os.sep
-_library_roots = tuple(
-    {
-        os.path.realpath(sysconfig.get_path(name)) + os.sep
-        for name in ("stdlib", "purelib", "platlib")
-    }
-)
-_start_directory = str(Path.cwd())
 
 
 class Site(NamedTuple):
@@ -41,56 +24,6 @@ class Site(NamedTuple):
 
     code: CodeType
     instruction: int
-
-
-def remember_torch(torch_file: str) -> None:
-    """Tell where torch lives, so that its frames are not taken for the user's."""
-    global _torch_root, _library_roots  # noqa: PLW0603 - set once when torch has been imported
-    _torch_root = str(Path(torch_file).parent) + os.sep
-    _library_roots = tuple({*_library_roots, *_installed_roots()})
-    layer_of.cache_clear()
-
-
-def _installed_roots() -> Iterator[str]:
-    """Yield the folders of the search path into which packages were installed, as by `pip install --target`.
-
-    Not the one of the program itself: some are shipped with their packages beside them.
-    """
-    own = {os.path.realpath(folder) for folder in (sys.path[0] or ".", ".")}
-    for folder in sys.path[1:]:
-        real = os.path.realpath(folder)
-        try:
-            names = os.listdir(real) if real not in own else []  # noqa: PTH208 - only the names
-        except OSError:
-            continue
-        if any(name.endswith(".dist-info") for name in names):
-            yield real + os.sep
-
-
-def foreign_roots() -> tuple[str, ...]:
-    """Return the folders under which no file is the user's."""
-    return (*_library_roots, _own_root, _torch_root or _own_root)
-
-
-@lru_cache(maxsize=4096)
-def layer_of(filename: str) -> Layer:
-    """Tell whose file this is: torch's (or ours), a library's, or the user's."""
-    if filename.startswith("<") and not filename.startswith(("<stdin", "<ipython", "<string")):
-        return "torch"
-    if _torch_root and filename.startswith(_torch_root):
-        return "torch"
-    # As it is called before as it is really: that takes a system call for each folder on the way, and some installers
-    # fill a library's folder with links to files that lie elsewhere.
-    if filename.startswith(_library_roots) and not filename.startswith(_own_root):
-        return "library"
-    if filename.startswith(_own_root):
-        return "torch"
-    if f"-packages{os.sep}" in filename:
-        return "library"  # Debian keeps its own in a folder that Python does not name
-    real = os.path.realpath(filename)
-    if real.startswith(_own_root):
-        return "torch"
-    return "library" if real.startswith(_library_roots) else "user"
 
 
 def user_sites(frame: FrameType | None, *, limit: int = STACK_LIMIT) -> tuple[Site, ...]:
@@ -128,7 +61,7 @@ def span_of(site: Site) -> SourceSpan:
         column=column,
         end_column=end_column,
         function=code.co_name,
-        expression=source_between(code.co_filename, (line, end_line, column, end_column)),
+        expression=text_at(code.co_filename, (line, end_line, column, end_column)),
     )
 
 
@@ -179,35 +112,12 @@ def _position_by_executing(
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
-def source_between(
-    filename: str, position: tuple[int, int | None, int | None, int | None]
-) -> str | None:
-    """Return the text of a stretch of source; the whole line when the columns are unknown."""
-    line, end_line, column, end_column = position
-    lines = linecache.getlines(filename)[line - 1 : end_line or line]
-    if not lines:
-        return None
-    if column is not None and end_column is not None:
-        lines[-1] = lines[-1][:end_column]
-        lines[0] = " " * column + lines[0][column:]
-    # A single line, the usual case, needs no `dedent`: that makes a regular expression of every margin.
-    text = lines[0].strip() if len(lines) == 1 else textwrap.dedent("".join(lines)).strip()
-    return text if len(text) <= EXPRESSION_LIMIT else text[:EXPRESSION_LIMIT] + "…"
-
-
-@lru_cache(maxsize=4096)
-def shown_path(filename: str) -> str:
-    """Return a path relative to the directory the program was started in, where it lies inside."""
-    if filename.startswith("<"):
-        return filename
-    absolute = os.path.normpath(os.path.join(_start_directory, filename))  # noqa: PTH118 - five times as fast
-    relative = os.path.relpath(absolute, _start_directory)
-    return absolute if relative.startswith("..") else relative
-
-
 def restart_in(directory: str) -> None:
     """Make `directory` the one paths are shown relative to."""
-    global _start_directory  # noqa: PLW0603 - set once per program
-    _start_directory = directory
+    files.restart_in(directory)
     span_of.cache_clear()
-    shown_path.cache_clear()
+
+
+def text_at(filename: str, position: Position) -> str | None:
+    """Return the text at a position of a file, the whole line without columns."""
+    return between(linecache.getlines(filename), position)

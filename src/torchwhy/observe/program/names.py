@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe.program.frames import layer_of
 from torchwhy.observe.torch_compat import storage_key
+from torchwhy.source.files import layer_of
 
 DEEPEST = 100  # modules inside each other
 MOST_FRAMES = 12  # a training loop sits at most this deep below the frame that made the model

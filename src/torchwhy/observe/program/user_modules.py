@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from torchwhy.observe.program.frames import foreign_roots, layer_of
+from torchwhy.source.files import foreign_roots, layer_of
 
 MOST_FILES = 200  # of the program that are read
 

@@ -12,10 +12,11 @@ import torch
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.native.records import WatchedRecord
-from torchwhy.observe.program.frames import layer_of, span_of, user_sites
+from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade
 from torchwhy.record.numbers import Real, encode
+from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session

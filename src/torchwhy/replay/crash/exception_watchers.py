@@ -14,7 +14,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, Protocol
 
 from torchwhy.observe.native.records import fast
-from torchwhy.observe.program.frames import layer_of
+from torchwhy.source.files import layer_of
 
 Arrived = Callable[[BaseException, TracebackType], object]
 MOST_SECONDS = 5.0  # under a trace function, which makes pure Python code about four times slower

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from torchwhy.observe import torch_compat
-from torchwhy.observe.program.frames import layer_of
+from torchwhy.source.files import layer_of
 
 MOST_BYTES = 64 * 2**20  # buffers copied for the occasion
 DEEPEST = 3  # functions of the program followed from a forward

@@ -16,7 +16,7 @@ import torch
 
 from torchwhy.observe.native.native_descriptors import is_ready
 from torchwhy.observe.native.records import fast
-from torchwhy.observe.program.frames import layer_of, user_sites
+from torchwhy.observe.program.frames import user_sites
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.torch_compat import (
     current_node,
@@ -34,6 +34,7 @@ from torchwhy.replay.microscope.call_sites import Surroundings, look_around
 from torchwhy.replay.microscope.operations import Operation, OperationInfo, info_of
 from torchwhy.replay.microscope.write_log import Record
 from torchwhy.replay.nonfinite.nonfinite_log import Call
+from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
     from torchwhy.replay.microscope.dispatch_mode import Microscope

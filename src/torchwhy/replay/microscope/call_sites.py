@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 
 from torchwhy.observe import torch_compat
 from torchwhy.observe.native.records import fast
-from torchwhy.observe.program.frames import Site, layer_of
+from torchwhy.observe.program.frames import Site
+from torchwhy.source.files import layer_of
 
 Part = Literal["user", "library", "torch", "optim", "clip", "data", "show", "init"]
 

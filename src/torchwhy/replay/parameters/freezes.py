@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from torch.optim import lr_scheduler
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import shown_path
 from torchwhy.observe.program.user_modules import user_files
 from torchwhy.record.wiring import StatementsFound
+from torchwhy.source.files import shown_path
 
 MOST_TOLD = 8
 MOST_SECONDS = 0.25  # for the files of a large program, which come in the order of their import

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from torchwhy.observe.program.frames import layer_of
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_files
+from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
     from torchwhy.replay.equipment import Stage

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from torchwhy.observe.program import frames
 from torchwhy.observe.program.names import Names
 from torchwhy.replay.crash.frames.construction import Builder
+from torchwhy.source import files
 
 SOURCE = """
     from collections import OrderedDict
@@ -52,7 +52,7 @@ SOURCE = """
 
 @pytest.fixture
 def program(tmp_path):
-    frames.remember_torch(torch.__file__)
+    files.remember_torch(torch.__file__)
     file = tmp_path / "somebodys_model.py"
     file.write_text(textwrap.dedent(SOURCE))
     spec = importlib.util.spec_from_file_location("somebodys_model", file)

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from torchwhy.observe.program import frames
 from torchwhy.replay.crash.frames.failed_call import failed_call
 from torchwhy.replay.crash.frames.failed_operands import operands_of
 from torchwhy.replay.crash.frames.traceback_frames import (
@@ -17,11 +16,12 @@ from torchwhy.replay.crash.frames.traceback_frames import (
     told_error,
     who_raised,
 )
+from torchwhy.source import files
 
 
 @pytest.fixture(autouse=True)
 def torch_is_known():
-    frames.remember_torch(torch.__file__)
+    files.remember_torch(torch.__file__)
 
 
 def multiply(left, right):

@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe.program.frames import layer_of
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_modules
 from torchwhy.observe.torch_compat import storage_key
+from torchwhy.source.files import layer_of
 
 MOST_FRAMES = 12  # user frames: a training loop sits at most this deep below the script
 MOST_ITEMS = 4096  # items looked at in one collection, 1 µs each; of a longer one the ends are

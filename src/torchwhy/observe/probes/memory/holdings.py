@@ -33,9 +33,10 @@ from torchwhy.observe.probes.memory.holders import (
     user_frames,
 )
 from torchwhy.observe.probes.memory.variable_uses import Variable, parsed
-from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.user_modules import user_files
 from torchwhy.record.learning import Held, Holdings
+from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session

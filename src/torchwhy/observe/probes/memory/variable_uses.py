@@ -14,7 +14,8 @@ from functools import lru_cache
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.probes.memory.flows import CUTTING, FUNCTIONS, reaches_backward
-from torchwhy.observe.program.frames import shown_path, source_between
+from torchwhy.observe.program.frames import text_at
+from torchwhy.source.files import shown_path
 
 GROWING = {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault"}
 SHRINKING = {"pop", "popleft", "popitem", "clear", "remove", "discard"}
@@ -340,7 +341,7 @@ def span_at(file: str, node: ast.AST, source: Source) -> SourceSpan:
         column=column,
         end_column=end_column,
         function=source.function_name(node),
-        expression=source_between(file, (line, end_line, column, end_column)),
+        expression=text_at(file, (line, end_line, column, end_column)),
     )
 
 

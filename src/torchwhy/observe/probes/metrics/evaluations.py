@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchwhy.observe.probes.metrics.metric_reductions import Reductions
-from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.torch_compat import unseen
 from torchwhy.record.learning import Evaluated
+from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session

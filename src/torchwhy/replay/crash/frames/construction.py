@@ -11,7 +11,6 @@ from typing import Any
 from torch import nn
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import layer_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.program.user_modules import user_files
 from torchwhy.replay.crash.frames.source_files import (
@@ -22,6 +21,7 @@ from torchwhy.replay.crash.frames.source_files import (
     scopes,
     tree_of,
 )
+from torchwhy.source.files import layer_of
 
 CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 MOST_NAMES = 60  # followed from one constructor argument

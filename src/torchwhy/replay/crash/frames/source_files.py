@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import shown_path, source_between
+from torchwhy.observe.program.frames import text_at
+from torchwhy.source.files import shown_path
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
 CONTEXT_LINES = 1
@@ -41,7 +42,7 @@ class Written:
             column=column,
             end_column=end_column,
             function=name,
-            expression=source_between(self.filename, position),
+            expression=text_at(self.filename, position),
         )
 
 

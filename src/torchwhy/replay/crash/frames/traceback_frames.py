@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from torchwhy.observe.program.frames import Layer, Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.replay.crash.frames.source_files import expression_at
 from torchwhy.replay.microscope.expressions import node_at
+from torchwhy.source.files import Layer, layer_of
 
 MOST_FRAMES = 400  # of a runaway recursion only the two ends are looked at
 

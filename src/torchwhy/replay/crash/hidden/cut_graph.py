@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import Site, layer_of, span_of
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.source_files import tree_of
 from torchwhy.replay.crash.frames.traceback_frames import Spot
@@ -23,6 +23,7 @@ from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
 from torchwhy.replay.crash.hidden.freed_graph import receiver
 from torchwhy.replay.crash.hidden.keepers import modules_in
 from torchwhy.replay.parameters.freezes import freezing_statements
+from torchwhy.source.files import layer_of
 
 # What takes a value out of its graph, and the words for it.
 METHODS = {

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe.program.frames import layer_of
 from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.source.files import layer_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import shown_path
 from torchwhy.replay.crash.frames.source_files import position_of, tree_of
+from torchwhy.source.files import shown_path
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop = ast.For | ast.While | ast.AsyncFor

@@ -9,11 +9,11 @@ from typing import Any
 from torch import nn
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import layer_of
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.clues import Clues, user_spots
 from torchwhy.replay.crash.hidden.keepers import modules_in
+from torchwhy.source.files import layer_of
 
 MOST_ITEMS = 64  # of a list or dictionary of layers
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.frames import layer_of, shown_path
+from torchwhy.source.files import layer_of, shown_path
 
 HEADER = re.compile(r"^Caught (?P<type>[\w.]+) in (?:DataLoader worker process|pin memory thread)")
 FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)$')
