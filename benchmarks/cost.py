@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from torchwhy.observe import launch
-from torchwhy.record.run import write_run
+from torchwhy.record.run_file import write_run
 
 HERE = Path(__file__).resolve().parent
 VARIANTS = ("bare", "bare again", "torchwhy", "torchwhy, no C", "detect_anomaly") + (

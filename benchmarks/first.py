@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from torchwhy.observe import launch
-from torchwhy.record.run import write_run
+from torchwhy.record.run_file import write_run
 
 HERE = Path(__file__).resolve().parent
 STEPS = {"tiny": 300, "tiny-fused": 300, "mlp": 30, "cnn": 4, "gpt": 4, "lstm": 6}

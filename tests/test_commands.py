@@ -14,7 +14,7 @@ import pytest
 from tests.support.guest import Workshop
 from tests.support.recording import RECORDING_WIRE
 from torchwhy.commands import Parser, main, run
-from torchwhy.record.run import Run, read_run, write_run
+from torchwhy.record.run_file import Run, read_run, write_run
 
 ROOT = Path(__file__).resolve().parents[1]
 

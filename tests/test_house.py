@@ -19,24 +19,9 @@ LARGE_BY_DESIGN = {
     "detect/causes/wiring",
 }
 # Folders still to be split. The one who splits a folder removes it here.
-STILL_LARGE = {
-    "detect",  # becomes views/, rules/ and fixes/
-    "detect/cures",  # becomes fixes/
-}
+STILL_LARGE: set[str] = set()
 # File names with two meanings, still to be changed. The one who renames a file removes its name here.
-STILL_AMBIGUOUS = {
-    "births",  # detect, record
-    "candidates",  # detect (to become sweeps), verify
-    "crashes",  # detect, record
-    "edits",  # detect, verify
-    "errors",  # the package's own, explain
-    "numbers",  # detect/cures, record
-    "operands",  # detect, detect/cures
-    "overlay",  # observe/boot, verify
-    "run",  # commands, record
-    "samples",  # detect, detect/cures
-    "wiring",  # detect, record
-}
+STILL_AMBIGUOUS: set[str] = set()
 
 FOLDERS = sorted(path for path in SOURCE.rglob("*") if path.is_dir() and path.name != "__pycache__")
 

@@ -23,7 +23,7 @@ from torchwhy.observe.launch import (
     make_run_directory,
     run_quietly,
 )
-from torchwhy.record.run import Run, read_run, write_run
+from torchwhy.record.run_file import Run, read_run, write_run
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from torchwhy.pipeline import (
     isolating_flag,
 )
 from torchwhy.record.events import ProbeFailed, Replayed
-from torchwhy.record.run import Run, write_run
+from torchwhy.record.run_file import Run, write_run
 from torchwhy.record.trace import Trace
 from torchwhy.replay.step.rerun_parent import needs_rerun, seconds_to_failure
 

@@ -8,13 +8,13 @@ import signal as signals
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from torchwhy.detect.phases import findings_of
+from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed, RunEnded
 from torchwhy.record.numbers import is_finite
-from torchwhy.record.run import Run, read_run, read_traces
+from torchwhy.record.run_file import Run, read_run, read_traces
 from torchwhy.record.trace import Trace
 from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.model import Cost, Report, build, read_report

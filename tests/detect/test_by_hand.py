@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import birth, tensor, trace_with
-from torchwhy.detect.by_hand import diverged_by_hand, has_run_away
+from torchwhy.detect.views.training.manual_divergence import diverged_by_hand, has_run_away
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, Step
 from torchwhy.record.learning import HandUpdate

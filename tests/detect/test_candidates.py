@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 from tests.detect.helpers import optimizer
-from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.causes.dynamics.overfitting import Overfitting
 from torchwhy.detect.causes.dynamics.stuck_loss import StuckLoss
-from torchwhy.detect.training import trainings
+from torchwhy.detect.views.training.sweeps import judged_among
+from torchwhy.detect.views.training.training import trainings
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.record.events import Event, OptimizerDescribed, OptimizerMade, Step
 from torchwhy.record.learning import Evaluated

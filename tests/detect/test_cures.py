@@ -6,11 +6,14 @@ import textwrap
 
 import pytest
 
-from torchwhy.detect.cures import data, loops, modules, operands, optimizers, statements
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.fixes.training import loops, optimizers
+from torchwhy.detect.fixes.values import data, guards
 from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.source.edits import Source
 from torchwhy.verify.candidates import proposals
-from torchwhy.verify.edits import apply, changed_files
+from torchwhy.verify.diffs import apply, changed_files
 
 
 def at(text, expression, **facts):
@@ -61,7 +64,7 @@ def test_logarithms(written, expression, cured):
         expression,
     )
 
-    first = next(operands.for_log(finding, source))
+    first = next(guards.for_log(finding, source))
 
     assert edited(source, first) == source.text.replace(written, cured)
 
@@ -76,7 +79,7 @@ def test_a_forward_pass_is_not_made_twice_to_get_at_its_logits():
         "torch.log(p)",
     )
 
-    texts = [edited(source, fix) for fix in operands.for_log(finding, source)]
+    texts = [edited(source, fix) for fix in guards.for_log(finding, source)]
 
     assert texts == [source.text.replace("torch.log(p)", "torch.log(p.clamp_min(1e-8))")]
 
@@ -92,7 +95,7 @@ def test_names_changed_in_between_are_not_looked_through():
         "torch.log(p)",
     )
 
-    (fix,) = operands.for_log(finding, source)
+    (fix,) = guards.for_log(finding, source)
 
     assert "log_softmax" not in fix.diff
 
@@ -110,7 +113,7 @@ def test_names_changed_in_between_are_not_looked_through():
 def test_roots(written, cured):
     source, finding = at(f"import torch\ny = {written}\n", written)
 
-    first = next(operands.for_root(finding, source))
+    first = next(guards.for_root(finding, source))
 
     assert edited(source, first) == source.text.replace(written, cured)
 
@@ -118,7 +121,7 @@ def test_roots(written, cured):
 def test_the_shift_of_a_softmax_is_not_proposed_for_other_exponentials():
     source, finding = at("import torch\np = 1 / (2 + torch.exp(-z))\n", "torch.exp(-z)")
 
-    assert all("amax" not in fix.diff for fix in operands.for_exp(finding, source))
+    assert all("amax" not in fix.diff for fix in guards.for_exp(finding, source))
 
 
 def test_a_layer_is_no_operand():
@@ -126,8 +129,8 @@ def test_a_layer_is_no_operand():
         "class A:\n    def f(self, x):\n        return self.norm(x)\n", "self.norm(x)"
     )
 
-    assert list(operands.for_division(finding, source)) == []
-    assert list(operands.for_root(finding, source)) == []
+    assert list(guards.for_division(finding, source)) == []
+    assert list(guards.for_root(finding, source)) == []
 
 
 def test_the_measured_stable_rate_is_tried_first():

@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.test_cures import at, edited
-from torchwhy.detect.cures import (
-    graphs,
-    memory,
-    modules,
-    optimizers,
-    padding,
-    samples,
-    schedules,
-    shapes,
-)
+from torchwhy.detect.fixes.memory import memory
+from torchwhy.detect.fixes.models import graphs, modules
+from torchwhy.detect.fixes.sizes import padding, shapes
+from torchwhy.detect.fixes.training import optimizers, schedules
+from torchwhy.detect.fixes.values import bad_values
 from torchwhy.finding import Evidence, Fix
 from torchwhy.source.edits import Source
 
@@ -242,11 +237,11 @@ def test_a_bad_batch_is_skipped_only_inside_a_loop():
     inside = "import torch\nfor x in data:\n    loss = f(x)\n    loss.backward()\n"
     outside = "import torch\ndef step(x):\n    loss = f(x)\n    loss.backward()\n"
 
-    assert first_change(samples.skip_bad_batch, inside, "f(x)") == [
+    assert first_change(bad_values.skip_bad_batch, inside, "f(x)") == [
         "if not torch.isfinite(loss).all():",
         "continue",
     ]
-    assert first_change(samples.skip_bad_batch, outside, "f(x)") is None
+    assert first_change(bad_values.skip_bad_batch, outside, "f(x)") is None
 
 
 def test_a_collection_is_let_go_before_memory_is_to_be_freed():
@@ -263,10 +258,10 @@ def test_only_a_state_of_a_recurrence_is_bounded():
     state = "import torch\nfor t in range(9):\n    h = w * h + x[t]\n"
     loss = "import torch\nfor t in range(9):\n    loss = out * out\n"
 
-    assert first_change(samples.bounded_state, state, "w * h + x[t]") == [
+    assert first_change(bad_values.bounded_state, state, "w * h + x[t]") == [
         "h = torch.tanh(w * h + x[t])"
     ]
-    assert first_change(samples.bounded_state, loss, "out * out") is None
+    assert first_change(bad_values.bounded_state, loss, "out * out") is None
 
 
 def test_a_scheduler_in_the_method_of_a_batch_moves_behind_the_loop_over_batches():

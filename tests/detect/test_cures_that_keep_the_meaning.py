@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from tests.detect.test_cures_by_style import first_change
-from torchwhy.detect.cures import bounds, building, graphs, loss_scales, memory, operands, shapes
-from torchwhy.detect.cures.statements import any_batch_size
+from torchwhy.detect.fixes.memory import memory
+from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.sizes import shapes
+from torchwhy.detect.fixes.sizes.statements import any_batch_size
+from torchwhy.detect.fixes.training import building, loss_scales
+from torchwhy.detect.fixes.values import bounds, guards
 from torchwhy.finding import Evidence, Fix
 
 THROUGH_TIME = """\
@@ -47,7 +51,7 @@ def test_of_a_dictionary_the_item_is_carried_and_not_the_dictionary():
 def test_a_divisor_of_both_signs_is_not_clamped():
     evidence = (Evidence("its elements lie between -1.5 and 2.25"),)
 
-    lines = first_change(operands.for_division, "y = g / x\n", "g / x", evidence=evidence)
+    lines = first_change(guards.for_division, "y = g / x\n", "g / x", evidence=evidence)
 
     assert lines == ["y = g / (x + 1e-8)"]
 

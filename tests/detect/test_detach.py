@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchwhy.detect.detach import detached, fix_for
+from torchwhy.detect.fixes.memory.detach import detached, fix_for
 from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import Held
 

@@ -21,8 +21,8 @@ from torchwhy.detect.causes.dynamics.stuck_loss import StuckLoss
 from torchwhy.detect.causes.dynamics.unscaled_inputs import UnscaledInputs
 from torchwhy.detect.causes.dynamics.vanishing_gradients import VanishingGradients
 from torchwhy.detect.causes.dynamics.weight_decay_too_strong import WeightDecayTooStrong
-from torchwhy.detect.looks import CURVATURE, SYMMETRY
-from torchwhy.detect.training import trainings
+from torchwhy.detect.views.training.looks import CURVATURE, SYMMETRY
+from torchwhy.detect.views.training.training import trainings
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.record.events import (
     Event,

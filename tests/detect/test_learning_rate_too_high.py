@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.detect.helpers import alarm, birth, optimizer, tensor, trace_with, twin, weights
 from tests.support.traces import LINE
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import LearningRateTooHigh
-from torchwhy.detect.rate_places import place_of_rate
+from torchwhy.detect.views.training.rate_places import place_of_rate
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth, Step
 from torchwhy.record.trace import Trace

@@ -11,7 +11,7 @@ from torchwhy.detect.causes.wiring.broadcast_in_loss import BroadcastInLoss
 from torchwhy.detect.causes.wiring.detached_graph import DetachedGraph
 from torchwhy.detect.causes.wiring.frozen_everything import FrozenEverything
 from torchwhy.detect.causes.wiring.parameters_not_in_optimizer import ParametersNotInOptimizer
-from torchwhy.detect.phases import findings_of
+from torchwhy.detect.each_observation import findings_of
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step
 from torchwhy.record.learning import GraphCut, GraphOperation, LossRoot, ParameterCensus

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.support.children import Ended, Zygote
 from torchwhy.record.events import Event
-from torchwhy.record.run import Run, write_run
+from torchwhy.record.run_file import Run, write_run
 from torchwhy.record.trace import read_events
 
 PROGRAMS = Path(__file__).parent / "programs"

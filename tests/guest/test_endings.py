@@ -14,7 +14,7 @@ import pytest
 from tests.guest.pairs import Pairs
 from torchwhy.pipeline import diagnose
 from torchwhy.record.events import Step
-from torchwhy.record.run import read_run, read_traces, write_run
+from torchwhy.record.run_file import read_run, read_traces, write_run
 
 SIGNALS = {
     "terminated": signal.SIGTERM,

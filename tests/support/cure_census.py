@@ -30,7 +30,7 @@ from tests.support.run_program import (
     run_program,
 )
 from torchwhy.pipeline import diagnose
-from torchwhy.record.run import read_run
+from torchwhy.record.run_file import read_run
 
 BROKEN = Path(__file__).resolve().parents[1] / "programs" / "broken"
 WORDS = ("cured", "symptom only", "proposal failed", "no proposal", "wrong diagnosis")

@@ -27,7 +27,7 @@ from tests.support.run_program import (
 )
 from torchwhy.finding import Finding, Fix
 from torchwhy.pipeline import diagnose
-from torchwhy.record.run import Run, write_run
+from torchwhy.record.run_file import Run, write_run
 from torchwhy.verify.campaign import try_all
 from torchwhy.verify.candidates import candidates
 from torchwhy.verify.scratch import copy

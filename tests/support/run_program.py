@@ -19,7 +19,7 @@ from tests.support.trace_cache import TraceCache
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding
 from torchwhy.pipeline import diagnose
-from torchwhy.record.run import Run, read_traces, write_run
+from torchwhy.record.run_file import Run, read_traces, write_run
 from torchwhy.replay.step.rerun_parent import needs_rerun
 from torchwhy.report.model import Report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from torchwhy.finding import Finding, SourceSpan
-from torchwhy.verify.course import Course, compare, is_convincing
+from torchwhy.verify.run_result import Course, compare, is_convincing
 
 PLACE = SourceSpan("train.py", 7, expression="torch.sqrt(x)")
 ROOT = Finding("root-gradient-at-zero", "error", "the root", step=40, location=PLACE)

@@ -8,8 +8,8 @@ import pytest
 
 from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.source.edits import Source
-from torchwhy.verify import edits
-from torchwhy.verify.edits import EditError, changed_files, edited_texts
+from torchwhy.verify import diffs
+from torchwhy.verify.diffs import EditError, changed_files, edited_texts
 
 TEXT = """import torch  # größer
 
@@ -31,7 +31,7 @@ def test_an_edit_changes_its_stretch_and_nothing_else():
     node = source.at(span(5, "torch.log( x )"))
 
     (fix,) = source.fix("guard", source.replace(node.args[0], "x + 1"))
-    after = edits.apply(TEXT, changed_files(fix.diff)["t.py"], file="t.py")
+    after = diffs.apply(TEXT, changed_files(fix.diff)["t.py"], file="t.py")
 
     assert after == TEXT.replace("torch.log( x )", "torch.log( x + 1 )")
 
@@ -103,11 +103,11 @@ def test_a_statement_that_shares_its_line_is_not_moved():
 def test_line_ends_stay_as_they_are(tmp_path, newline, end):
     text = newline.join(["a = 1", "b = 2", "c = 3"]) + end.replace("\n", newline)
     (tmp_path / "t.py").write_bytes(text.encode())
-    source = Source("t.py", edits.read(tmp_path / "t.py"))
+    source = Source("t.py", diffs.read(tmp_path / "t.py"))
 
     (fix,) = source.fix("change", source.replace(source.tree.body[1], "b = 5"))
     texts = edited_texts(fix.diff, tmp_path)
-    edits.write_all(texts)
+    diffs.write_all(texts)
 
     assert (tmp_path / "t.py").read_bytes() == text.replace("b = 2", "b = 5").encode()
 
@@ -137,12 +137,12 @@ def test_a_diff_for_another_text_is_refused(tmp_path):
 def test_a_file_changed_since_the_run_is_noticed_wherever_it_changed(tmp_path):
     (tmp_path / "t.py").write_text("a = 1\n\n\n\n\nb = 2\n")
     finding = Finding("name", "error", "message", location=SourceSpan("t.py", 1))
-    edits.record_sources(tmp_path, [finding], tmp_path)
-    edits.check_unchanged(tmp_path, ["t.py"], tmp_path)
+    diffs.record_sources(tmp_path, [finding], tmp_path)
+    diffs.check_unchanged(tmp_path, ["t.py"], tmp_path)
     (tmp_path / "t.py").write_text("a = 1\n\n\n\n\nb = 3\n")
 
     with pytest.raises(EditError) as refusal:
-        edits.check_unchanged(tmp_path, ["t.py"], tmp_path)
+        diffs.check_unchanged(tmp_path, ["t.py"], tmp_path)
 
     assert refusal.value.slug == "source-changed"
 
@@ -152,12 +152,12 @@ def test_files_are_written_all_or_none(tmp_path):
     (tmp_path / "a.py").chmod(0o640)
 
     with pytest.raises(EditError) as refusal:
-        edits.write_all({tmp_path / "a.py": "new", tmp_path / "missing" / "b.py": "new"})
+        diffs.write_all({tmp_path / "a.py": "new", tmp_path / "missing" / "b.py": "new"})
 
     assert refusal.value.slug == "cannot-apply"
     assert (tmp_path / "a.py").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
-    edits.write_all({tmp_path / "a.py": "new"})
+    diffs.write_all({tmp_path / "a.py": "new"})
     assert (tmp_path / "a.py").read_text() == "new"
     assert (tmp_path / "a.py").stat().st_mode & 0o777 == 0o640
 
@@ -169,7 +169,7 @@ def test_two_changes_of_one_file_are_joined_into_one_diff(tmp_path):
     second = Source("t.py", "c = 0\na = 1\nb = 2\n")
     (two,) = second.fix("change", second.replace(second.tree.body[2], "b = 5"))
 
-    diff = edits.joined((one.diff, two.diff), tmp_path)
+    diff = diffs.joined((one.diff, two.diff), tmp_path)
 
     assert edited_texts(diff, tmp_path) == {tmp_path / "t.py": "c = 0\na = 1\nb = 5\n"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from torchwhy.observe.launch import run_quietly
-from torchwhy.record.run import Run, read_traces
-from torchwhy.verify.overlay import lay
+from torchwhy.record.run_file import Run, read_traces
+from torchwhy.verify.edited_copies import lay
 
 MODULE = """def answer():
     return 1

@@ -40,7 +40,7 @@ def last_run() -> list[tuple[bool, str]]:
     from torchwhy.commands.report import find_run
     from torchwhy.errors import TorchwhyError
     from torchwhy.record.events import Thinned
-    from torchwhy.record.run import read_traces
+    from torchwhy.record.run_file import read_traces
     from torchwhy.report.model import read_report
 
     try:
@@ -100,7 +100,7 @@ def check_boot() -> tuple[bool, str]:
     import tempfile
 
     from torchwhy.observe.launch import child_environment, describe_run
-    from torchwhy.record.run import write_run
+    from torchwhy.record.run_file import write_run
 
     with tempfile.TemporaryDirectory() as folder:
         run = describe_run(["-c", PROBE], on_failure="stop")

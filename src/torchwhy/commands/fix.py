@@ -20,7 +20,7 @@ from pathlib import Path
 from torchwhy.commands import run as running
 from torchwhy.commands.report import find_run
 from torchwhy.errors import UsageError
-from torchwhy.record.run import read_run
+from torchwhy.record.run_file import read_run
 
 NO_PROVEN_FIX_CODE = 1
 
@@ -76,7 +76,7 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
     from torchwhy.commands import trials
     from torchwhy.pipeline import load
     from torchwhy.report.terminal import Place, show
-    from torchwhy.verify.edits import check_unchanged, recorded_sources
+    from torchwhy.verify.diffs import check_unchanged, recorded_sources
 
     started_in = Path(read_run(run_directory).directory)
     check_unchanged(run_directory, recorded_sources(run_directory), started_in)
@@ -105,7 +105,7 @@ def _judged(run_directory: Path) -> int:
 def _apply(run_directory: Path, *, ask: bool) -> int:
     from torchwhy.commands.trials import best_fix
     from torchwhy.pipeline import load
-    from torchwhy.verify.edits import changed_files, check_unchanged, edited_texts, write_all
+    from torchwhy.verify.diffs import changed_files, check_unchanged, edited_texts, write_all
 
     fix = best_fix(load(run_directory))
     if fix is None:

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Print the report on stdout."""
     from torchwhy.pipeline import load
-    from torchwhy.record.run import read_run
+    from torchwhy.record.run_file import read_run
 
     directory = find_run(options.run)
     run = read_run(directory)

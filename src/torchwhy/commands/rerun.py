@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from torchwhy.record.run import Run, read_traces
+from torchwhy.record.run_file import Run, read_traces
 from torchwhy.replay.step.rerun_parent import (
     INTERRUPTED,
     Progress,

@@ -24,7 +24,7 @@ from torchwhy.observe.launch import (
     make_run_directory,
     run_in_foreground,
 )
-from torchwhy.record.run import Run
+from torchwhy.record.run_file import Run
 
 FAIL_ON_CODE = 65
 WITHHELD_CODE = 1
@@ -188,7 +188,7 @@ def _withheld_an_update(run_directory: Path) -> bool:
 
     A program that could be stopped has ended with 1 by itself; this is for a loop that ended with that step.
     """
-    from torchwhy.record.run import read_traces
+    from torchwhy.record.run_file import read_traces
 
     return any(alarm.withheld for trace in read_traces(run_directory) for alarm in trace.alarms)
 

@@ -10,10 +10,10 @@ from typing import IO
 from torchwhy.finding import Finding, Fix
 from torchwhy.observe.launch import run_quietly
 from torchwhy.pipeline import diagnose
-from torchwhy.record.run import Run, read_run
+from torchwhy.record.run_file import Run, read_run
 from torchwhy.report.model import Report
 from torchwhy.verify.campaign import Outcome, choose, try_all
-from torchwhy.verify.edits import record_sources
+from torchwhy.verify.diffs import record_sources
 from torchwhy.verify.trial import Laboratory, Launch
 
 WARNING = "torchwhy: each trial runs your program again, with an edited copy of the source"

@@ -32,7 +32,7 @@ class Detector(ABC):
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()
     every_phase: ClassVar[bool] = (
-        False  # it reads one look, and is asked about each: `detect/phases.py`
+        False  # it reads one look, and is asked about each: `detect/each_observation.py`
     )
 
     @abstractmethod

@@ -12,7 +12,7 @@ from dataclasses import replace
 from torchwhy.detect.registry import all_detectors
 from torchwhy.explain.ancestry import SEVERITIES, Ancestry
 from torchwhy.explain.consequences import causes_by_name
-from torchwhy.explain.errors import died_of_a_value, keep_one_per_crash
+from torchwhy.explain.one_per_crash import died_of_a_value, keep_one_per_crash
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
 

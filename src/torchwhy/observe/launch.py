@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from torchwhy.errors import UsageError
-from torchwhy.record.run import Run, write_run
+from torchwhy.record.run_file import Run, write_run
 
 BOOT_FOLDER = Path(__file__).resolve().parent / "boot"
 RUNS_FOLDER = Path(".torchwhy") / "runs"

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from torchwhy.detect.cures.optimizers import lower_rate
+from torchwhy.detect.fixes.training.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.verify.candidates import candidates, effect_of, open_source
-from torchwhy.verify.course import Course, is_convincing, remaining
-from torchwhy.verify.edits import EditError, edited_texts, joined
+from torchwhy.verify.diffs import EditError, edited_texts, joined
+from torchwhy.verify.run_result import Course, is_convincing, remaining
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
 
 ENOUGH_SECONDS = 2.0  # with less left a trial would only be started to be killed

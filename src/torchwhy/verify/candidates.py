@@ -9,7 +9,7 @@ from pathlib import Path
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.source.edits import Source
-from torchwhy.verify.edits import EditError, changed_files, read
+from torchwhy.verify.diffs import EditError, changed_files, read
 
 MOST_CANDIDATES = 8
 INSTALLED = {"site-packages", "dist-packages"}

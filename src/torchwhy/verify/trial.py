@@ -13,11 +13,11 @@ from pathlib import Path
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.events import Replayed
-from torchwhy.record.run import Run, read_run, read_traces
+from torchwhy.record.run_file import Run, read_run, read_traces
 from torchwhy.verify import scratch
-from torchwhy.verify.course import Course, compare, course_of
-from torchwhy.verify.edits import edited_texts
-from torchwhy.verify.overlay import lay
+from torchwhy.verify.diffs import edited_texts
+from torchwhy.verify.edited_copies import lay
+from torchwhy.verify.run_result import Course, compare, course_of
 
 LEAST_MARGIN = 100  # steps past the failure, below which a slow relapse would not be seen
 MARGIN_SHARE = 0.5

@@ -15,7 +15,7 @@ from pathlib import Path
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.births import came_from_nowhere
 from torchwhy.record.events import Alarm, Birth, Replayed
-from torchwhy.record.run import read_run
+from torchwhy.record.run_file import read_run
 from torchwhy.record.trace import Trace, read_events
 
 INTERRUPTED = "the second run was interrupted."

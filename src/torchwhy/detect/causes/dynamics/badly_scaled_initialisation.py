@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import initial
-from torchwhy.detect.graph import ForwardGraph, base_of
-from torchwhy.detect.looks import (
+from torchwhy.detect.fixes.training import initial
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
+from torchwhy.detect.views.training.looks import (
     SQUASHERS,
     activations,
     constant_output,
@@ -15,9 +15,9 @@ from torchwhy.detect.looks import (
     last_look,
     weight_names,
 )
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
-from torchwhy.detect.troubles import Trouble, find_trouble, first_input
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.numbers import decode

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.looks import constant_output, last_look
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.views.training.looks import constant_output, last_look
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ModelOutput
 from torchwhy.record.trace import Trace

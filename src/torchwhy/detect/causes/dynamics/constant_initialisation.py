@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import initial
-from torchwhy.detect.looks import first_census, still_symmetric, weight_names
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.fixes.training import initial
+from torchwhy.detect.views.training.looks import first_census, still_symmetric, weight_names
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.trace import Trace

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import activations as layers
-from torchwhy.detect.judging import short
-from torchwhy.detect.looks import (
+from torchwhy.detect.fixes.models import activations as layers
+from torchwhy.detect.views.nonfinite.judging import short
+from torchwhy.detect.views.training.looks import (
     RECTIFIERS,
     activations,
     constant_output,
@@ -13,8 +13,8 @@ from torchwhy.detect.looks import (
     last_look,
     training_outputs,
 )
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation, ParameterCensus, ParameterSeen

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import failing_births
 from torchwhy.detect.causes.numerics import float_overflow
-from torchwhy.detect.cures import loops, samples
-from torchwhy.detect.history import times, total_size
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
-from torchwhy.detect.troubles import Trouble, find_trouble, first_input, target_scale
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.fixes.values import bad_values
+from torchwhy.detect.views.training.history import times, total_size
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input, target_scale
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import decode
@@ -61,7 +62,7 @@ class ExplodingGradients(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding, source)
-        yield from samples.bounded_state(finding, source)
+        yield from bad_values.bounded_state(finding, source)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
         place, count = _repeated(trace) or (None, 0)

@@ -4,9 +4,6 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import certainty_of, counted_births, show
-from torchwhy.detect.by_hand import diverged_by_hand
-from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.causes.numerics import (
     domain_error,
     exp_overflow,
@@ -15,13 +12,16 @@ from torchwhy.detect.causes.numerics import (
     infinity_arithmetic,
     log_of_nonpositive,
 )
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.history import History, curve_of, history_of, times
-from torchwhy.detect.looks import input_growth
-from torchwhy.detect.overshoot import find_overshoot, proof_of, stable_advice
-from torchwhy.detect.rate_places import place_of_rate
-from torchwhy.detect.sources import word
-from torchwhy.detect.training import trainings
+from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.views.nonfinite.birth_facts import certainty_of, counted_births, show
+from torchwhy.detect.views.nonfinite.origins import word
+from torchwhy.detect.views.training.history import History, curve_of, history_of, times
+from torchwhy.detect.views.training.looks import input_growth
+from torchwhy.detect.views.training.manual_divergence import diverged_by_hand
+from torchwhy.detect.views.training.overshoot import find_overshoot, proof_of, stable_advice
+from torchwhy.detect.views.training.rate_places import place_of_rate
+from torchwhy.detect.views.training.sweeps import judged_among
+from torchwhy.detect.views.training.training import trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import is_finite

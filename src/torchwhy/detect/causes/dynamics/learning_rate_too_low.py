@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import show
-from torchwhy.detect.candidates import judged_among
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.looks import Measured, curvatures
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import ADAPTIVE, Training, trainings
+from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.views.nonfinite.birth_facts import show
+from torchwhy.detect.views.training.looks import Measured, curvatures
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.sweeps import judged_among
+from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import CallSeen, StepCalls

@@ -9,11 +9,11 @@ from torchwhy.detect.causes.dynamics.learning_rate_too_high import (
     are_consequences,
     failing_births,
 )
-from torchwhy.detect.cures import loops
-from torchwhy.detect.graph import ForwardGraph, elements
-from torchwhy.detect.history import times
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.spikes import (
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, elements
+from torchwhy.detect.views.training.history import times
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.spikes import (
     AFTER,
     STAYS,
     WINDOW,
@@ -21,7 +21,7 @@ from torchwhy.detect.spikes import (
     goes_on_level,
     unrecovered_spike,
 )
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot, ModelOutput
 from torchwhy.record.trace import Trace

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from statistics import correlation
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.candidates import judged_among
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import weights_diverged
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.looks import curvatures
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
-from torchwhy.detect.troubles import Trouble, find_trouble
+from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.views.training.looks import curvatures
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.sweeps import judged_among
+from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source

@@ -6,8 +6,8 @@ from statistics import median
 from msgspec.structs import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, is_lower, trainings
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, is_lower, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import Evaluated
 from torchwhy.record.trace import Trace

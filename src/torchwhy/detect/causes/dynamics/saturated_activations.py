@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.looks import SQUASHERS, activations, last_look, training_outputs
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.views.training.looks import SQUASHERS, activations, last_look, training_outputs
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import Activation
 from torchwhy.record.trace import Trace

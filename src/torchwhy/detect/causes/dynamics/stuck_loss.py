@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.candidates import judged_among, outdone_by
-from torchwhy.detect.looks import Measured, curvatures
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import (
+from torchwhy.detect.views.training.looks import Measured, curvatures
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.sweeps import judged_among, outdone_by
+from torchwhy.detect.views.training.training import (
     ERRORS,
     SAME,
     THROWN_UP,

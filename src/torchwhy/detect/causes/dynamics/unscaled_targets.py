@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import initial
-from torchwhy.detect.looks import training_outputs
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import ADAPTIVE, Training, trainings
-from torchwhy.detect.troubles import Trouble, find_trouble, target_scale
+from torchwhy.detect.fixes.training import initial
+from torchwhy.detect.views.training.looks import training_outputs
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble, target_scale
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace

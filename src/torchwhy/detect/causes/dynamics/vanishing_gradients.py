@@ -4,10 +4,16 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import activations as layers
-from torchwhy.detect.looks import SQUASHERS, activations, constant_output, last_look, weight_names
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import Training, trainings
+from torchwhy.detect.fixes.models import activations as layers
+from torchwhy.detect.views.training.looks import (
+    SQUASHERS,
+    activations,
+    constant_output,
+    last_look,
+    weight_names,
+)
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.candidates import judged_among
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.history import total_size
-from torchwhy.detect.looks import weight_names
-from torchwhy.detect.overshoot import loss_curve
-from torchwhy.detect.training import ADAPTIVE, Training, trainings
+from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.views.training.history import total_size
+from torchwhy.detect.views.training.looks import weight_names
+from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.sweeps import judged_among
+from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import ParameterCensus

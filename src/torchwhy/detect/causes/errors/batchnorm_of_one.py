@@ -3,8 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, finding_of, idea, layer_of, says, sizes, walk_evidence
-from torchwhy.detect.cures import data
+from torchwhy.detect.fixes.values import data
+from torchwhy.detect.views.crash.crash_facts import (
+    crashes,
+    finding_of,
+    idea,
+    layer_of,
+    says,
+    sizes,
+    walk_evidence,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, LoaderFacts
 from torchwhy.record.trace import Trace

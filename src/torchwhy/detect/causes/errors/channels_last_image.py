@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.errors.channel_mismatch import channels, is_channels_last
-from torchwhy.detect.crashes import (
+from torchwhy.detect.views.crash.crash_facts import (
     at,
     crashes,
     expression_of,

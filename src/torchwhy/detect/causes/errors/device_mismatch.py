@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.views.crash.crash_facts import (
     at,
     crashes,
     expression_of,

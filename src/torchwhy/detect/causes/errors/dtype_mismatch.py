@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.views.crash.crash_facts import (
     at,
     crashes,
     expression_of,

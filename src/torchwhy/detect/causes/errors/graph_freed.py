@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says
-from torchwhy.detect.cures import graphs, statements
+from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.crash.crash_facts import crashes, expression_of, finding_of, idea, says
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

@@ -3,7 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.crash.crash_facts import (
     at,
     crashes,
     expression_of,
@@ -13,8 +15,7 @@ from torchwhy.detect.crashes import (
     says,
     sizes,
 )
-from torchwhy.detect.cures import graphs, statements
-from torchwhy.detect.judging import short
+from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

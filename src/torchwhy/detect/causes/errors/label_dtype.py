@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.crash.crash_facts import (
     at,
     crashes,
     expression_of,
@@ -19,7 +20,6 @@ from torchwhy.detect.crashes import (
     size,
     walk_evidence,
 )
-from torchwhy.detect.cures import statements
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor
 from torchwhy.record.trace import Trace

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.sizes import shapes
+from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     expression_of,
     finding_of,
@@ -16,8 +17,7 @@ from torchwhy.detect.crashes import (
     says,
     walk_evidence,
 )
-from torchwhy.detect.cures import shapes
-from torchwhy.detect.indices import bad_indices
+from torchwhy.detect.views.crash.indices import bad_indices
 from torchwhy.finding import Finding, Fix, Sample
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.sizes import shapes
+from torchwhy.detect.views.crash.crash_facts import (
     BATCHED_MODEL,
     at,
     blamed_constructor,
@@ -25,7 +26,6 @@ from torchwhy.detect.crashes import (
     walk_evidence,
     worked_before,
 )
-from torchwhy.detect.cures import shapes
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, Layer
 from torchwhy.record.trace import Trace

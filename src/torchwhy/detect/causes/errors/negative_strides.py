@@ -3,9 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, says
-from torchwhy.detect.cures import statements
-from torchwhy.detect.judging import short
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.crash.crash_facts import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    operand_evidence,
+    says,
+)
+from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

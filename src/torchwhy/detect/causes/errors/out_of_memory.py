@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     expression_of,
     finding_of,

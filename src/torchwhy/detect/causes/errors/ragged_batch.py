@@ -3,8 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, says, sizes
-from torchwhy.detect.cures import padding
+from torchwhy.detect.fixes.sizes import padding
+from torchwhy.detect.views.crash.crash_facts import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    says,
+    sizes,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

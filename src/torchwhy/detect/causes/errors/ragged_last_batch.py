@@ -3,9 +3,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, expression_of, finding_of, idea, operand_evidence, size
-from torchwhy.detect.cures import data, shapes, statements
-from torchwhy.detect.last_batch import (
+from torchwhy.detect.fixes.sizes import shapes, statements
+from torchwhy.detect.fixes.values import data
+from torchwhy.detect.views.crash.crash_facts import (
+    crashes,
+    expression_of,
+    finding_of,
+    idea,
+    operand_evidence,
+    size,
+)
+from torchwhy.detect.views.crash.last_batch import (
     LastBatch,
     last_batch,
     place_of_fixed_size,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.sizes import flattening
+from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     expression_of,
     finding_of,
@@ -18,7 +19,6 @@ from torchwhy.detect.crashes import (
     sizes,
     walk_evidence,
 )
-from torchwhy.detect.cures import flattening
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.sizes import shapes
+from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     expression_of,
     finding_of,
@@ -22,7 +23,6 @@ from torchwhy.detect.crashes import (
     trials,
     walk_evidence,
 )
-from torchwhy.detect.cures import shapes
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash, NamedTensor, WalkStep
 from torchwhy.record.trace import Trace

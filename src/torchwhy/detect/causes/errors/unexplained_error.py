@@ -3,7 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.training import building
+from torchwhy.detect.rules.torch_messages import ADVICE
+from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     expression_of,
     finding_of,
@@ -15,8 +18,6 @@ from torchwhy.detect.crashes import (
     tensor_line,
     walk_evidence,
 )
-from torchwhy.detect.cures import building, graphs
-from torchwhy.detect.known_messages import ADVICE
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace

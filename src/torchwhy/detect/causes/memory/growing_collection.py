@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import memory
-from torchwhy.detect.growth import (
+from torchwhy.detect.fixes.memory import memory
+from torchwhy.detect.views.memory.growth import (
     MEGABYTE,
     Growth,
     collect_facts,

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import memory
-from torchwhy.detect.detach import fix_for
-from torchwhy.detect.growth import (
+from torchwhy.detect.fixes.memory import memory
+from torchwhy.detect.fixes.memory.detach import fix_for
+from torchwhy.detect.views.memory.growth import (
     Growth,
     collect_facts,
     growths,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from
+from torchwhy.detect.views.nonfinite.birth_facts import finding_from
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace

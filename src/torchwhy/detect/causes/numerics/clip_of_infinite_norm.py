@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import all_births, finding_from, op_name
-from torchwhy.detect.cures import loops
-from torchwhy.detect.sources import word
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.nonfinite.birth_facts import all_births, finding_from, op_name
+from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, GradientsClipped
 from torchwhy.record.trace import Trace

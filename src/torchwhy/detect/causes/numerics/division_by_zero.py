@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import op_name
-from torchwhy.detect.cures import bounds, operands, shapes
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.sizes import shapes
+from torchwhy.detect.fixes.values import bounds, guards
+from torchwhy.detect.views.nonfinite.birth_facts import op_name
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -14,7 +15,7 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import (
+from torchwhy.detect.views.nonfinite.operand_facts import (
     DOMAIN_NODES,
     LOG_NODES,
     ROOT_NODES,
@@ -62,7 +63,7 @@ class DivisionByZero(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from bounds.for_every_use(finding, source)
-        yield from operands.for_division(finding, source)
+        yield from guards.for_division(finding, source)
         yield from shapes.eps_where_made(finding, source)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import op_name, show
-from torchwhy.detect.cures import operands
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.views.nonfinite.birth_facts import op_name, show
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -15,7 +15,7 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import (
+from torchwhy.detect.views.nonfinite.operand_facts import (
     DOMAIN_NODES,
     argument,
     is_formula,
@@ -74,7 +74,7 @@ class DomainError(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from operands.for_domain(finding, source)
+        yield from guards.for_domain(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

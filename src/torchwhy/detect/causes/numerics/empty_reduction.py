@@ -4,9 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
-from torchwhy.detect.cures import data, samples
-from torchwhy.detect.sources import expression_of
+from torchwhy.detect.fixes.values import bad_values, data
+from torchwhy.detect.views.nonfinite.birth_facts import (
+    finding_from,
+    op_name,
+    tensors,
+    value_at_born,
+)
+from torchwhy.detect.views.nonfinite.origins import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
@@ -41,7 +46,7 @@ class EmptyReduction(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.empty_reduction(finding, source)
-        yield from samples.skip_bad_batch(finding, source)
+        yield from bad_values.skip_bad_batch(finding, source)
 
 
 def _explain(birth: Birth) -> tuple[str, str, str] | None:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import op_name, show
-from torchwhy.detect.cures import operands
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.views.nonfinite.birth_facts import op_name, show
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -14,7 +14,13 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import argument, is_masked, largest_exponent, output_type, value_of
+from torchwhy.detect.views.nonfinite.operand_facts import (
+    argument,
+    is_masked,
+    largest_exponent,
+    output_type,
+    value_of,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
@@ -35,7 +41,7 @@ class ExpOverflow(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from operands.for_exp(finding, source)
+        yield from guards.for_exp(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

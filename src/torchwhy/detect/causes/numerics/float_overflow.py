@@ -4,11 +4,17 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import describe, op_name, show
 from torchwhy.detect.causes.numerics import domain_error, exp_overflow
-from torchwhy.detect.cures import samples
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, name_of, samples_of
-from torchwhy.detect.operands import (
+from torchwhy.detect.fixes.values import bad_values
+from torchwhy.detect.views.nonfinite.birth_facts import describe, op_name, show
+from torchwhy.detect.views.nonfinite.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    name_of,
+    samples_of,
+)
+from torchwhy.detect.views.nonfinite.operand_facts import (
     LARGEST,
     arguments,
     is_formula,
@@ -74,8 +80,8 @@ class FloatOverflow(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from samples.bounded_state(finding, source)
-        yield from samples.smaller(finding, source)
+        yield from bad_values.bounded_state(finding, source)
+        yield from bad_values.smaller(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from, op_name, tensors
-from torchwhy.detect.cures import data, samples
-from torchwhy.detect.sources import expression_of
+from torchwhy.detect.fixes.values import bad_values, data
+from torchwhy.detect.views.nonfinite.birth_facts import finding_from, op_name, tensors
+from torchwhy.detect.views.nonfinite.origins import expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -35,9 +35,9 @@ class FullyMaskedSoftmax(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.finite_mask(source)
-        yield from samples.open_row(finding, source)
+        yield from bad_values.open_row(finding, source)
         yield from data.other_mask(finding, source)
-        yield from samples.skip_bad_batch(finding, source)
+        yield from bad_values.skip_bad_batch(finding, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         operand = next(iter(tensors(birth)), None)

@@ -3,21 +3,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import show
 from torchwhy.detect.causes.numerics import exp_overflow
 from torchwhy.detect.causes.numerics.float_overflow import fact_of, inner_name, size_of
-from torchwhy.detect.crashes import (
+from torchwhy.detect.fixes.training import loss_scales
+from torchwhy.detect.fixes.values import data
+from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     finding_of,
     operand_evidence,
     says,
 )
-from torchwhy.detect.crashes import (
+from torchwhy.detect.views.crash.crash_facts import (
     expression_of as crashed_at,
 )
-from torchwhy.detect.cures import data, loss_scales
-from torchwhy.detect.judging import Verdict, expression_of, findings_by_place, samples_of
-from torchwhy.detect.operands import (
+from torchwhy.detect.views.nonfinite.birth_facts import show
+from torchwhy.detect.views.nonfinite.judging import (
+    Verdict,
+    expression_of,
+    findings_by_place,
+    samples_of,
+)
+from torchwhy.detect.views.nonfinite.operand_facts import (
     LARGEST,
     arguments,
     is_formula,

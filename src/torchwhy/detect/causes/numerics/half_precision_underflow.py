@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import as_real, op_name, show
-from torchwhy.detect.cures import data, operands
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import data, guards
+from torchwhy.detect.views.nonfinite.birth_facts import as_real, op_name, show
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -13,7 +13,7 @@ from torchwhy.detect.judging import (
     name_of,
     samples_of,
 )
-from torchwhy.detect.operands import (
+from torchwhy.detect.views.nonfinite.operand_facts import (
     ROUNDS_TO_ZERO,
     is_formula,
     is_masked,
@@ -39,7 +39,7 @@ class HalfPrecisionUnderflow(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.larger_constant(finding, source)
-        yield from operands.for_log(finding, source)
+        yield from guards.for_log(finding, source)
         yield from data.wider(finding, source)
 
 

@@ -4,8 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from, operations, show, value_at_born
-from torchwhy.detect.cures import samples
+from torchwhy.detect.fixes.values import bad_values
+from torchwhy.detect.views.nonfinite.birth_facts import (
+    finding_from,
+    operations,
+    show,
+    value_at_born,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -41,8 +46,8 @@ class InfeasibleCtc(Detector):
         return replace(found, fixes=(Fix(title, safety="show-only"),))
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from samples.zero_infinity(finding, source)
-        yield from samples.skip_bad_batch(finding, source)
+        yield from bad_values.zero_infinity(finding, source)
+        yield from bad_values.skip_bad_batch(finding, source)
 
 
 def _length(birth: Birth, argument: str) -> float | None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import op_name, show
-from torchwhy.detect.cures import data
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import data
+from torchwhy.detect.views.nonfinite.birth_facts import op_name, show
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -13,7 +13,7 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import arguments, is_formula, is_masked, value_of
+from torchwhy.detect.views.nonfinite.operand_facts import arguments, is_formula, is_masked, value_of
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace

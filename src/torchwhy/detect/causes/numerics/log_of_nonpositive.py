@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import op_name, show
-from torchwhy.detect.cures import bounds, operands
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import bounds, guards
+from torchwhy.detect.views.nonfinite.birth_facts import op_name, show
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -14,7 +14,7 @@ from torchwhy.detect.judging import (
     operand_fact,
     samples_of,
 )
-from torchwhy.detect.operands import (
+from torchwhy.detect.views.nonfinite.operand_facts import (
     LOG_NODES,
     argument,
     is_formula,
@@ -60,7 +60,7 @@ class LogOfNonpositive(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from bounds.for_every_use(finding, source)
-        yield from operands.for_log(finding, source)
+        yield from guards.for_log(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import operands
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
@@ -12,8 +12,8 @@ from torchwhy.detect.judging import (
     samples_of,
     short,
 )
-from torchwhy.detect.operands import is_masked
-from torchwhy.detect.sources import word
+from torchwhy.detect.views.nonfinite.operand_facts import is_masked
+from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -30,7 +30,7 @@ class MaskedBranchGradient(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from operands.for_masked(finding, source)
+        yield from guards.for_masked(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

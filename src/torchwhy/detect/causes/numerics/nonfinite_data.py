@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from
-from torchwhy.detect.cures import data, samples
-from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
+from torchwhy.detect.fixes.values import bad_values, data
+from torchwhy.detect.views.nonfinite.birth_facts import finding_from
+from torchwhy.detect.views.nonfinite.origins import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ArrayWarning, Birth
 from torchwhy.record.trace import Trace
@@ -32,9 +32,9 @@ class NonfiniteData(Detector):
                 yield self._finding(trace, birth)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from samples.numpy_in_domain(finding, source)
+        yield from bad_values.numpy_in_domain(finding, source)
         yield from data.cleaned_batch(finding, source)
-        yield from samples.skip_bad_batch(finding, source)
+        yield from bad_values.skip_bad_batch(finding, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
         value, what, went = word(birth.value), _what(birth), where_it_went(birth)

@@ -4,9 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from
-from torchwhy.detect.cures import samples
-from torchwhy.detect.sources import expression_of, feeds_new_nan, sources, where_it_went, word
+from torchwhy.detect.fixes.values import bad_values
+from torchwhy.detect.views.nonfinite.birth_facts import finding_from
+from torchwhy.detect.views.nonfinite.origins import (
+    expression_of,
+    feeds_new_nan,
+    sources,
+    where_it_went,
+    word,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -42,7 +48,7 @@ class NonfiniteLiteral(Detector):
             yield replace(found, fixes=(Fix(title, safety="show-only"),))
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from samples.finite_literal(finding, source)
+        yield from bad_values.finite_literal(finding, source)
 
 
 def _is_torchs_own(trace: Trace, birth: Birth) -> bool:

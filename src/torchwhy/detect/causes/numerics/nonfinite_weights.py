@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from
-from torchwhy.detect.sources import is_about_weights, sources, where_it_went, word
+from torchwhy.detect.views.nonfinite.birth_facts import finding_from
+from torchwhy.detect.views.nonfinite.origins import is_about_weights, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace

@@ -4,9 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from, op_name, tensors, value_at_born
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.operands import ROUNDS_TO_ZERO
+from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.views.nonfinite.birth_facts import (
+    finding_from,
+    op_name,
+    tensors,
+    value_at_born,
+)
+from torchwhy.detect.views.nonfinite.operand_facts import ROUNDS_TO_ZERO
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import decode

@@ -3,16 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import op_name
-from torchwhy.detect.cures import operands
-from torchwhy.detect.judging import (
+from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.views.nonfinite.birth_facts import op_name
+from torchwhy.detect.views.nonfinite.judging import (
     Verdict,
     expression_of,
     findings_by_place,
     forward_operand,
     samples_of,
 )
-from torchwhy.detect.operands import (
+from torchwhy.detect.views.nonfinite.operand_facts import (
     argument,
     is_masked,
     node_of,
@@ -49,7 +49,7 @@ class RootGradientAtZero(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from operands.for_root(finding, source)
+        yield from guards.for_root(finding, source)
 
 
 def judge(birth: Birth) -> Verdict | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import common_evidence
 from torchwhy.detect.registry import all_detectors
-from torchwhy.detect.sources import expression_of, where_it_went, word
+from torchwhy.detect.views.nonfinite.birth_facts import common_evidence
+from torchwhy.detect.views.nonfinite.origins import expression_of, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed
 from torchwhy.record.trace import Trace

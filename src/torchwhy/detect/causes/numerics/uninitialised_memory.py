@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.births import finding_from
-from torchwhy.detect.cures import data
-from torchwhy.detect.sources import expression_of, sources, where_it_went, word
+from torchwhy.detect.fixes.values import data
+from torchwhy.detect.views.nonfinite.birth_facts import finding_from
+from torchwhy.detect.views.nonfinite.origins import expression_of, sources, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
-from torchwhy.detect.graph import (
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.views.graph.graph_queries import (
     ELEMENTWISE,
     ERRORS,
     ForwardGraph,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
+from torchwhy.detect.fixes.training import loops
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace

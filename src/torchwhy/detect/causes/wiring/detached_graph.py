@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import graphs
-from torchwhy.detect.drawn import draws_without_derivative
-from torchwhy.detect.graph import ForwardGraph
-from torchwhy.detect.wiring import untrained
+from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph
+from torchwhy.detect.views.graph.sampled_values import draws_without_derivative
+from torchwhy.detect.views.parameters.trained_parameters import untrained
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import GraphCut, ParameterCensus

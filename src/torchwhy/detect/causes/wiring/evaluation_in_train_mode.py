@@ -4,9 +4,10 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops, statements
-from torchwhy.detect.judging import short
-from torchwhy.detect.wiring import (
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.nonfinite.judging import short
+from torchwhy.detect.views.parameters.trained_parameters import (
     active_layers,
     is_interleaved,
     place_of_evaluation,

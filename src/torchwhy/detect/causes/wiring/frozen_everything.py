@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import statements
-from torchwhy.detect.wiring import (
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.parameters.trained_parameters import (
     followed,
     held_before,
     held_by,

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import operands
-from torchwhy.detect.graph import ForwardGraph, base_of
+from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -49,4 +49,4 @@ class LogOfSoftmax(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from operands.for_log(finding, source)
+        yield from guards.for_log(finding, source)

@@ -3,9 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
-from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
-from torchwhy.detect.samples import SamplesAnswer, TimeFirst, samples_answer, time_first_layer
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.views.graph.changed_sample import (
+    SamplesAnswer,
+    TimeFirst,
+    samples_answer,
+    time_first_layer,
+)
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation

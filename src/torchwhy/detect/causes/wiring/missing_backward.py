@@ -3,8 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import statements
-from torchwhy.detect.wiring import ENOUGH_UPDATES, made, steps_of, uncalled
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.parameters.trained_parameters import (
+    ENOUGH_UPDATES,
+    made,
+    steps_of,
+    uncalled,
+)
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade, RunEnded, Step, Weights
 from torchwhy.record.learning import ForwardModes, ParameterCensus, StepCalls

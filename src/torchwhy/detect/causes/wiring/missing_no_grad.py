@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
-from torchwhy.detect.wiring import training_modes
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.parameters.trained_parameters import training_modes
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
-from torchwhy.detect.wiring import made, program_died, steps_of, where
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.parameters.trained_parameters import made, program_died, steps_of, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import MicroscopeLeft
 from torchwhy.record.trace import Trace

@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops, statements
-from torchwhy.detect.wiring import uncalled
+from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.parameters.trained_parameters import uncalled
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import HandUpdate, StaleGradients
 from torchwhy.record.trace import Trace

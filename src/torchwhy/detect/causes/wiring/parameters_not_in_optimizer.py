@@ -4,10 +4,22 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import optimizers
-from torchwhy.detect.graph import ForwardGraph
-from torchwhy.detect.untrained import about_added, about_leaf, about_thawed, elements_of
-from torchwhy.detect.wiring import joined_late, made, named, output_module, thawed, untrained
+from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph
+from torchwhy.detect.views.parameters.trained_parameters import (
+    joined_late,
+    made,
+    named,
+    output_module,
+    thawed,
+    untrained,
+)
+from torchwhy.detect.views.parameters.untrained import (
+    about_added,
+    about_leaf,
+    about_thawed,
+    elements_of,
+)
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace

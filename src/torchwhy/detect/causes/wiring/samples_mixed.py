@@ -4,10 +4,15 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules, shapes
-from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
-from torchwhy.detect.looks import constant_output, last_look
-from torchwhy.detect.samples import SamplesAnswer, samples_answer, unfolds_otherwise
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.fixes.sizes import shapes
+from torchwhy.detect.views.graph.changed_sample import (
+    SamplesAnswer,
+    samples_answer,
+    unfolds_otherwise,
+)
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
+from torchwhy.detect.views.training.looks import constant_output, last_look
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled

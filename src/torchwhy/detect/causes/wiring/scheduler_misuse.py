@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops, schedules
-from torchwhy.detect.rates import ENOUGH_STEPS, RateCourse, rate_courses
-from torchwhy.detect.training import is_lower, trainings
-from torchwhy.detect.wiring import made, program_died, statements_found
+from torchwhy.detect.fixes.training import loops, schedules
+from torchwhy.detect.views.parameters.trained_parameters import made, program_died, statements_found
+from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateCourse, rate_courses
+from torchwhy.detect.views.training.training import is_lower, trainings
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import ParameterCensus, StepCalls

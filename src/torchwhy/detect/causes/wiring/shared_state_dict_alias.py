@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
-from torchwhy.detect.wiring import where
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.views.parameters.trained_parameters import where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded

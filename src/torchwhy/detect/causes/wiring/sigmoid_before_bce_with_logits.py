@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
-from torchwhy.detect.graph import ForwardGraph, base_of, expression_of
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace

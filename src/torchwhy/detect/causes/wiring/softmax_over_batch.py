@@ -3,10 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import modules
-from torchwhy.detect.graph import ForwardGraph, axis_of, base_of, elements, expression_of
-from torchwhy.detect.pooling import sum_over_steps
-from torchwhy.detect.samples import samples_answer
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.views.graph.changed_sample import samples_answer
+from torchwhy.detect.views.graph.graph_queries import (
+    ForwardGraph,
+    axis_of,
+    base_of,
+    elements,
+    expression_of,
+)
+from torchwhy.detect.views.graph.pooling import sum_over_steps
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.trace import Trace

@@ -3,8 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import building
-from torchwhy.detect.wiring import followed, joined_late, made, named, untrained, where
+from torchwhy.detect.fixes.training import building
+from torchwhy.detect.views.parameters.trained_parameters import (
+    followed,
+    joined_late,
+    made,
+    named,
+    untrained,
+    where,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import ParameterCensus, ParameterSeen

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import reductions
-from torchwhy.detect.graph import ForwardGraph, base_of, elements
-from torchwhy.detect.training import trainings
-from torchwhy.detect.troubles import Trouble, find_trouble, first_input, target_scale
+from torchwhy.detect.fixes.values import reductions
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, elements
+from torchwhy.detect.views.training.training import trainings
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input, target_scale
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import GraphOperation, ModelOutput

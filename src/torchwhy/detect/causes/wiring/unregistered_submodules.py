@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.crashes import crashes, finding_of, idea
-from torchwhy.detect.cures import modules
-from torchwhy.detect.wiring import named, untrained
+from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.views.crash.crash_facts import crashes, finding_of, idea
+from torchwhy.detect.views.parameters.trained_parameters import named, untrained
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.crashes import Crash
 from torchwhy.record.learning import ParameterCensus, ParameterSeen

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.wiring import followed, named
+from torchwhy.detect.views.parameters.trained_parameters import followed, named
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace

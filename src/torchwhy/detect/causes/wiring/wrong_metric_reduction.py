@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.judging import short
+from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import MetricReduced
 from torchwhy.record.numbers import decode

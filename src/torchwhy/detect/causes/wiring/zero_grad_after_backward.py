@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.cures import loops
-from torchwhy.detect.wiring import made, where
+from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.parameters.trained_parameters import made, where
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import CallSeen, ParameterCensus, StepCalls

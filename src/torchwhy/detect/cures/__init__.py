@@ -1,1 +1,0 @@
-"""Edits that detectors propose, by what they change: operands, optimizers, loops, modules, data. Pure text."""

@@ -1,0 +1,59 @@
+"""Edits of hidden activations: ones that hand their gradient on in place of ones that do not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.detect.fixes.models.modules import other_function
+from torchwhy.detect.fixes.written_numbers import written
+from torchwhy.finding import Finding, Fix
+from torchwhy.source.calls import operand_of, torch_name, word_of
+from torchwhy.source.edits import Edit, Source
+
+SQUASHERS = ("sigmoid", "tanh")
+
+
+def rectified(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield relu in place of sigmoid or tanh: at the finding, in its whole function, in all layers."""
+    node = source.at(finding.location)
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    scope = None if statement is None else source.scope_of(statement)
+    together: list[Edit] = []
+    for call in (
+        source.calls(*SQUASHERS, within=scope) if isinstance(scope, ast.FunctionDef) else ()
+    ):
+        function, word = source.of(call.func), word_of(call) or ""
+        together.append(source.replace(call.func, function.removesuffix(word) + "relu"))
+    if len(together) > 1:
+        yield from source.fix("use relu in all hidden layers", *together)
+    yield from other_function(finding, source, dict.fromkeys(SQUASHERS, "relu"))
+    if node is not None:
+        yield from _layers(source, ("Sigmoid", "Tanh"), "ReLU")
+
+
+def leaky(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield units that come alive again: without the bias that keeps them below 0, or with a slope there."""
+    for call in source.calls("constant_", "fill_"):
+        statement, given = source.statement_of(call), call.args[-1] if call.args else None
+        place = written(source, given)
+        target = operand_of(source, call)
+        is_bias = target is not None and "bias" in source.of(target)
+        if is_bias and place is not None and place.number < 0 and statement is not None:
+            yield from source.fix("leave the bias as the layer draws it", source.without(statement))
+    torch = torch_name(source)
+    names = {"relu": f"{torch or 'torch'}.nn.functional.leaky_relu"}
+    yield from other_function(finding, source, names)
+    yield from _layers(source, ("ReLU",), "LeakyReLU")
+
+
+def _layers(source: Source, old: tuple[str, ...], new: str) -> Iterator[Fix]:
+    """Yield all layers of these kinds replaced by another kind that takes no arguments either."""
+    edits = [
+        source.replace(call.func, source.of(call.func).removesuffix(word_of(call) or "") + new)
+        for call in source.calls(*old)
+        if not call.args
+    ]
+    if edits:
+        yield from source.fix(f"use {new} in all hidden layers", *edits)

@@ -1,0 +1,278 @@
+"""Edits of where a graph is kept, cut or used twice."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchwhy.detect.fixes.memory.memory import carried, cut_state
+from torchwhy.detect.fixes.models.modules import keep_graph
+from torchwhy.detect.fixes.training.loops import LOOPS, move_after
+from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import assignments, value_of_name
+from torchwhy.source.calls import keyword, torch_name, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.scopes import enclosing
+
+SHARED = re.compile(r"(?:goes back through|both come from) `([\w.\[\]'\"]+)`")
+HOLDS = re.compile(r"^`([\w.]+)` still holds")
+FREEZES = re.compile(r"\.requires_grad(=|_\(|_\(requires_grad=)False\)?$")
+NUMBERS = ("item", "tolist")
+
+
+def freed(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the program with every backward pass in a graph of its own."""
+    yield from _computed_in_the_loop(finding, source)
+    yield from _carried_state(finding, source)
+    yield from _detached_for_the_first(finding, source)
+
+
+def _computed_in_the_loop(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield what was computed once, before the loop, computed in every round of it."""
+    if "before the loop" not in finding.message or finding.location is None:
+        return
+    used = source.statement_at(finding.location.line)
+    made = next((e.location for e in finding.evidence if e.location is not None), None)
+    statement = None if made is None else source.statement_at(made.line)
+    loop = None if used is None else enclosing(source, used, *LOOPS)
+    if not isinstance(statement, ast.Assign) or not isinstance(loop, LOOPS):
+        return
+    text = source.of(statement)
+    name = source.of(statement.targets[0])
+    goal = source.insert_before(loop.body[0], text)
+    yield from source.fix(f"compute {name} inside the loop", source.remove(statement), goal)
+    yield from source.fix(f"compute {name} inside the loop", goal)
+
+
+def _carried_state(finding: Finding, source: Source) -> Iterator[Fix]:
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    held = HOLDS.match(finding.message)
+    if statement is None or held is None:
+        return
+    names = carried(source, statement) or [held[1]]
+    for name in names:
+        yield from cut_state(source, statement, name)
+
+
+def _detached_for_the_first(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield what two losses share detached for the one that is not to train what made it."""
+    shared = SHARED.search(finding.message)
+    raised = None if finding.location is None else source.statement_at(finding.location.line)
+    if shared is None or raised is None:
+        return
+    name = shared[1]
+    scope = source.scope_of(raised)
+    uses: dict[ast.stmt, list[ast.expr]] = {}
+    for call in (node for node in ast.walk(source.tree) if isinstance(node, ast.Call)):
+        for given in call.args:
+            statement = source.statement_of(call)
+            if source.of(given) == name and isinstance(statement, ast.Assign | ast.Return):
+                uses.setdefault(statement, []).append(given)
+    for statement, places in sorted(uses.items(), key=lambda one: one[0].lineno):
+        edits = [source.replace(place, f"{name}.detach()") for place in places]
+        if source.scope_of(statement) is not scope or statement.lineno < raised.lineno:
+            yield from source.fix(f"use {name}.detach() for the first loss", *edits)
+
+
+def differentiable(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the tensors that a function differentiates by made to require a gradient, as soon as it has them."""
+    if "differentiates by" not in finding.message or finding.location is None:
+        return
+    statement = source.statement_at(finding.location.line)
+    scope = None if statement is None else source.scope_of(statement)
+    if statement is None or scope is None:
+        return
+    calls = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Call) and word_of(node) == "grad" and len(node.args) > 1
+    ]
+    names = {
+        name.id for call in calls for name in ast.walk(call.args[1]) if isinstance(name, ast.Name)
+    }
+    body = getattr(scope, "body", [])
+    given = {one.arg for one in scope.args.args} if isinstance(scope, ast.FunctionDef) else set()
+    for_function = "; ".join(f"{name}.requires_grad_()" for name in sorted(names & given))
+    edits = [source.insert_before(body[0], for_function)] if for_function else []
+    for name in sorted(names - given):
+        made = [one for one in assignments(name, within=scope) if one.lineno < statement.lineno]
+        edits += [source.insert_after(one, f"{name}.requires_grad_()") for one in made[-1:]]
+    if edits:
+        yield from source.fix("let the tensors it differentiates by require a gradient", *edits)
+
+
+def drawn_with_derivative(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a draw that gradients go through: `rsample`, or noise that is scaled and shifted."""
+    node = source.at(finding.location)
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
+    for call in calls:
+        if word_of(call) == "sample" and isinstance(call.func, ast.Attribute):
+            new = f"{source.of(call.func.value)}.rsample"
+            yield from source.fix("draw with rsample()", source.replace(call.func, new))
+        if word_of(call) == "normal" and len(call.args) == 2 and torch_name(source) is not None:
+            mean, spread = (source.of(one) for one in call.args)
+            text = f"({mean} + ({spread}) * {torch_name(source)}.randn_like({spread}))"
+            yield from source.fix(f"draw with a derivative: {text}", source.replace(call, text))
+
+
+def kept(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the program without what cuts the graph at the finding."""
+    yield from keep_graph(finding, source)
+    yield from _without_decorator(finding, source)
+    yield from _switched_on(finding, source)
+    yield from _without_threshold(finding, source)
+    yield from _stacked(finding, source)
+    yield from _not_as_number(finding, source)
+    yield from _thawed(source)
+
+
+def _thawed(source: Source) -> Iterator[Fix]:
+    """Yield the program without the statements that freeze parameters, which leave a loss without a graph, too."""
+    frozen = [
+        statement
+        for statement in ast.walk(source.tree)
+        if isinstance(statement, ast.Assign | ast.Expr)
+        and FREEZES.search("".join(source.of(statement).split()))
+    ]
+    if frozen:
+        edits = [source.without(statement) for statement in frozen]
+        yield from source.fix("leave the parameters trainable", *edits)
+
+
+def _not_as_number(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the loss itself for a new tensor that is made of its number: `torch.tensor(value)`, `value = x.item()`."""
+    line = finding.location.line if finding.location is not None else 0
+    for call in source.calls("tensor", "as_tensor", "Tensor", "FloatTensor", "Variable"):
+        value = value_of_name(source, call.args[0]) if call.args else None
+        is_number = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+        if abs(call.lineno - line) > 1 or not is_number or word_of(value) not in NUMBERS:
+            continue
+        assert isinstance(value, ast.Call)
+        assert isinstance(value.func, ast.Attribute)
+        name = source.of(call.args[0])
+        yield from source.fix(
+            f"keep the graph: {name} as it is, not its number",
+            source.replace(call, name),
+            source.replace(value, source.of(value.func.value)),
+        )
+
+
+def _without_decorator(finding: Finding, source: Source) -> Iterator[Fix]:
+    line = finding.location.line if finding.location is not None else 0
+    for function in ast.walk(source.tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for decorator in function.decorator_list:
+            word = word_of(decorator) or getattr(decorator, "attr", None)
+            if decorator.lineno == line and word in ("no_grad", "inference_mode"):
+                start = source.offset(line, 0)
+                end = source.offset(line + 1, 0)
+                yield from source.fix(
+                    f"keep the graph: no @{source.of(decorator)}", Edit(start, end, "")
+                )
+
+
+def _switched_on(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `set_grad_enabled(True)` for a False at the finding."""
+    line = finding.location.line if finding.location is not None else 0
+    for call in source.calls("set_grad_enabled"):
+        if call.lineno == line and call.args:
+            yield from source.fix("keep the graph", source.replace(call.args[0], "True"))
+
+
+def _without_threshold(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `p` for `(p > 0.5).float()` and `p.round()`: a step has no slope."""
+    node = source.at(finding.location)
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, ast.Compare) and len(part.comparators) == 1:
+            outer: ast.expr = part
+            parent = source.parents.get(part)
+            while isinstance(parent, ast.Attribute | ast.Call) and _is_cast(parent, outer):
+                outer = parent
+                parent = source.parents.get(parent)
+            text = in_brackets(source.of(part.left), part.left)
+            edit = source.replace(outer, text)
+            if outer is part:
+                edit = Edit(*source.in_own_brackets(part), text)
+            yield from source.fix(f"compare the values themselves: {text}", edit)
+        elif word_of(part if isinstance(part, ast.expr) else None) in ("round", "sign"):
+            assert isinstance(part, ast.Call)
+            if isinstance(part.func, ast.Attribute) and not part.args:
+                text = source.of(part.func.value)
+                yield from source.fix(
+                    f"compare the values themselves: {text}", source.replace(part, text)
+                )
+
+
+def _is_cast(node: ast.expr, inner: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.value is inner and node.attr in ("float", "double", "type", "to")
+    return isinstance(node, ast.Call) and node.func is inner
+
+
+def _stacked(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `torch.stack(parts)` for `torch.tensor(parts)`, and the parts kept as tensors."""
+    line = finding.location.line if finding.location is not None else 0
+    torch = torch_name(source)
+    for call in source.calls("tensor", "as_tensor", "Tensor", "FloatTensor"):
+        if call.lineno != line or torch is None or len(call.args) != 1:
+            continue
+        name = source.of(call.args[0])
+        edits = [source.replace(call, f"{torch}.stack({name})")]
+        edits += [
+            source.replace(given, source.of(given.func.value))
+            for append in source.calls("append", within=source.scope_of(call))
+            if source.of(append.func) == f"{name}.append"
+            for given in append.args[:1]
+            if isinstance(given, ast.Call)
+            and isinstance(given.func, ast.Attribute)
+            and given.func.attr in NUMBERS
+        ]
+        yield from source.fix(f"keep the graph: {torch}.stack({name})", *edits)
+
+
+def read_without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `x.detach().numpy()` for the `x.numpy()` at the finding, `x.float().numpy()` for a bfloat16."""
+    node = source.at(finding.location)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    end = source.stretch(node.func.value)[1]
+    if node.func.attr == "numpy" and "requires grad" in finding.message:
+        yield from source.fix("read it without its graph: .detach()", Edit(end, end, ".detach()"))
+    elif node.func.attr == "numpy" and "ScalarType BFloat16" in finding.message:
+        yield from source.fix("NumPy knows float32: .float()", Edit(end, end, ".float()"))
+
+
+def not_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the activations of the file without `inplace=True`."""
+    node = source.at(finding.location)
+    line = finding.location.line if finding.location is not None else 0
+    if not isinstance(node, ast.Call) and source.statement_at(line) is None:
+        return
+    places = [
+        given
+        for call in ast.walk(source.tree)
+        if isinstance(call, ast.Call)
+        if (given := keyword(call, "inplace")) is not None
+        and isinstance(given, ast.Constant)
+        and given.value is True
+    ]
+    if places:
+        edits = [source.replace(given, "False") for given in places]
+        yield from source.fix("let the activation make a new tensor: inplace=False", *edits)
+
+
+def updated_last(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield an update after all backward passes, or a state that is cut off from the weights that were updated."""
+    if "changes the weights" in finding.message:
+        yield from move_after(finding, source, "backward")
+    for call in source.calls("backward"):
+        loop = enclosing(source, call, *LOOPS)
+        kept_alive = keyword(call, "retain_graph")
+        if kept_alive is None or not isinstance(loop, LOOPS):
+            continue
+        for statement in loop.body:
+            for name in carried(source, statement):
+                yield from cut_state(source, statement, name)

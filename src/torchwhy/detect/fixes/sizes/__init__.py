@@ -1,0 +1,1 @@
+"""Edits of shapes, sizes and axes."""

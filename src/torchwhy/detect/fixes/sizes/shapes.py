@@ -1,0 +1,319 @@
+"""Edits of sizes and axes: a layer's numbers, dimensions swapped in place of dealt out anew, arguments in order."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from torchwhy.detect.fixes.written_numbers import written
+from torchwhy.diagnosis import Shape
+from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.source.calls import is_method, keyword, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+from torchwhy.source.text import one_line
+
+IN_PLACE_OF = re.compile(r"with \w+=(\d+) in place of (\d+)")
+OUTPUTS = re.compile(r"give the last layer (\d+) outputs")
+CLASSES = re.compile(r"has (\d+) classes")
+EQUAL = re.compile(r"(\d+) and (\d+) should be equal")
+IGNORED = re.compile(r"ignore_index=(-?\d+)")
+ROWS = re.compile(r"make ([\w.]+) with (\d+) rows in place of (\d+)")
+MADE_FOR = re.compile(r"^`([\w.]+)` \(.*\) is made for batches of (\d+)")
+TAKEN_FROM = re.compile(r"take the size from the batch, `([\w.]+)\.shape\[0\]`")
+LAYERS = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
+RECURRENT = ("GRU", "LSTM", "RNN", "MultiheadAttention")
+FORGOTTEN_ROWS = 2  # one for padding, one for unknown words
+MOST_AXES = 5  # 120 orders; tensors of more dimensions are not reshaped by hand
+MOST_ORDERS = 2  # of those that fit, the ones that move the least
+
+
+def resized(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the number that is the odd one out replaced, wherever it stands in the statement of the finding."""
+    for fix in finding.fixes:
+        said = IN_PLACE_OF.search(fix.title)
+        if said is not None and finding.location is not None:
+            yield from _number_replaced(finding, source, right=int(said[1]), wrong=int(said[2]))
+    said = EQUAL.search(finding.message)
+    if said is not None:
+        yield from _factors_made_equal(finding, source, int(said[1]), int(said[2]))
+
+
+def _number_replaced(finding: Finding, source: Source, *, right: int, wrong: int) -> Iterator[Fix]:
+    node = source.at(finding.location)
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    for part in ast.walk(statement) if statement is not None else ():
+        if isinstance(part, ast.Constant) and part.value == wrong and part.value is not True:
+            title = f"write {right} in place of {wrong} (line {part.lineno})"
+            yield from source.fix(title, source.replace(part, str(right)))
+    makes = isinstance(node, ast.Call) and (word_of(node) or "")[:1].isupper()
+    given = node.args[0] if makes and isinstance(node, ast.Call) and node.args else None
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.BinOp):
+        given = node
+    if given is None or isinstance(given, ast.Constant):
+        return
+    if right % wrong == 0:
+        text = f"{right // wrong} * {in_brackets(source.of(given), given)}"
+        title = f"write {one_line(text)} in place of {one_line(source.of(given))}"
+        yield from source.fix(title, source.replace(given, text))
+    title = f"write {right} in place of {one_line(source.of(given))}"
+    yield from source.fix(title, source.replace(given, str(right)))
+    place = written(source, given)
+    if place is not None and place.number == wrong:
+        yield from place.source.fix(
+            f"write {right} in place of {wrong}", place.source.replace(place.node, str(right))
+        )
+
+
+def _factors_made_equal(finding: Finding, source: Source, left: int, right: int) -> Iterator[Fix]:
+    """Yield the size of a factor changed where the factor is made with a number."""
+    for span in (one.location for one in finding.evidence if one.location is not None):
+        node = source.at(span) if span.file == source.file else None
+        for part in ast.walk(node) if node is not None else ():
+            for wrong, wanted in ((right, left), (left, right)):
+                if isinstance(part, ast.Constant) and part.value == wrong:
+                    yield from source.fix(
+                        f"write {wanted} in place of {wrong} (line {part.lineno})",
+                        source.replace(part, str(wanted)),
+                    )
+
+
+def more_outputs(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a last layer with an output for every label."""
+    wanted = next((said for fix in finding.fixes if (said := OUTPUTS.search(fix.title))), None)
+    classes = CLASSES.search(finding.message)
+    if wanted is None or classes is None:
+        return
+    right, wrong = wanted[1], float(classes[1])
+    layers = sorted(source.calls(*LAYERS), key=lambda call: call.lineno, reverse=True)
+    for call in layers:
+        given = keyword(call, "out_features", "out_channels")
+        if given is None and len(call.args) > 1:
+            given = call.args[1]
+        place = written(source, given)
+        if given is None or place is None or place.number != wrong:
+            continue
+        yield from place.source.fix(
+            f"give the last layer {right} outputs", place.source.replace(place.node, right)
+        )
+        if place.node is not given:
+            yield from source.fix(
+                f"give the last layer {right} outputs", source.replace(given, right)
+            )
+        return
+
+
+def ignored_label(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a loss that leaves out the samples of a negative label."""
+    said = next((one for fix in finding.fixes if (one := IGNORED.search(fix.title))), None)
+    if said is None:
+        return
+    node = source.at(finding.location)
+    losses = ("cross_entropy", "nll_loss")
+    calls = [node] if isinstance(node, ast.Call) and word_of(node) in losses else []
+    for call in calls or list(source.calls("CrossEntropyLoss", "NLLLoss")):
+        end = source.stretch(call)[1] - 1
+        comma = ", " if call.args or call.keywords else ""
+        text = f"ignore_index={said[1]}"
+        yield from source.fix(f"leave out these samples: {text}", Edit(end, end, comma + text))
+
+
+def more_rows(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield an embedding with a row for every index."""
+    said = next((one for fix in finding.fixes if (one := ROWS.search(fix.title))), None)
+    if said is None:
+        return
+    for call in source.calls("Embedding", "EmbeddingBag"):
+        made = source.statement_of(call)
+        named = source.of(made.targets[0]) if isinstance(made, ast.Assign) else ""
+        given = keyword(call, "num_embeddings") or (call.args[0] if call.args else None)
+        if named.rpartition(".")[2] != said[1].rpartition(".")[2] or given is None:
+            continue
+        place = written(source, given)
+        title = f"make {said[1]} with {said[2]} rows"
+        if place is not None and place.number == float(said[3]):
+            yield from place.source.fix(title, place.source.replace(place.node, said[2]))
+        missing = int(said[2]) - int(said[3])
+        if place is None and missing <= FORGOTTEN_ROWS:
+            text = f"{in_brackets(source.of(given), given)} + {missing}"
+            yield from source.fix(f"{title}: {text}", source.replace(given, text))
+        yield from source.fix(title, source.replace(given, said[2]))
+
+
+def sized_by_batch(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a tensor of the size of the batch in hand, for one that assumes a full batch."""
+    usual = MADE_FOR.search(finding.message)
+    size = next((one for fix in finding.fixes if (one := TAKEN_FROM.search(fix.title))), None)
+    node = source.at(finding.location)
+    if usual is None or size is None or not isinstance(node, ast.Call):
+        return
+    scope = source.scope_of(node)
+    beside = [
+        call
+        for call in source.calls(word_of(node) or "", within=scope)
+        if source.scope_of(call) is scope
+    ]
+    text = f"{size[1]}.shape[0]"
+    # Of two states of one size, the second fails as soon as the first is mended.
+    for calls in dict.fromkeys((tuple(beside), (node,))):
+        places = [part for call in calls for part in _numbers_like(source, call, float(usual[2]))]
+        if places:
+            edits = [source.replace(one, text) for one in places]
+            yield from source.fix(f"take the size from the batch: {text}", *edits)
+    for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
+        for given in call.args:
+            if source.of(given) == usual[1] and call.lineno > node.lineno:
+                text = f"{usual[1]}[: len({size[1]})]"
+                yield from source.fix(f"use {text}", source.replace(given, text))
+
+
+def _numbers_like(source: Source, call: ast.Call, wanted: float) -> Iterator[ast.expr]:
+    """Yield the arguments of a call that are this number, written there or somewhere else."""
+    for one in call.args:
+        for part in ast.walk(one):
+            place = written(source, part) if isinstance(part, ast.expr) else None
+            if place is not None and place.number == wanted and isinstance(part, ast.expr):
+                yield part
+
+
+def axes_swapped(
+    place: SourceSpan | None, source: Source, *, before: Shape, after: Shape
+) -> Iterator[Fix]:
+    """Yield a permutation of the axes in place of, before or after a reshape."""
+    node = source.at(place)
+    if not isinstance(node, ast.Call) or word_of(node) not in ("view", "reshape", "resize"):
+        return
+    if max(len(before), len(after)) > MOST_AXES:
+        return
+    value, sizes = _reshaped(source, node)
+    if value is None:
+        return
+    text = in_brackets(source.of(value), value)
+    for written_anew in _swapped(text, sizes, before=before, after=after, word=word_of(node) or ""):
+        yield from source.fix(
+            f"swap the axes: {one_line(written_anew)}", source.replace(node, written_anew)
+        )
+
+
+def _reshaped(source: Source, node: ast.Call) -> tuple[ast.expr | None, list[str]]:
+    """Return what is reshaped, and the texts of its new sizes."""
+    arguments = list(node.args)
+    value: ast.expr | None
+    if is_method(source, node) and isinstance(node.func, ast.Attribute):
+        value = node.func.value
+    else:
+        value = arguments.pop(0) if arguments else None
+    if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List):
+        arguments = arguments[0].elts
+    return value, [source.of(one) for one in arguments]
+
+
+def _swapped(
+    text: str, sizes: list[str], *, before: list[int], after: list[int], word: str
+) -> Iterator[str]:
+    identity = tuple(range(len(before)))
+    orders = sorted(permutations(identity), key=_moves)[1:]
+    if sorted(before) == sorted(after):
+        fitting = [one for one in orders if [before[axis] for axis in one] == after]
+        yield from (f"{text}{_permuted(one)}" for one in fitting[:1])
+        return
+    if len(sizes) != len(after):
+        return
+    shape = ", ".join(sizes)
+    merged = [one for one in orders if _joins([before[axis] for axis in one], after)]
+    yield from (f"{text}{_permuted(one)}.reshape({shape})" for one in merged[:MOST_ORDERS])
+    # The axes of what comes out, in the order in which the numbers lie; `one` says where each goes then.
+    for one in sorted(permutations(range(len(after))), key=_moves)[1:]:
+        lying = [after[axis] for axis in _inverse(one)]
+        if _joins(lying, before):
+            parts = ", ".join(sizes[axis] for axis in _inverse(one))
+            yield f"{text}.{word}({parts}){_permuted(one)}"
+            return
+
+
+def _moves(order: Sequence[int]) -> int:
+    """Return how many pairs an order turns round: the fewer, the more likely it is what was meant."""
+    return sum(first > second for place, first in enumerate(order) for second in order[place + 1 :])
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
+
+
+def _joins(parts: list[int], whole: list[int]) -> bool:
+    """Tell whether neighbours of `parts` multiply to `whole`, in order."""
+    left = list(parts)
+    for size in whole:
+        product = 1
+        while left and product < size:
+            product *= left.pop(0)
+        if product != size:
+            return False
+    return all(one == 1 for one in left)
+
+
+def _permuted(order: Sequence[int]) -> str:
+    moved = [axis for axis, source in enumerate(order) if axis != source]
+    if len(moved) == 2:
+        return f".transpose({moved[0]}, {moved[1]})"
+    return f".permute({', '.join(map(str, order))})"
+
+
+def batch_first_where_made(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield `batch_first=True` for the recurrent layer that is called at the finding."""
+    node = source.at(finding.location)
+    if not any("batch_first=True" in fix.title for fix in finding.fixes):
+        return
+    called = source.of(node.func) if isinstance(node, ast.Call) else ""
+    for call in source.calls(*RECURRENT):
+        made = source.statement_of(call)
+        named = source.of(made.targets[0]) if isinstance(made, ast.Assign) else ""
+        if called and named == called and keyword(call, "batch_first") is None and call.args:
+            end = max(source.stretch(one)[1] for one in (*call.args, *_values(call)))
+            yield from source.fix("set batch_first=True", Edit(end, end, ", batch_first=True"))
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [one.value for one in call.keywords]
+
+
+def arguments_in_order(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the two arguments of a loss in the order the loss takes them."""
+    node = source.at(finding.location)
+    if "wrong order" in finding.message and isinstance(node, ast.Call) and len(node.args) >= 2:
+        first, second = node.args[:2]
+        yield from source.fix(
+            f"give the loss {one_line(source.of(second))} first",
+            source.replace(first, source.of(second)),
+            source.replace(second, source.of(first)),
+        )
+
+
+def honest_length(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a data set that is as long as what it indexes."""
+    node = source.at(finding.location)
+    scope = None if node is None else source.scope_of(node)
+    if not isinstance(node, ast.Subscript) or getattr(scope, "name", "") != "__getitem__":
+        return
+    holder = source.parents.get(scope) if scope is not None else None
+    for one in holder.body if isinstance(holder, ast.ClassDef) else ():
+        if isinstance(one, ast.FunctionDef) and one.name == "__len__":
+            for part in ast.walk(one):
+                if isinstance(part, ast.Return) and part.value is not None:
+                    text = f"len({source.of(node.value)})"
+                    yield from source.fix(
+                        f"return {text} in __len__", source.replace(part.value, text)
+                    )
+
+
+def eps_where_made(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a normalisation with its usual eps, for one that is made with eps=0."""
+    if "eps is 0" not in finding.message and "eps was 0" not in str(finding.evidence):
+        return
+    for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
+        given = keyword(call, "eps")
+        place = written(source, given)
+        if given is not None and place is not None and place.number < 1e-12:
+            yield from place.source.fix("set eps=1e-5", place.source.replace(place.node, "1e-5"))

@@ -1,0 +1,325 @@
+"""Edits of the call that makes an optimizer: its rate, epsilon, momentum, decay."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeGuard
+
+from torchwhy.detect.fixes.written_numbers import written
+from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in, value_of_name
+from torchwhy.source.calls import keyword, optimizer_calls, word_of
+from torchwhy.source.edits import Edit, Source, in_brackets
+
+POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by position
+USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}
+USUAL_ADAM_RATE = 1e-3
+FAR_ABOVE = 100.0  # times the usual rate: a tenth of that is no rate either
+IN_THE_CALL = ", in the call itself"
+STABLE_SHARE = 0.5  # of the measured limit: at the limit itself the loss does not fall
+
+
+def made_at(finding: Finding, source: Source) -> ast.Call | None:
+    """Return the call that makes the optimizer the finding is about: the one on its line, or the only one."""
+    calls = list(optimizer_calls(source))
+    line = finding.location.line if finding.location is not None else None
+    on_line = [
+        call for call in calls if line is not None and call.lineno <= line <= (call.end_lineno or 0)
+    ]
+    chosen = on_line or calls
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | None:
+    """Return the edit that gives an option of a call another value, or adds it."""
+    given = option(source, call, name)
+    if given is not None:
+        place = written(source, given)
+        is_here = place is not None and place.source is source
+        return source.replace(place.node if place is not None and is_here else given, text)
+    last = max(
+        (*call.args, *(one.value for one in call.keywords)),
+        key=lambda one: source.stretch(one)[1],
+        default=None,
+    )
+    if last is None:
+        return None
+    end = source.stretch(last)[1]
+    return Edit(end, end, f", {name}={text}")
+
+
+def _set_where_written(
+    source: Source, call: ast.Call, name: str, text: str, *, title: str
+) -> Iterator[Fix]:
+    """Yield an option set where its number is written, and, where that is elsewhere, in the call itself.
+
+    The second is for a number that the command line or another file overrules.
+    """
+    given = option(source, call, name)
+    place = written(source, given)
+    if place is not None and place.source is not source:
+        yield from place.source.fix(title, place.source.replace(place.node, text))
+    else:
+        yield from source.fix(title, set_option(source, call, name, text))
+    if given is not None and place is not None and place.node is not given:
+        yield from source.fix(f"{title}{IN_THE_CALL}", source.replace(given, text))
+
+
+def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
+    value = (
+        unpacked if isinstance(unpacked, ast.Dict | ast.Call) else value_of_name(source, unpacked)
+    )
+    if value is None and isinstance(unpacked, ast.Name):
+        value = _constant_of_module(source, unpacked.id)
+    if isinstance(unpacked, ast.Subscript | ast.Attribute):
+        value = next((one for one in ast.walk(source.tree) if _has_key(one, name)), None)
+    if isinstance(value, ast.Dict):
+        for key, held in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == name:
+                return held
+    if isinstance(value, ast.Call) and word_of(value) == "dict":
+        return keyword(value, name)
+    return None
+
+
+def _constant_of_module(source: Source, name: str) -> ast.expr | None:
+    found = [
+        statement.value
+        for statement in source.tree.body
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_key(node: ast.AST, name: str) -> TypeGuard[ast.Dict]:
+    return isinstance(node, ast.Dict) and any(
+        isinstance(key, ast.Constant) and key.value == name for key in node.keys
+    )
+
+
+def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
+    """Return the expression an option of a call is given."""
+    given = keyword(call, name)
+    position = POSITIONS.get(name)
+    if given is None and position is not None and position < len(call.args):
+        given = call.args[position]
+    if given is None:
+        for unpacked in (one.value for one in call.keywords if one.arg is None):
+            given = given or _in_dictionary(source, unpacked, name)
+    return given
+
+
+def lower_rate(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield lower rates: below the measured limit where there is one, a tenth, a hundredth, the usual one."""
+    call = made_at(finding, source)
+    if call is None:
+        yield from _lower_by_hand(finding, source)
+        return
+    given = _highest(source, option(source, call, "lr"), _rate_of_group(call))
+    number = _number(source, given)
+    fixes: list[Fix] = []
+    for text in _texts(_rates(finding, word_of(call), number), below=number):
+        title = f"lower the learning rate to {text}"
+        if given is not None and given is not option(source, call, "lr"):
+            fixes += source.fix(title, source.replace(given, text))
+        else:
+            fixes += _set_where_written(source, call, "lr", text, title=title)
+    # The command line or another file may overrule the number's own place: one rate in the call itself tells.
+    in_call = [fix for fix in fixes if fix.title.endswith(IN_THE_CALL)]
+    in_place = [fix for fix in fixes if fix not in in_call]
+    yield from (*in_place[:1], *in_call[:1], *in_place[1:])
+    yield from _stop_raising(source)
+    yield from in_call[1:2]
+    if number is None and given is not None and names_in(given):
+        bracketed = in_brackets(source.of(given), given)
+        for factor in ("0.1", "0.01"):
+            edit = source.replace(given, f"{factor} * {bracketed}")
+            yield from source.fix(f"lower the learning rate to {factor} of {bracketed}", edit)
+
+
+def _highest(source: Source, own: ast.expr | None, group: ast.expr | None) -> ast.expr | None:
+    """Return the higher of the rates for all parameters and for a group of them."""
+    if own is None or group is None:
+        return own if group is None else group
+    numbers = _number(source, own), _number(source, group)
+    is_group = numbers[1] is not None and (numbers[0] is None or numbers[1] > numbers[0])
+    return group if is_group else own
+
+
+def _rate_of_group(call: ast.Call) -> ast.expr | None:
+    """Return the rate that the only group of parameters with one is given."""
+    rates = [
+        value
+        for node in ast.walk(call)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "lr"
+    ]
+    return rates[0] if len(rates) == 1 else None
+
+
+def _texts(rates: Iterable[float], *, below: float | None) -> list[str]:
+    return list(dict.fromkeys(f"{rate:.1g}" for rate in rates if below is None or rate < below))
+
+
+def _lower_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a lower rate of an update that the program writes itself, `w -= rate * w.grad`."""
+    line = finding.location.line if finding.location is not None else 0
+    statement = source.statement_at(line)
+    if statement is None or any(True for _ in optimizer_calls(source)):
+        return
+    places = {}
+    for node in ast.walk(statement):
+        for factor in _factors(node):
+            place = written(source, factor)
+            if place is not None and place.number != 0:
+                places[place.node] = place
+    for share in (10, 100, 1000):
+        for place in places.values():
+            text = f"{place.number / share:.1g}"
+            yield from place.source.fix(
+                f"lower the rate of the update to {text}", place.source.replace(place.node, text)
+            )
+
+
+def _factors(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from (node.left, node.right)
+    elif isinstance(node, ast.Call):
+        alpha = keyword(node, "alpha", "value")
+        if alpha is not None:
+            yield alpha.operand if isinstance(alpha, ast.UnaryOp) else alpha
+
+
+def _stop_raising(source: Source) -> Iterator[Fix]:
+    """Yield the program without the steps of a schedule that raises the rate for ever."""
+    for made in source.calls("StepLR", "ExponentialLR", "MultiStepLR"):
+        factor, statement = keyword(made, "gamma"), source.statement_of(made)
+        raises = (
+            isinstance(factor, ast.Constant)
+            and isinstance(factor.value, float)
+            and factor.value > 1
+        )
+        if not raises or not isinstance(statement, ast.Assign):
+            continue
+        name = source.of(statement.targets[0])
+        for call in source.calls("step"):
+            step = source.statement_of(call)
+            if source.of(call.func) == f"{name}.step" and step is not None:
+                yield from source.fix(
+                    f"stop raising the rate: no {name}.step()", source.without(step)
+                )
+
+
+def _rates(finding: Finding, kind: str | None, number: float | None) -> Iterator[float]:
+    for evidence in finding.evidence:
+        if "stable" in evidence.claim and isinstance(evidence.value, float) and evidence.value > 0:
+            yield evidence.value * STABLE_SHARE
+    if number is not None:
+        usual = USUAL_RATE.get(kind or "", USUAL_ADAM_RATE)
+        nearest = (number / 10, number / 100) if number < FAR_ABOVE * usual else ()
+        yield from (*nearest, usual, usual / 10)
+
+
+def _number(source: Source, node: ast.expr | None) -> float | None:
+    place = written(source, node)
+    return None if place is None else place.number
+
+
+def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the usual rate of this optimizer, and ten times that."""
+    call = made_at(finding, source)
+    if call is None:
+        return
+    usual = USUAL_RATE.get(word_of(call) or "", USUAL_ADAM_RATE)
+    for rate in (usual, usual * 10):
+        title = f"raise the learning rate to {rate:g}"
+        yield from _set_where_written(source, call, "lr", f"{rate:g}", title=title)
+
+
+def looser_clip(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the clipping of the finding with a usual limit, and the program without it."""
+    line = finding.location.line if finding.location is not None else 0
+    for call in source.calls("clip_grad_norm_", "clip_grad_value_"):
+        if not call.lineno <= line <= (call.end_lineno or 0):
+            continue
+        given = keyword(call, "max_norm", "clip_value")
+        if given is None and len(call.args) > 1:
+            given = call.args[1]
+        place = written(source, given)
+        if place is not None:
+            title = "clip at 1.0"
+            yield from place.source.fix(title, place.source.replace(place.node, "1.0"))
+        statement = source.statement_of(call)
+        if isinstance(statement, ast.Expr):
+            yield from source.fix("do not clip", source.without(statement))
+
+
+def set_in_groups(source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
+    """Yield an option set to each of some usual values in the groups of parameters that have one written out."""
+    written = [
+        value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == name
+        if isinstance(value, ast.Constant) and value.value
+    ]
+    for value in values if written else ():
+        edits = [source.replace(one, value) for one in written]
+        yield from source.fix(f"set {name}={value} in the groups", *edits)
+
+
+def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
+    """Yield an option of the optimizer set to each of some usual values."""
+    call = made_at(finding, source)
+    for value in values if call is not None else ():
+        assert call is not None
+        title = f"set {name}={value}"
+        yield from _set_where_written(source, call, name, value, title=title)
+
+
+def and_a_leaf(finding: Finding, source: Source, name: str) -> Iterator[Fix]:
+    """Yield the optimizer with a plain tensor of the program besides the parameters of the model."""
+    call = made_at(finding, source)
+    given = call.args[0] if call is not None and call.args else None
+    if isinstance(given, ast.Call) and word_of(given) == "parameters":
+        text = f"[*{source.of(given)}, {name}]"
+        yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+
+
+def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the optimizer with the parameters of the whole model, or of the other models the finding names."""
+    call = made_at(finding, source)
+    given = call.args[0] if call is not None and call.args else None
+    if given is None:
+        return
+    is_method = isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute)
+    if is_method and isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        owner = given.func.value
+        if isinstance(owner, ast.Attribute) and source.of(owner.value) != "self":
+            text = f"{source.of(owner.value)}.parameters()"
+            yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+    chosen = value_of_name(source, given) or given
+    for inner in source.calls("named_parameters", "parameters", within=chosen):
+        if isinstance(inner.func, ast.Attribute) and inner is not given:
+            text = f"{source.of(inner.func.value)}.parameters()"
+            yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+    said = " ".join((finding.message, *(evidence.claim for evidence in finding.evidence)))
+    scope = source.scope_of(given)
+    for name in dict.fromkeys(re.findall(r"(\w+)(?:\.\w+)*\.(?:weight|bias)", said)):
+        if name in names_in(scope) and name not in names_in(given):
+            others = [one for one in optimizer_calls(source) if one is not call and one.args]
+            if any(source.of(one.args[0]) == source.of(given) for one in others):
+                yield from source.fix(  # written twice, and meant for another model the second time
+                    f"give the optimizer {name}.parameters()",
+                    source.replace(given, f"{name}.parameters()"),
+                )
+                continue
+            text = f"[*{source.of(given)}, *{name}.parameters()]"
+            yield from source.fix(
+                f"give the optimizer the parameters of {name}, too", source.replace(given, text)
+            )

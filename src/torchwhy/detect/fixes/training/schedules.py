@@ -1,0 +1,125 @@
+"""Edits of schedules: stepped once per epoch, as long as the training is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.detect.fixes.training.loops import LOOPS, block_of, with_comment
+from torchwhy.finding import Finding, Fix
+from torchwhy.source.bindings import names_in
+from torchwhy.source.calls import keyword
+from torchwhy.source.edits import Source
+from torchwhy.source.scopes import enclosing
+
+
+def step_with_optimizer(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a schedule of batches that is stepped behind the loop over them moved into it, after the optimizer."""
+    line = finding.location.line if finding.location is not None else 0
+    moved = source.statement_at(line)
+    if moved is None or "it only began" not in finding.message:
+        return
+    for loop in block_of(source, moved):
+        steps = source.calls("step", within=loop) if isinstance(loop, LOOPS) else iter(())
+        goal = next((source.statement_of(call) for call in steps), None)
+        if goal is not None:
+            text = with_comment(source, moved)
+            title = f"call {source.of(moved)} after each {source.of(goal)}"
+            yield from source.fix(title, source.remove(moved), source.insert_after(goal, text))
+            return
+
+
+def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield the finding's statement moved behind the inner loop it stands in."""
+    line = finding.location.line if finding.location is not None else 0
+    moved = source.statement_at(line)
+    inner = None if moved is None else enclosing(source, moved, *LOOPS)
+    if moved is not None and inner is None:
+        yield from _moved_behind_loop_of_caller(source, moved)
+    if moved is None or not isinstance(inner, ast.stmt):
+        return
+    if enclosing(source, inner, *LOOPS) is None:
+        yield from _moved_to_caller(source, moved)
+        return
+    title = f"move {source.of(moved)} out of the inner loop"
+    text = with_comment(source, moved)
+    yield from source.fix(title, source.remove(moved), source.insert_after(inner, text))
+
+
+def _moved_to_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
+    """Yield a call moved out of a function of one epoch, behind the call of that function."""
+    function = source.scope_of(moved)
+    call = moved.value if isinstance(moved, ast.Expr) else None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(call, ast.Call):
+        return
+    if not isinstance(call.func, ast.Attribute):
+        return
+    name = source.of(call.func.value)
+    names = [one.arg for one in function.args.args]
+    for outer in source.calls(function.name):
+        place = source.statement_of(outer)
+        there = name
+        if name in names:
+            number = names.index(name) - (names[0] in ("self", "cls"))
+            given = keyword(outer, name)
+            if given is None and number < len(outer.args):
+                given = outer.args[number]
+            there = source.of(given) if given is not None else ""
+        if place is None or not there or enclosing(source, outer, *LOOPS) is None:
+            continue
+        text = there + source.of(call)[len(name) :]
+        yield from source.fix(
+            f"call {text} once per epoch, after {function.name}",
+            source.without(moved),
+            source.insert_after(place, text),
+        )
+
+
+def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[Fix]:
+    """Yield a schedule with as many steps as the loop that steps it."""
+    statement = source.statement_at(finding.location.line) if finding.location is not None else None
+    node = None if statement is None else next(source.calls("step", within=statement), None)
+    loop = None if statement is None else enclosing(source, statement, ast.For)
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.iter, ast.Call)
+        or len(loop.iter.args) != 1
+    ):
+        return
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    name = source.of(node.func.value)
+    for made in source.calls("LinearLR", "CosineAnnealingLR", "PolynomialLR", "OneCycleLR"):
+        owner = source.statement_of(made)
+        given = keyword(made, "total_iters", "T_max", "total_steps")
+        if (
+            given is not None
+            and isinstance(owner, ast.Assign)
+            and source.of(owner.targets[0]) == name
+        ):
+            text = source.of(loop.iter.args[0])
+            title = f"give the schedule as many steps as the training has: {text}"
+            yield from source.fix(title, source.replace(given, text))
+
+
+def _moved_behind_loop_of_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
+    """Yield a call moved out of a function of one batch, behind the inner loop that calls that function."""
+    function = source.scope_of(moved)
+    call = moved.value if isinstance(moved, ast.Expr) else None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(call, ast.Call):
+        return
+    is_own = source.of(call.func).startswith("self.")
+    is_given = names_in(call.func) & {one.arg for one in function.args.args} - {"self"}
+    for outer in source.calls(function.name) if not is_given else ():
+        owner = outer.func.value if isinstance(outer.func, ast.Attribute) else None
+        inner = enclosing(source, outer, *LOOPS)
+        if (owner is not None and source.of(owner) == "self") is not is_own:
+            continue
+        if not isinstance(inner, ast.stmt) or enclosing(source, inner, *LOOPS) is None:
+            continue
+        text = source.of(call)
+        yield from source.fix(
+            f"call {text} once per epoch, after the loop over {function.name}",
+            source.without(moved),
+            source.insert_after(inner, text),
+        )

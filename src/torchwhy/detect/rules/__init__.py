@@ -1,0 +1,1 @@
+"""Tables of facts about torch, and the engines that read them."""

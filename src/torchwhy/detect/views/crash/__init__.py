@@ -1,0 +1,1 @@
+"""An exception: the tensors, the layer, the batch it came with."""

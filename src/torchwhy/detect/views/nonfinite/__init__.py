@@ -1,0 +1,1 @@
+"""A NaN or Inf: its birth, its operands, where it came from."""

@@ -1,0 +1,199 @@
+"""What detectors ask of a birth's operands: which was the divisor, what was its value, did it underflow?"""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from torchwhy.detect.views.nonfinite.birth_facts import op_name, value_at_born
+from torchwhy.finding import SourceSpan
+from torchwhy.record.events import Birth, Operand
+from torchwhy.record.numbers import decode
+
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895e38,
+    "float32": 3.4028235e38,
+    "float64": 1.7976931348623157e308,
+}
+# Half the smallest subnormal number: anything closer to 0 rounds to 0.
+ROUNDS_TO_ZERO = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-150, "float64": 0.0}
+HALF_TYPES = frozenset({"float16", "bfloat16"})
+
+DIVISIONS = frozenset({"div", "divide", "true_divide", "floor_divide", "remainder", "fmod"})
+INVERSES = frozenset({"reciprocal", "rsqrt"})
+
+# Backward formulas that divide, and whose forward operation belongs to another cause than the division.
+LOG_NODES = frozenset(
+    {
+        "LogBackward",
+        "Log2Backward",
+        "Log10Backward",
+        "Log1PBackward",
+        "XlogyBackward",
+        "SpecialXlog1PyBackward",
+        "SpecialEntrBackward",
+        "BinaryCrossEntropyBackward",
+        "LinalgSlogdetBackward",
+    }
+)
+ROOT_NODES = frozenset(
+    {
+        "SqrtBackward",
+        "LinalgVectorNormBackward",
+        "NormBackward",
+        "StdBackward",
+        "StdMeanBackward",
+        "DistBackward",
+        "HypotBackward",
+        "CdistBackward",
+        "PdistBackward",
+    }
+)
+DOMAIN_NODES = frozenset(
+    {
+        "AcosBackward",
+        "AsinBackward",
+        "AtanhBackward",
+        "AcoshBackward",
+        "ErfinvBackward",
+        "LogitBackward",
+        "LgammaBackward",
+        "DigammaBackward",
+        "PolygammaBackward",
+        "Atan2Backward",
+        "SpecialNdtriBackward",
+    }
+)
+
+
+def is_formula(birth: Birth) -> bool:
+    """Tell whether torch's own backward formula made it, and not code of the user that ran in backward (a hook)."""
+    if birth.node is None or birth.location is None:
+        return birth.node is not None
+    if birth.forward is not None and birth.forward.location is not None:
+        return _start(birth.location) == _start(birth.forward.location)
+    return birth.called_from is None or _start(birth.location) == _start(birth.called_from)
+
+
+def _start(place: SourceSpan) -> tuple[str, int, int | None]:
+    return place.file, place.line, place.column
+
+
+def node_of(birth: Birth) -> str | None:
+    """Return `SqrtBackward` for a birth in the formula of `SqrtBackward0`, None for one in the user's own code."""
+    if birth.node is None or not is_formula(birth):
+        return None
+    return birth.node.rpartition("::")[2].rstrip("0123456789")
+
+
+def is_torchs_update(birth: Birth) -> bool:
+    """Tell whether torch's own optimizer did this: then the program's expression is the call of `step`."""
+    written = birth.location.expression if birth.location is not None else None
+    return birth.phase == "update" and (not written or ".step(" in written)
+
+
+def is_masked(birth: Birth) -> bool:
+    """Tell whether this is the gradient of a branch that a mask hid in forward."""
+    return birth.forward is not None and birth.forward.hidden_by is not None
+
+
+def arguments(birth: Birth) -> list[Operand]:
+    """Return the operands that are tensors or numbers, in argument order."""
+    return [
+        operand
+        for operand in birth.operands
+        if operand.tensor is not None or operand.scalar is not None
+    ]
+
+
+def argument(birth: Birth, index: int) -> Operand | None:
+    """Return the tensor or number at one place of the call, None if it has fewer."""
+    found = arguments(birth)
+    return found[index] if index < len(found) else None
+
+
+def value_of(operand: Operand | None) -> float | None:
+    """Return the operand's value at the first bad element; unknown is None."""
+    return None if operand is None else value_at_born(operand)
+
+
+def divisor(birth: Birth) -> Operand | None:
+    """Return what the operation divides by: the second argument, the base of a negative power, ..."""
+    name = op_name(birth)
+    if name in DIVISIONS:
+        return argument(birth, 1)
+    if name in INVERSES:
+        return argument(birth, 0)
+    if name == "addcdiv":
+        return argument(birth, 2)
+    if name == "pow":
+        exponent = value_of(argument(birth, 1))
+        return argument(birth, 0) if exponent is not None and exponent < 0 else None
+    return None
+
+
+def zero_divisor(birth: Birth) -> Operand | None:
+    """Return the divisor when it is exactly 0 at the first element that went bad."""
+    found = divisor(birth)
+    return found if value_of(found) == 0 else None
+
+
+def output_type(birth: Birth) -> str:
+    """Return the dtype of the result, without `torch.`."""
+    return birth.output.dtype.removeprefix("torch.") if birth.output is not None else ""
+
+
+def is_half(birth: Birth) -> bool:
+    """Tell whether the result is float16 or bfloat16."""
+    return output_type(birth) in HALF_TYPES
+
+
+def constants_in(expression: str | None) -> list[float]:
+    """Return the numbers written in an expression, in order."""
+    try:
+        tree = ast.parse((expression or "").strip(), mode="eval")
+    except SyntaxError:
+        return []
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [
+        float(value)
+        for value in values
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
+
+
+def vanished_constant(birth: Birth) -> float | None:
+    """Return a constant of the expression that is not 0 but rounds to 0 in the result's half precision type."""
+    if not is_half(birth) or birth.location is None:
+        return None
+    smallest = ROUNDS_TO_ZERO[output_type(birth)]
+    names = [operand.name for operand in birth.operands]
+    for text in (birth.location.expression, *names):
+        for constant in constants_in(text):
+            if 0 < abs(constant) <= smallest:
+                return constant
+    return None
+
+
+def underflowed_operand(birth: Birth) -> Operand | None:
+    """Return an operand that is 0 in half precision and would not be 0 in float32, if there is the proof."""
+    if not is_half(birth):
+        return None
+    for operand in arguments(birth):
+        if (
+            operand.wider_at_born is not None
+            and value_of(operand) == 0
+            and decode(operand.wider_at_born) != 0
+        ):
+            return operand
+    zeros = [operand for operand in arguments(birth) if value_of(operand) == 0]
+    return zeros[-1] if zeros and vanished_constant(birth) is not None else None
+
+
+def largest_exponent(name: str, dtype: str) -> float:
+    """Return the largest operand of `exp` and its kin whose result still fits the dtype."""
+    natural = math.log(LARGEST.get(dtype, LARGEST["float32"]))
+    if name == "exp2":
+        return natural / math.log(2.0)
+    return natural + math.log(2.0) if name in ("cosh", "sinh") else natural

@@ -1,0 +1,61 @@
+"""What detectors ask of a value that came in from outside: a batch, a weight, an array, a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.views.nonfinite.judging import short
+from torchwhy.record.events import Birth
+from torchwhy.record.numbers import Real
+from torchwhy.record.trace import Trace
+
+WORDS = {"nan": "NaN", "inf": "+inf", "-inf": "-inf"}
+
+
+def sources(trace: Trace, *origins: str) -> Iterator[Birth]:
+    """Yield the births that are no operation's work and have one of these origins."""
+    for birth in trace.births:
+        if birth.kind == "source" and birth.origin in origins:
+            yield birth
+
+
+def word(value: Real) -> str:
+    """Return `NaN`, `+inf` or `-inf`, the way a report writes it."""
+    return WORDS.get(str(value), str(value))
+
+
+def is_about_weights(trace: Trace, birth: Birth) -> bool:
+    """Tell whether the value sat in a weight or buffer before the step, rather than in the data.
+
+    A tensor from a file or an array says by itself nothing about its use; the alarm does, if it found weights bad.
+    """
+    if birth.origin in ("parameter", "buffer"):
+        return True
+    alarm = next(iter(trace.alarms), None)
+    return birth.origin != "batch" and alarm is not None and alarm.what in ("parameter", "buffer")
+
+
+def where_it_went(birth: Birth) -> str:
+    """Return what the value spoiled, in a few words: `the loss and the gradient of fc.weight`."""
+    spoiled = [target if target.startswith("a ") else f"the {target}" for target in birth.reaches]
+    if len(spoiled) > 2:
+        return f"{spoiled[0]}, {spoiled[1]} and {len(spoiled) - 2} more"
+    return " and ".join(spoiled)
+
+
+def expression_of(birth: Birth, otherwise: str) -> str:
+    """Return the user's own expression in backquotes, or `otherwise` where the source was not readable."""
+    if birth.location is not None and birth.location.expression:
+        return f"`{short(birth.location.expression)}`"
+    return otherwise
+
+
+def feeds_new_nan(trace: Trace, birth: Birth) -> bool:
+    """Tell whether an infinity did harm only through the NaN that a later operation made of it.
+
+    A mask of -inf is meant; the product that turns it into NaN is to blame, as long as the infinity itself
+    is not the loss.
+    """
+    if birth.value not in ("inf", "-inf") or "loss" in birth.reaches:
+        return False
+    return any(birth.id in other.parents for other in trace.births if other.kind == "from-infinity")

@@ -1,0 +1,1 @@
+"""Which optimizer trains which parameter, and which parameters nothing trains."""

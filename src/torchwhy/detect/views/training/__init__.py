@@ -1,0 +1,1 @@
+"""The course of training: losses, learning rates, updates, and what was learnt."""

@@ -1,0 +1,218 @@
+"""Updates that are too long for the ground they are made on, in a run that stays finite: the harm and the proof."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+from torchwhy.detect.views.training.history import times, total_size
+from torchwhy.detect.views.training.looks import (
+    IDENTICAL,
+    Measured,
+    constant_output,
+    curvatures,
+    dead_layers,
+    last_look,
+    training_outputs,
+)
+from torchwhy.detect.views.training.spikes import jumps, steady_rate
+from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
+from torchwhy.finding import Evidence
+from torchwhy.record.learning import Activation
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+UNSTABLE = 1.1  # rate over stable rate; healthy full-batch training hovers at 1.0 ("edge of stability"), so not there
+AT_THE_BOUND = 0.99  # a loss that jumps from one side of the minimum to the other has exactly 1.0
+ROSE = 1.5  # a loss that ends this much above its start has been made worse, in a run whose rate is proven unstable
+LEARNT = (
+    0.5  # of the first loss: what lies below has been learnt, whatever the output looks like by now
+)
+AWAY = 1e4  # loss over its first value: no noise, no curriculum and no rare class keeps a loss up there
+CARRIED = 10.0  # growth of the weights with it: the updates took them there, whatever the curvature is by then
+OUT_OF_THE_GAME = (
+    100.0  # loss over its first value; of players that keep up with each other it stays below 20
+)
+WHOLE = 1.0  # an update as large as the weights themselves leaves nothing of what they were
+MOST_POINTS = 400  # losses kept for a curve
+
+
+@dataclass(frozen=True)
+class Overshoot:
+    """One optimizer whose updates were too long: since when, what they did, and what proves it."""
+
+    step: int
+    harm: str
+    measured: Measured | None
+    update: tuple[int, float]
+
+    @property
+    def stable_rate(self) -> float | None:
+        """Return the highest stable rate, where it was measured and is below the one in use."""
+        measured = self.measured
+        return (
+            measured.stable_rate
+            if measured is not None and math.isfinite(measured.stable_rate)
+            else None
+        )
+
+
+def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
+    """Return how the updates of one optimizer overshot, None unless harm and cause are both proven."""
+    if trace.alarms or not training.rate or len(training.losses) < 3:
+        return None
+    if not training.alone:
+        return _in_turn(trace, training)
+    harm = _harm(trace, training)
+    jump = next(jumps(training), None)
+    if harm is None or (jump is not None and steady_rate(training, jump)):
+        return None  # a rate that served until one step came is not what that step was about
+    step, text, needed = harm
+    # The first that is unstable: later ones stand on ground to which the updates have led.
+    known = curvatures(trace, training, in_part=True)
+    measured = next((m for m in known if m.ratio >= AT_THE_BOUND), None)
+    update = decisive_update(training, step)
+    proven = any(m.ratio >= needed for m in known) or ran_away(training)
+    if not proven and (update[1] < WHOLE or needed > UNSTABLE):
+        return None
+    return Overshoot(step, text, measured, update)
+
+
+def _in_turn(trace: Trace, training: Training) -> Overshoot | None:
+    """Judge one of several optimizers that step in turn: losses of a game go up and down, its weights do not.
+
+    Updates as large as the weights that made them many times larger are proof, and a loss that left all measure, be
+    it the other player's, is the harm.
+    """
+    update = decisive_update(training, training.losses[-1][0])
+    if update[1] < WHOLE or _growth(training) < CARRIED:
+        return None
+    for other in trainings(trace):
+        first, last = (other.values[0], median(other.tail)) if other.values else (0.0, 0.0)
+        if first > 0 and last >= OUT_OF_THE_GAME * first:
+            grown = f"made the weights {times(_growth(training))} as large"
+            text = f"{grown}, and a loss went from {first:.3g} to {last:.3g}"
+            return Overshoot(training.losses[-1][0], text, None, update)
+    return None
+
+
+def ran_away(training: Training) -> bool:
+    """Tell whether loss and weights grew together by orders of magnitude, and stay there.
+
+    A softmax that is wrong on every sample has next to no curvature, so a bound measured there proves nothing.
+    """
+    if not training.stays_grown or _growth(training) < CARRIED:
+        return False
+    return median(training.tail) >= AWAY * training.values[0]
+
+
+def _growth(training: Training) -> float:
+    """Return how many times larger the weights are at the end of the run."""
+    sizes = [total_size(one.names, one.weight_rms, training.counts) for one in training.samples]
+    return sizes[-1] / sizes[0] if sizes and sizes[0] > 0 else 1.0
+
+
+def decisive_update(training: Training, step: int) -> tuple[int, float]:
+    """Return step and relative size of the first update that was as large as the weights, or of the largest one."""
+    sizes = [(s.step, training.relative_update(s)) for s in training.samples if s.step <= step]
+    first = next((pair for pair in sizes if pair[1] >= WHOLE), None)
+    return first or max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
+
+
+def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
+    """Return since when, what the updates did, and which ratio of rate to stable rate would prove them guilty."""
+    look = last_look(trace)
+    if look is not None and (died := killed_layers(trace, look)):
+        names = f"{len(died)} ReLU layer{'s' if len(died) > 1 else ''}"
+        units = sum(layer.units for layer in died)
+        course = f"the loss went from {training.values[0]:.3g} to {training.values[-1]:.3g}"
+        every = f"all {units} units give" if units > 1 else "its only unit gives"
+        dead = f"{every} 0 on every sample at step {look}"
+        return look, f"killed {names}: {dead}, and {course}", UNSTABLE
+    if look is not None and training.rests and _went_flat(trace, look):
+        first, last = training.losses[0][1], median(training.tail)
+        if last > LEARNT * first:
+            flat = f"made the output the same for all samples (seen at step {look})"
+            return look, f"{flat}, and the loss went from {first:.3g} to {last:.3g}", UNSTABLE
+    if training.stays_grown:
+        first, last = training.losses[0][1], median(training.tail)
+        grown = next(step for step, loss in training.losses if loss >= ROSE * first)
+        return grown, f"drove the loss from {first:.3g} to {last:.3g}, where it stays", AT_THE_BOUND
+    if training.never_learnt:
+        first, last = median(training.head), median(training.tail)
+        step = training.losses[-1][0]
+        if last > ROSE * first:
+            return step, f"drove the loss from {first:.3g} to {last:.3g}", AT_THE_BOUND
+        if not training.can_be_told:
+            return None
+        return step, f"made the loss swing around {last:.3g} without falling", 2 * UNSTABLE
+    return None
+
+
+def _went_flat(trace: Trace, look: int) -> bool:
+    """Tell whether the output depended on the input at the first step, and later no longer does."""
+    output = training_outputs(trace, 0)
+    alive = bool(output) and decode(output[-1].spread) > IDENTICAL
+    return alive and constant_output(trace, look) is not None
+
+
+def killed_layers(trace: Trace, look: int) -> list[Activation]:
+    """Return the rectifiers that fired at the first step and are dead later, if the output is constant by then."""
+    dead = dead_layers(trace, look)
+    if not dead or constant_output(trace, look) is None:
+        return []
+    born_dead = {(a.module, a.location) for a in dead_layers(trace, 0)}
+    output = training_outputs(trace, 0)
+    alive = bool(output) and decode(output[-1].spread) > IDENTICAL
+    return [a for a in dead if (a.module, a.location) not in born_dead] if alive else []
+
+
+def proof_of(training: Training, overshoot: Overshoot) -> list[Evidence]:
+    """Return what proves that the updates were too long."""
+    facts = [loss_curve(training)]
+    measured = overshoot.measured
+    if measured is not None:
+        facts.append(
+            Evidence(
+                f"the loss's largest curvature at step {measured.step} is {measured.curvature:.3g}: stable are rates "
+                f"below {measured.stable_rate:.2g}, and lr={measured.rate:g} is {times(measured.ratio)} that",
+                value=measured.ratio,
+                step=measured.step,
+            )
+        )
+    if ran_away(training):
+        growth = _growth(training)
+        last = training.samples[-1].step
+        claim = f"the weights grew with it, {times(growth)} by step {last}"
+        facts.append(Evidence(claim, value=growth, step=last))
+    step, size = overshoot.update
+    if size >= WHOLE:
+        facts.append(
+            Evidence(
+                f"the update of step {step} was {times(size)} as large as the weights",
+                value=size,
+                step=step,
+            )
+        )
+    return facts
+
+
+def loss_curve(training: Training) -> Evidence:
+    """Return the losses of the run as a curve, thinned where there are many."""
+    values = training.values
+    every = max(1, len(values) // MOST_POINTS)
+    return Evidence("loss", value=values[-1], series=tuple(values[::every]))
+
+
+def stable_advice(training: Training, overshoot: Overshoot) -> str:
+    """Return which rate to take: well below the measured bound, and with updates of a tenth of the weights at most."""
+    rate = training.rate or 0.0
+    gentle = rate / max(overshoot.update[1], 1.0) / 10
+    if training.made.kind in ADAPTIVE:
+        return f"lower lr={rate:g}, for instance to {min(gentle, 1e-3):.1g}"
+    bound = overshoot.stable_rate
+    if bound is None:
+        return f"lower lr={rate:g}, for instance to {gentle:.1g}"
+    sure = min(bound / 4, gentle) if overshoot.update[1] >= WHOLE else bound / 4
+    return f"lower lr={rate:g} to less than {bound:.2g}, for instance to {sure:.1g}"

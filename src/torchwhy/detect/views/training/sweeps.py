@@ -1,0 +1,64 @@
+"""A search over settings: the candidates that another one outdid are no fault of the program, only worth a note."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+from torchwhy.detect.views.nonfinite.birth_facts import show
+from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.finding import Finding
+from torchwhy.record.trace import Trace
+
+ALIKE = (
+    0.8  # first loss over that of the other: what goes on where another one ended begins far below
+)
+LEARNT = 0.7  # share of the first loss that is left where something was learnt
+
+
+def judged_among(finding: Finding, training: Training, trace: Trace) -> Finding:
+    """Return a finding about an optimizer's settings, as a note if others were tried from the same start and served.
+
+    `for lr in (1e-6, 1e-3, 0.1): train(lr)` is there to find out which of them are bad.
+    """
+    if finding.severity == "note":
+        return finding
+    best = outdone_by(training, trace)
+    if best is None:
+        return finding
+    other = (
+        f"{best.made.kind} with {_settings(best, training)}, tried from the same start, did better"
+    )
+    return replace(finding, severity="note", message=f"{finding.message}; {other}")
+
+
+def _settings(best: Training, training: Training) -> str:
+    """Return the rate, and what else an optimizer of the same kind has set otherwise."""
+    own, made = training.made, best.made
+    others = [
+        f"{name}={value}"
+        for name, value in made.defaults.items()
+        if made.kind == own.kind and name != "lr" and value != own.defaults.get(name)
+    ]
+    return ", ".join([f"lr={show(best.rate)}", *others])
+
+
+def outdone_by(training: Training, trace: Trace) -> Training | None:
+    """Return the best of the others that began like this one and learnt more."""
+    better = [other for other in trainings(trace) if _outdoes(other, training)]
+    return min(better, key=lambda other: median(other.tail), default=None)
+
+
+def _outdoes(other: Training, training: Training) -> bool:
+    """Tell whether another optimizer, with other settings and from a like start of a like model, learnt more."""
+    own, made = training.made, other.made
+    if made.index == own.index or (made.kind, made.defaults) == (own.kind, own.defaults):
+        return False
+    if not (training.alone and other.alone and other.is_judged and training.losses):
+        return False
+    mine, theirs = training.described, other.described
+    if mine is None or theirs is None or mine.shapes != theirs.shapes:
+        return False
+    first, start, end = training.values[0], other.values[0], median(other.tail)
+    alike = start > 0 and ALIKE * start <= first <= start / ALIKE
+    return alike and end <= LEARNT * start and end < median(training.tail)

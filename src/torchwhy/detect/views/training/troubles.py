@@ -1,0 +1,162 @@
+"""That a run went wrong, in whichever way, and how large its inputs and targets are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
+from torchwhy.detect.causes.numerics import exp_overflow
+from torchwhy.detect.views.nonfinite.birth_facts import op_name, value_at_born
+from torchwhy.detect.views.training.looks import (
+    SQUASHERS,
+    activations,
+    curvatures,
+    training_outputs,
+)
+from torchwhy.detect.views.training.overshoot import find_overshoot
+from torchwhy.detect.views.training.training import Training
+from torchwhy.finding import SourceSpan
+from torchwhy.record.events import Birth, ModuleCalled
+from torchwhy.record.learning import GraphOperation, LossRoot, ModelOutput
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+FLAT = 0.9  # share of saturated elements at which a layer passes on signs only
+DOMINATES = 10.0  # a loss this many times the square of the output comes from the targets, not from the output
+FEWEST_RATIOS = 3  # of losses in a row
+STEADY = 1.5  # largest against smallest of them: a bowl's are equal, a network's grow and grow
+REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """How training failed: in words, since when, by which births, and how far beyond stable the updates were.
+
+    `excess` is judged by the first update, `growth` by how the losses grew.
+    """
+
+    step: int
+    text: str
+    births: tuple[int, ...] = ()
+    excess: float = 0.0
+    is_mild: bool = False
+    growth: float = 0.0
+
+
+def find_trouble(trace: Trace, training: Training) -> Trouble | None:
+    """Return how one optimizer's training failed, None if it did not or cannot be judged."""
+    if trace.alarms:
+        return _diverged(trace, training)
+    overshoot = find_overshoot(trace, training)
+    if overshoot is not None:
+        return Trouble(
+            overshoot.step, f"the updates {overshoot.harm}", excess=_excess(trace, training)
+        )
+    saturated = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= FLAT]
+    if training.never_learnt:
+        last = training.values[-1]
+        layers = f"{len(saturated)} layers are" if len(saturated) > 1 else "one layer is"
+        flat = f", {layers} saturated from the start" if saturated else ""
+        return Trouble(
+            0, f"the loss does not fall (still {last:.4g} after {len(training.losses)} steps){flat}"
+        )
+    return None
+
+
+def _diverged(trace: Trace, training: Training) -> Trouble | None:
+    births = divergence.failing_births(trace)
+    if not births or not divergence.are_consequences(births):
+        return None
+    if _is_softmax_by_hand(births) and not divergence.weights_diverged(trace):
+        return None
+    step = births[0].step
+    return Trouble(
+        step,
+        f"training diverged to inf or NaN at step {step}",
+        births=tuple(birth.id for birth in births),
+        excess=_excess(trace, training),
+        growth=_excess_by_growth(training.values),
+    )
+
+
+def _is_softmax_by_hand(births: list[Birth]) -> bool:
+    """Tell whether an exponential overflowed that is then divided by its own sum.
+
+    The quotient is finite however large the operands are, so it is the formula that fails, not the size of the numbers.
+    """
+    first = births[0]
+    if exp_overflow.judge(first) is None:
+        return False
+    return any(
+        birth.kind == "from-infinity"
+        and op_name(birth) == "div"
+        and birth.parents == [first.id]
+        and all(value_at_born(operand) == math.inf for operand in birth.operands[:2])
+        for birth in births[1:]
+    )
+
+
+def _excess(trace: Trace, training: Training) -> float:
+    """Return how far the updates were beyond what is stable: the first one against the weights, or as measured first.
+
+    What is measured later, among weights that were thrown away already, says nothing about the cause.
+    """
+    first = max((training.relative_update(sample) for sample in training.samples[:1]), default=0.0)
+    measured = next((m.ratio for m in curvatures(trace, training) if m.ratio > 1), 0.0)
+    return first if first > 1 else measured
+
+
+def _excess_by_growth(losses: list[float]) -> float:
+    """Return how far a rate was above the stable one, where losses grow by one factor: 0 where they do not.
+
+    Along its steepest direction a bowl throws each step |1 - rate · curvature| times as far as the last one. The first
+    step of all is as long as the targets are far, and says nothing about that.
+    """
+    ratios = [after / before for before, after in pairwise(losses) if before > 0]
+    if len(ratios) < FEWEST_RATIOS or min(ratios) < 1 or max(ratios) > STEADY * min(ratios):
+        return 0.0
+    return (math.sqrt(median(ratios)) + 1) / 2
+
+
+def first_input(trace: Trace) -> ModelOutput | None:
+    """Return the call of the first module that got real numbers at the first step, unless it normalises them itself."""
+    calls = [o for o in training_outputs(trace, 0) if o.given is not None and not o.given_computed]
+    if not calls:
+        return None
+    leaves = [m.kind for m in trace.of(ModuleCalled) if m.step == 0]
+    return None if leaves and "Norm" in leaves[0] else calls[0]
+
+
+def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
+    """Return the size of a regression's targets at the first step and the place of its loss; 0 if there is none."""
+    root = next((r for r in trace.of(LossRoot) if r.step == 0), None)
+    for operation in trace.of(GraphOperation):
+        if operation.step == 0 and _name(operation) in REGRESSIONS and len(operation.facts) > 1:
+            target = operation.facts[1]
+            return max(abs(target.minimum or 0.0), abs(target.maximum or 0.0)), operation.location
+    outputs = training_outputs(trace, 0)
+    if root is None or not outputs or not _squares(trace):
+        return 0.0, None
+    loss, output = abs(decode(root.value)), decode(outputs[-1].rms)
+    if not math.isfinite(loss):  # the output alone may have done that
+        return 0.0, None
+    return (math.sqrt(loss), root.location) if loss > DOMINATES * output**2 else (0.0, None)
+
+
+def _squares(trace: Trace) -> bool:
+    """Tell whether the loss is a mean of squares written by hand."""
+    operations = {_name(operation) for operation in trace.of(GraphOperation) if operation.step == 0}
+    return (
+        bool({"pow", "square", "mul"} & operations)
+        and bool({"sub", "rsub"} & operations)
+        and not (
+            {"_log_softmax", "binary_cross_entropy_with_logits", "nll_loss_forward"} & operations
+        )
+    )
+
+
+def _name(operation: GraphOperation) -> str:
+    return operation.op.split(".")[1] if "." in operation.op else operation.op

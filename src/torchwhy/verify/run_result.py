@@ -1,0 +1,268 @@
+"""How a run went, with or without a fix: its losses, where it failed, what was found. And which went better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from torchwhy.detect.views.training.training import is_lower
+from torchwhy.finding import Finding, Verdict
+from torchwhy.record.events import ExceptionSeen, Replayed
+from torchwhy.record.numbers import decode
+from torchwhy.record.run_file import Run
+from torchwhy.record.trace import Trace
+
+ENOUGH_LOSSES = 16  # fewer losses of a noisy run do not tell whether they fall
+REGAINED = (
+    0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
+)
+OF_THE_LOSS = frozenset({"broadcast-in-loss"})
+SAME = 1e-6  # relative: losses of one batch under weights that do not move
+CURVE_POINTS = 200  # a curve in the report needs no more
+
+
+@dataclass(frozen=True)
+class Course:
+    """One run to its end or to the trial's. `failure` is what ended it, in a few words: `NaN at step 412`."""
+
+    losses: tuple[float, ...]
+    steps: int
+    failure: str | None
+    findings: tuple[Finding, ...]
+    exit_code: int | None
+    timed_out: bool = False
+    repeated: bool = False  # the failure was seen a second time, in a replay or a rerun
+    players: int = 1  # optimizers that made steps, each on a loss of its own
+
+    @property
+    def finite_losses(self) -> list[float]:
+        """Return the losses up to the first that is not finite."""
+        kept: list[float] = []
+        for loss in self.losses:
+            if not math.isfinite(loss):
+                break
+            kept.append(loss)
+        return kept
+
+    @property
+    def first(self) -> float | None:
+        """Return the middle of the first losses."""
+        finite = self.finite_losses
+        return median(finite[: _edge(finite)]) if finite else None
+
+    @property
+    def last(self) -> float | None:
+        """Return the middle of the last losses."""
+        finite = self.finite_losses
+        return median(finite[-_edge(finite) :]) if finite else None
+
+    @property
+    def learns(self) -> bool | None:
+        """Tell whether the loss falls; None if there are too few losses to tell."""
+        return falls(self.finite_losses)
+
+    def learns_after(self, step: int) -> bool | None:
+        """Tell whether the loss falls from a step on: where the data changes, only the later losses compare."""
+        return falls(self.finite_losses[step:])
+
+    def measures(self) -> dict[str, float]:
+        """Return the numbers for report.json."""
+        known = {"steps": float(self.steps), "loss_first": self.first, "loss_last": self.last}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def curve(self) -> tuple[float, ...] | None:
+        """Return the losses, thinned where there are very many."""
+        if not self.losses:
+            return None
+        every = math.ceil(len(self.losses) / CURVE_POINTS)
+        return (*self.losses[:-1:every], self.losses[-1])
+
+    def in_words(self) -> str:
+        """Return `loss 2.31 → 0.42`; nothing without a loss."""
+        if self.first is None or self.last is None or len(self.finite_losses) < 2:
+            return ""
+        return f"loss {self.first:.3g} → {self.last:.3g}"
+
+
+def falls(losses: Sequence[float]) -> bool | None:
+    """Tell whether losses fall; None if there are too few to tell."""
+    if len(losses) < ENOUGH_LOSSES:
+        return None
+    edge = len(losses) // 4
+    last = list(losses[-edge:])
+    return is_lower(last, than=list(losses[:edge])) or is_lower(
+        last, than=list(losses[: _edge(losses)])
+    )
+
+
+def _edge(losses: Sequence[float]) -> int:
+    return max(1, min(10, len(losses) // 10))
+
+
+def course_of(
+    traces: Sequence[Trace], findings: Sequence[Finding], run: Run, *, since: int = 0
+) -> Course:
+    """Read the course of a run from its traces; with several ranks, from the first.
+
+    The losses are those from the step `since` on: what an earlier phase learnt is no measure for a later one.
+    """
+    if not traces:
+        return Course((), 0, _exit(run), tuple(findings), run.exit_code, timed_out=run.timed_out)
+    trace = traces[0]
+    steps = [step for step in trace.steps if step.step >= since]
+    losses = tuple(fmean(map(decode, step.losses)) for step in steps if step.losses)
+    failures = [failure for one in traces if (failure := failure_of(one)) is not None]
+    return Course(
+        losses,
+        max((step.step for step in trace.steps), default=-1) + 1,
+        failures[0] if failures else _exit(run),
+        tuple(findings),
+        run.exit_code,
+        timed_out=run.timed_out,
+        repeated=any(
+            replayed.reproduced
+            for one in traces
+            for look in (one, one.rerun)
+            if look is not None
+            for replayed in look.of(Replayed)
+            if replayed.how != "first-step"
+        ),
+        players=max(1, len({step.optimizer for step in steps})),
+    )
+
+
+def failure_of(trace: Trace) -> str | None:
+    """Return what broke the run, in a few words."""
+    for alarm in trace.alarms:
+        bad = [decode(loss) for loss in alarm.losses if not math.isfinite(decode(loss))]
+        what = alarm.what if alarm.what in ("loss", "value", "evaluation") else f"{alarm.what}s"
+        kind = (
+            "NaN" if any(map(math.isnan, bad)) else "infinite loss" if bad else f"{what} not finite"
+        )
+        return f"{kind} at step {alarm.step}"
+    for error in trace.of(ExceptionSeen):
+        if not error.caught:
+            when = f"at step {error.step}" if error.step else "before the first step was done"
+            return f"{error.type} {when}"
+    return None
+
+
+def _exit(run: Run) -> str | None:
+    if run.timed_out or not run.exit_code:
+        return None
+    return f"exit code {run.exit_code}"
+
+
+def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, str]:
+    """Return whether the trial cured the finding, and why in a few words."""
+    left = remaining(trial, finding)
+    failing_step = finding.step if control.failure is not None else None
+    if trial.failure is not None:
+        return "no-difference", trial.failure
+    if left is not None:
+        return "no-difference", f"still {left.detector}: {left.message}"
+    if trial.timed_out and (failing_step is None or trial.steps <= failing_step):
+        return "not-run", f"the time limit came at step {trial.steps}, before it could tell"
+    if stands_still(control, trial):
+        return "symptom-only", "no failure, but not one step was made past it"
+    if not learns_as_well(control, trial) and not is_another_loss(trial, finding):
+        return "symptom-only", _does_not_learn(control, trial)
+    return "cured", _all_well(control, trial)
+
+
+def _all_well(control: Course, trial: Course) -> str:
+    words = "no finding left" if not trial.findings else _left(trial)
+    if goes_alike(control, trial):
+        return f"{words}, the losses are those without it"
+    later = trial.learns_after(control.steps) if control.failure is not None else None
+    if trial.losses and not trial.learns and not later:
+        few = trial.learns is None or (control.failure is not None and later is None)
+        words += (
+            ", too few steps to tell how well it learns" if few else ", but its loss does not fall"
+        )
+    return words
+
+
+def remaining(trial: Course, finding: Finding) -> Finding | None:
+    """Return what still breaks the program: an error, or the same cause as before."""
+    for one in trial.findings:
+        if one.severity == "error" or one.detector == finding.detector:
+            return one
+    return None
+
+
+def stands_still(control: Course, trial: Course) -> bool:
+    """Tell whether a trial came to its end without a step past the failure: a loop that skips all bad batches."""
+    return control.failure is not None and not trial.timed_out and trial.steps < control.steps
+
+
+def learns_as_well(control: Course, trial: Course) -> bool:
+    """Tell whether the cured program learns as the broken one did; what cannot be told is not held against it."""
+    if trial.learns is None:
+        return True
+    later = trial.learns_after(control.steps) if control.failure is not None else None
+    if not trial.learns and not later:
+        if control.failure is not None and later is None:
+            return True  # too few losses since the failure
+        # Where the broken run had learnt nothing either, there may be nothing to learn.
+        is_held = control.failure is not None and _rests(trial)
+        return not control.learns and not _grew(trial) and not is_held
+    if control.failure is not None and control.learns and not later:
+        assert control.first is not None
+        assert control.last is not None
+        wanted = control.first - REGAINED * (control.first - control.last)
+        return trial.last is not None and trial.last <= wanted
+    return True
+
+
+def is_another_loss(trial: Course, finding: Finding) -> bool:
+    """Tell whether a cure makes another quantity of the loss, whose course is then no measure for the old one's.
+
+    The mean over all pairs falls where nothing is learnt; the error of a value that learns from itself need not fall,
+    and nor need the losses of players who learn to beat each other.
+    """
+    return (finding.detector in OF_THE_LOSS or trial.players > 1) and not _grew(trial)
+
+
+def is_convincing(control: Course, trial: Course) -> bool:
+    """Tell whether a cured run is also seen to learn, or is too short to ask for that."""
+    if trial.learns is not False or goes_alike(control, trial):
+        return True
+    later = trial.learns_after(control.steps) if control.failure is not None else False
+    return later is not False
+
+
+def goes_alike(control: Course, trial: Course) -> bool:
+    """Tell whether a fix left the losses as they were, as one of memory or of evaluation must."""
+    pairs = list(zip(control.losses, trial.losses, strict=False))
+    return (
+        control.failure is None
+        and len(pairs) == len(control.losses) == len(trial.losses) > 1
+        and all(math.isclose(before, after, rel_tol=1e-6) for before, after in pairs)
+    )
+
+
+def _grew(trial: Course) -> bool:
+    return trial.first is not None and trial.last is not None and trial.last > 2 * abs(trial.first)
+
+
+def _rests(trial: Course) -> bool:
+    """Tell whether the loss is one number to the end: what was changed lets no gradient through any more."""
+    losses = trial.finite_losses
+    late = losses[len(losses) // 2 :]
+    return len(losses) >= ENOUGH_LOSSES and max(late) - min(late) <= SAME * abs(max(late))
+
+
+def _does_not_learn(control: Course, trial: Course) -> str:
+    assert trial.last is not None
+    gone = "the finding is gone"
+    if control.failure is not None:
+        gone = "no NaN" if control.failure.startswith("NaN") else "no failure"
+    return f"{gone}, but the loss stays at {trial.last:.3g}"
+
+
+def _left(trial: Course) -> str:
+    first = trial.findings[0]
+    return f"left is the {first.severity} {first.detector}"
