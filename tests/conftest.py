@@ -10,6 +10,8 @@ import pytest
 from tests.support.run_program import Outcome, ProgramText, recorded_program, run_programs
 from tests.support.trace_cache import TraceCache, default_folder
 
+collect_ignore = ["programs"]  # what is called test_… there is a user's program
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what these tests can be asked for besides."""

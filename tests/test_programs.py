@@ -1,17 +1,22 @@
-"""Whole programs in files: `programs/broken` must give its marked line as root cause, `programs/healthy` nothing."""
+"""Whole programs in files: a broken one must give its marked line as root cause, a healthy one nothing."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText, documented_programs, programs_in
+from tests.support.run_program import (
+    PROGRAMS,
+    Outcome,
+    ProgramText,
+    documented_programs,
+    kept_programs,
+)
+from torchwhy.detect.registry import all_detectors
 
-FOLDER = Path(__file__).parent / "programs"
-BROKEN = programs_in(FOLDER / "broken")
-HEALTHY = programs_in(FOLDER / "healthy")
+BROKEN = kept_programs("broken")
+HEALTHY = kept_programs("healthy")
 MANUAL = documented_programs()
+OF_NO_CAUSE = "whole_programs"
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.id)
@@ -32,3 +37,19 @@ def test_healthy_program_is_silent(program: ProgramText, outcomes: dict[str, Out
     outcome = outcomes[program.id]
 
     assert outcome.as_expected, outcome.describe()
+
+
+def test_broken_programs_lie_in_the_folder_of_the_cause_they_mark() -> None:
+    astray = {
+        program.id
+        for program in BROKEN
+        if program.expected and not program.id.startswith(f"{program.expected[0]}/broken/")
+    }
+
+    assert astray == set()
+
+
+def test_every_folder_of_programs_is_named_after_a_cause() -> None:
+    folders = {path.name for path in PROGRAMS.iterdir() if path.is_dir()}
+
+    assert folders - {OF_NO_CAUSE} <= set(all_detectors())

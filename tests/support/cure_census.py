@@ -1,6 +1,6 @@
 """Count how many broken programs get a cure that was run, per cause.
 
-python -m tests.support.cure_census FOLDER              every program of tests/programs/broken
+python -m tests.support.cure_census FOLDER              every broken program of tests/programs
 python -m tests.support.cure_census FOLDER train.py …   these programs
 python -m tests.support.cure_census FOLDER --documented the broken programs of all manual pages
 
@@ -25,14 +25,13 @@ from tests.support.run_program import (
     Outcome,
     ProgramText,
     documented_programs,
-    programs_in,
+    kept_programs,
     read_program,
     run_program,
 )
 from torchwhy.pipeline import diagnose
 from torchwhy.record.run_file import read_run
 
-BROKEN = Path(__file__).resolve().parents[1] / "programs" / "broken"
 WORDS = ("cured", "symptom only", "proposal failed", "no proposal", "wrong diagnosis")
 
 
@@ -112,7 +111,7 @@ def _chosen(arguments: argparse.Namespace) -> Sequence[ProgramText]:
         return [program for program in documented_programs() if "-broken-" in program.id]
     if arguments.files:
         return [read_program(path) for path in arguments.files]
-    return programs_in(BROKEN)
+    return kept_programs("broken")
 
 
 def main() -> int:

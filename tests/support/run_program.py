@@ -13,6 +13,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from tests.support.children import Ended, Zygote
 from tests.support.trace_cache import TraceCache
@@ -27,7 +28,7 @@ AT_A_TIME = 2
 SHOWN_CHARACTERS = 3000
 SCRIPT = "train.py"
 RUN = Path(".torchwhy") / "runs" / "run"
-MANUAL = Path(__file__).resolve().parents[1] / "programs" / "manual"
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 MARK = re.compile(r"# <- (?P<name>[a-z0-9-]+)\s*$")
 
 
@@ -134,7 +135,7 @@ def read_program(path: Path) -> ProgramText:
     """Read a program, a file or a folder with a `train.py`; the line that ends in `# <- name` is the guilty one."""
     if not path.is_dir():
         return ProgramText(
-            f"{path.parent.name}-{path.stem}",
+            id_of(path),
             path.read_text(),
             marked(path.read_text()),
             snapshot=snapshot_of(path),
@@ -143,13 +144,21 @@ def read_program(path: Path) -> ProgramText:
     guilty = next((name for name, text in texts.items() if marked(text) is not None), SCRIPT)
     script, expected = texts.pop(SCRIPT), marked((path / guilty).read_text())
     return ProgramText(
-        f"{path.parent.name}-{path.name}",
+        id_of(path),
         script,
         expected,
         tuple(texts.items()),
         guilty,
         snapshot_of(path),
     )
+
+
+def id_of(path: Path) -> str:
+    """Return `cause/broken/name` or `cause/healthy/name` for a kept program, `folder-name` for any other."""
+    path = path.resolve()
+    if path.is_relative_to(PROGRAMS):
+        return str(path.relative_to(PROGRAMS).with_suffix(""))
+    return f"{path.parent.name}-{path.stem}"
 
 
 def snapshot_of(program: Path) -> Path:
@@ -161,6 +170,12 @@ def programs_in(folder: Path) -> list[ProgramText]:
     """Read every program of a folder: its files, and its folders that hold a `train.py`."""
     paths = [*folder.glob("*.py"), *(script.parent for script in folder.glob(f"*/{SCRIPT}"))]
     return [read_program(path) for path in sorted(paths)]
+
+
+def kept_programs(kind: Literal["broken", "healthy"]) -> list[ProgramText]:
+    """Read the programs of all causes in `tests/programs`."""
+    folders = sorted(PROGRAMS.glob(f"*/{kind}"))
+    return [program for folder in folders for program in programs_in(folder)]
 
 
 def marked(text: str) -> tuple[str, int] | None:
@@ -243,7 +258,7 @@ def documented_programs(*names: str) -> list[ProgramText]:
             f"{program.detector}-{program.section}-{program.number}",
             program.text,
             marked(program.text) if program.section == "broken" else None,
-            snapshot=MANUAL / name / f"{program.section}-{program.number}.report.txt",
+            snapshot=PROGRAMS / name / "manual" / f"{program.section}-{program.number}.report.txt",
         )
         for name, detector in all_detectors().items()
         if not names or name in names

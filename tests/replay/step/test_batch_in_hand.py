@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run_program import read_program, run_programs
+from tests.support.run_program import PROGRAMS, read_program, run_programs
 
-BROKEN = Path(__file__).parents[2] / "programs" / "broken"
+BROKEN = PROGRAMS / "nonfinite-data" / "broken"
 
 
 @pytest.mark.parametrize(
