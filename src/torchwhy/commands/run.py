@@ -24,6 +24,7 @@ from torchwhy.observe.launch import (
     make_run_directory,
     run_in_foreground,
 )
+from torchwhy.observe.torch_features.interpreter import options_with_values
 from torchwhy.record.run_file import Run
 
 FAIL_ON_CODE = 65
@@ -112,9 +113,7 @@ def share(text: str) -> float:
 
 def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
     """Cut the command line at the program: what follows is never looked at."""
-    takes_value = {
-        name for action in parser._actions if action.nargs != 0 for name in action.option_strings
-    }
+    takes_value = options_with_values(parser)
     position = 0
     while position < len(words):
         word = words[position]

@@ -6,10 +6,11 @@ itself is made by the program's own frame and no traceback shows one of ours. `n
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+from torchwhy.observe.torch_features.interpreter import frame_at
 
 
 class NotedOnAccess:
@@ -39,7 +40,7 @@ class NotedOnChange:
         self.change = change
 
     def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__[self.name] = self.change(instance, value, sys._getframe(1))
+        instance.__dict__[self.name] = self.change(instance, value, frame_at(1))
 
     def __delete__(self, instance: Any) -> None:
         instance.__dict__.pop(self.name, None)
@@ -55,7 +56,7 @@ class NotedEngine:
     @property
     def run_backward(self) -> Any:
         """Note what is about to be differentiated and return the engine's own method."""
-        self._note(sys._getframe(1).f_locals)
+        self._note(frame_at(1).f_locals)
         return self.original.run_backward
 
     def __getattr__(self, name: str) -> Any:
@@ -88,7 +89,7 @@ class Forward(NotedOnAccess):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if id(instance) in self._models:
-            self._note(instance, sys._getframe(1))
+            self._note(instance, frame_at(1))
         return self.original.__get__(instance, owner)
 
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from torchwhy.observe.native.records import GuestsRecord
-from torchwhy.observe.torch_compat import (
+from torchwhy.observe.torch_features.mode_stack import (
     DisableTorchFunction,
     dispatch_depth,
     function_depth,

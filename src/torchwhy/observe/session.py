@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import functools
 import json
-import multiprocessing
 import os
 import platform
 import sys
@@ -23,7 +22,6 @@ from torch.optim.optimizer import (
 )
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe import torch_compat
 from torchwhy.observe.descriptors import NotedOnAccess, Stands
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
@@ -42,6 +40,9 @@ from torchwhy.observe.program.names import Names
 from torchwhy.observe.steps.budget import Budget
 from torchwhy.observe.steps.cruise import Cruise
 from torchwhy.observe.steps.sentinel import Handler, Sentinel
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.loader_parts import leave_in_workers
+from torchwhy.observe.torch_features.torch_internals import is_launchers_own, note_new_optimizers
 from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
@@ -175,9 +176,8 @@ class Session:
         array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
         self._install_compile_hook()
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
-        is_starting = getattr(multiprocessing.current_process(), "_inheriting", False)
-        if is_starting or multiprocessing.parent_process() is not None:
-            self._leave_in_loader_workers()
+        # A spawned process may turn out to be a loader's worker, which is not watched, as a forked one is not.
+        leave_in_workers(self.hooks.replace, self._leave_forked_child)
         os.register_at_fork(after_in_child=self._leave_forked_child)
         atexit.register(self.end)
 
@@ -267,11 +267,11 @@ class Session:
         )
 
     def _install_optimizer_hooks(self, stands: Stands) -> None:
-        optimizer = torch.optim.Optimizer
-        protect, watch = self.guests.protect, self.sentinel
-        made = protect("optimizer probe", watch.optimizers.made)
-        noted = NotedOnAccess(optimizer._patch_step_function, lambda o: made(o, sys._getframe(2)))
-        self.hooks.replace(optimizer, "_patch_step_function", noted)
+        made = self.guests.protect("optimizer probe", self.sentinel.optimizers.made)
+        note_new_optimizers(
+            self.hooks.replace,
+            lambda original: NotedOnAccess(original, lambda o: made(o, frame_at(2))),
+        )
         for register, hook in (
             (register_optimizer_step_pre_hook, stands.before_step),
             (register_optimizer_step_post_hook, stands.after_step),
@@ -294,7 +294,7 @@ class Session:
 
     def _excepthook(self, show: Any) -> Any:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-            if torch_compat.is_launchers_own(error):
+            if is_launchers_own(error):
                 show(kind, error, trace)
                 return
             # The handler takes hold of the frames first, and looks into them when the user has seen the traceback.
@@ -330,17 +330,6 @@ class Session:
         self._handler_leaves()
         self.hooks.remove_all()
 
-    def _leave_in_loader_workers(self) -> None:
-        """A spawned process may turn out to be a loader's worker, which is not watched, as a forked one is not."""
-        holder = torch_compat.loader_worker_module()
-        work = holder._worker_loop
-
-        def leaving(*args: Any, **kwargs: Any) -> Any:
-            self._leave_forked_child()
-            return work(*args, **kwargs)
-
-        self.hooks.replace(holder, "_worker_loop", leaving)
-
     def _handler_leaves(self) -> None:
         leave = getattr(getattr(self, "handler", None), "leave", None)
         if leave is not None:
@@ -359,4 +348,4 @@ def begin(directory: str, make_handler: Any) -> Session:
     return session
 
 
-__all__ = ["Session", "begin", "torch_compat"]
+__all__ = ["Session", "begin"]

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.torch_internals import force_eager
 from torchwhy.record.events import GradientsClipped, MicroscopeLeft
 from torchwhy.replay.graph.earlier_steps import with_links
 from torchwhy.replay.graph.forward_graph import GraphWriter
@@ -69,7 +70,7 @@ class Stage:
         microscope.updating = lambda: sentinel.in_update
         microscope.open_check = lambda: sentinel.open_check
         microscope.on_clip = self._clipped
-        self.modules.on_output = torch_compat.unseen(self._module_gave)
+        self.modules.on_output = unseen(self._module_gave)
         self.modules.on_call = self._model_is_called
         self.modules.on_outermost = microscope.forward_begins
         protect = self.session.guests.protect
@@ -113,7 +114,7 @@ class Stage:
     def look_without_limit(self, step: int | None = None) -> None:
         """Put the microscope on for as long as it takes; compiled code runs eagerly meanwhile."""
         if self.compiles:
-            torch_compat.force_eager(on=True)
+            force_eager(on=True)
         self.microscope.limit_seconds = float("inf")
         self.microscope.glances = False
         self.session.batches.on_fetch = self.session.batches.on_fetched = None

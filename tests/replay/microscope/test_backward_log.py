@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.native import native_descriptors, records
+from torchwhy.observe.torch_features.autograd_nodes import next_sequence
+from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_reference
 from torchwhy.replay.microscope.operations import info_of
 
 pytestmark = pytest.mark.skipif(
@@ -30,9 +31,7 @@ class Scene:
     """A microscope as far as the film knows one, in the middle of a backward pass."""
 
     def __init__(self):
-        self.microscope = SimpleNamespace(
-            seen=40, step=3, last_sequence=torch_compat.next_sequence()
-        )
+        self.microscope = SimpleNamespace(seen=40, step=3, last_sequence=next_sequence())
         self.births, self.running, self.waiting = {}, [], []
         self.node = Node()
         self.looked, self.ways = [], []
@@ -44,7 +43,7 @@ class Scene:
             info_of=info_of,
             look_around=self.way,
             look=lambda *seen: self.looked.append(seen),
-            weak=torch_compat.weak_reference(),
+            weak=weak_reference(),
             current_node=lambda: self.node,
         )
 
@@ -66,7 +65,7 @@ def test_ordinary_operation_runs_and_is_kept():
     assert (order, info.base, step, node, sequence) == (
         41, "mul", 3, "torch::autograd::MulBackward0", 7,
     )  # fmt: skip
-    assert [weak.cdata for weak in written] == [torch_compat.storage_key(product)]
+    assert [weak.cdata for weak in written] == [storage_key(product)]
     assert (way, scene.ways) == (1, ["test_ordinary_operation_runs_and_is_kept"])
     assert scene.microscope.seen == 41
     assert scene.film.kept == []

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import linecache
 import os
-import runpy
 import sys
+from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any
+
+from torchwhy.observe.torch_features.interpreter import replace_reading, run_main_once
 
 OVERLAY_FILE = "overlay.json"
 
@@ -49,36 +51,30 @@ class Overlay:
     def replace_imports(self) -> None:
         """Make every import, `-m` and `runpy.run_path` (which spawned workers use) ask here first."""
         load = SourceFileLoader.get_code
-        read = runpy._get_code_from_file  # type: ignore[attr-defined]
 
         def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
             return self.code_of(loader.get_filename(name)) or load(loader, name)
 
-        def get_code_from_file(*args: Any) -> Any:
-            code = self.code_of(os.path.abspath(args[-1]))
-            if code is None:
-                return read(*args)
-            # Older Pythons are given the module's name first, and return the file's name as well.
-            return (code, args[-1]) if len(args) > 1 else code
+        def reading(read: Callable[..., Any]) -> Callable[..., Any]:
+            def get_code_from_file(*args: Any) -> Any:
+                code = self.code_of(os.path.abspath(args[-1]))
+                if code is None:
+                    return read(*args)
+                # Older Pythons are given the module's name first, and return the file's name as well.
+                return (code, args[-1]) if len(args) > 1 else code
 
+            return get_code_from_file
+
+        replace_reading(reading)
         SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
-        runpy._get_code_from_file = get_code_from_file  # type: ignore[attr-defined]
 
     def replace_script(self, script: str) -> None:
         """Have the interpreter run the script through us: it takes a path with an importer for a zipped program."""
         path = os.path.abspath(script)
         if os.path.realpath(path) not in self._copies:
             return
-        run_module = runpy._run_module_as_main  # type: ignore[attr-defined]
-
-        def run(name: str, alter_argv: bool = True) -> Any:  # noqa: FBT001, FBT002 (the interpreter's own call)
-            if name != "__main__" or alter_argv:
-                return run_module(name, alter_argv)
-            runpy._run_module_as_main = run_module  # type: ignore[attr-defined]
-            return self._run_as_main(path)
-
+        run_main_once(lambda: self._run_as_main(path))
         sys.path_importer_cache[path] = _NoImporter()
-        runpy._run_module_as_main = run  # type: ignore[attr-defined]
 
     def _run_as_main(self, path: str) -> None:
         sys.path_importer_cache.pop(path, None)

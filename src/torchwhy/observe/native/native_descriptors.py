@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.descriptors import Stands
 from torchwhy.observe.native import records
 from torchwhy.observe.probes import batches
 from torchwhy.observe.steps import cruise, random_state
+from torchwhy.observe.torch_features.autograd_nodes import next_sequence
+from torchwhy.observe.torch_features.mode_stack import dispatch_depth, function_depth
+from torchwhy.observe.torch_features.module_parts import module_call_code
+from torchwhy.observe.torch_features.tensor_parts import exchange_table
 from torchwhy.record import step_log
 
 if TYPE_CHECKING:
@@ -24,15 +27,15 @@ if TYPE_CHECKING:
 def is_ready() -> bool:
     """Give the accelerator what it needs of torch; False where it was not built or torch offers too little."""
     return records.fast is not None and records.fast.begin(
-        exchange=torch_compat.exchange_table(),
+        exchange=exchange_table(),
         tensor=torch.Tensor,
         parameter=torch.nn.Parameter,
         clock=perf_counter,
-        dispatch_depth=torch_compat.dispatch_depth,
-        function_depth=torch_compat.function_depth,
-        next_sequence=torch_compat.next_sequence,
+        dispatch_depth=dispatch_depth,
+        function_depth=function_depth,
+        next_sequence=next_sequence,
         is_grad_enabled=torch.is_grad_enabled,
-        module_call=torch_compat.module_call_code(),
+        module_call=module_call_code(),
         batch=batches.Batch,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.program.frames import text_at
+from torchwhy.observe.torch_features.interpreter import note_warnings
 from torchwhy.source.files import shown_path
 
 
 def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
     """Look at every warning that is shown; showing it stays the business of whoever did it before."""
-    show = warnings._showwarnmsg  # type: ignore[attr-defined]
 
     def noting(message: Any) -> None:
         with suppress(
@@ -31,6 +30,5 @@ def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
                     str(message.message),
                     SourceSpan(shown_path(path), message.lineno, expression=text),
                 )
-        show(message)
 
-    hooks.replace(warnings, "_showwarnmsg", noting)
+    note_warnings(hooks.replace, noting)

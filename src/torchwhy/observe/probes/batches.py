@@ -12,13 +12,24 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.descriptors import Stands, index_note
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import BatchesRecord, BatchRecord
 from torchwhy.observe.program.frames import Site, user_sites
 from torchwhy.observe.steps.random_state import RandomState
+from torchwhy.observe.torch_features.loader_parts import (
+    COUNTED,
+    HANDED_OUT,
+    SAMPLED,
+    dataset_of,
+    fetches_by_itself,
+    loader_iterator_class,
+    sampler_of,
+    workers_of,
+)
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import version_of
 
 MOST_BATCHES = (
     16  # batches kept for one step; with more micro-batches than this the step is rerun instead
@@ -61,7 +72,7 @@ class Batch(BatchRecord):
 
     def untouched(self) -> bool:
         """Tell whether no tensor of it was changed in place since it was handed out."""
-        return self.versions == [torch_compat.version_of(leaf) for _, leaf in leaves_of(self.data)]
+        return self.versions == [version_of(leaf) for _, leaf in leaves_of(self.data)]
 
 
 @dataclass(frozen=True)
@@ -76,10 +87,7 @@ class Origin:
     @classmethod
     def of(cls, iterator: Any) -> Origin:
         """Read it off an iterator."""
-        sampler, dataset = (
-            getattr(iterator, "_index_sampler", None),
-            getattr(iterator, "_dataset", None),
-        )
+        sampler, dataset = sampler_of(iterator), dataset_of(iterator)
         try:
             reference = weakref.ref(dataset) if dataset is not None else None
         except TypeError:
@@ -87,7 +95,7 @@ class Origin:
         return cls(
             batch_size=getattr(sampler, "batch_size", None),
             drop_last=getattr(sampler, "drop_last", None),
-            workers=getattr(iterator, "_num_workers", 0),
+            workers=workers_of(iterator),
             dataset=reference,
         )
 
@@ -123,7 +131,7 @@ class BatchKeeper(BatchesRecord):
     def install(self, hooks: Hooks, guests: Guests, stands: Stands) -> None:
         """Watch every iterator made from now on."""
         self._index_note = stands.index_note
-        iterators = torch_compat.loader_iterator_class()
+        iterators = loader_iterator_class()
         keep = guests.lightly("batch probe", self._keep)
         follow = guests.protect("sampler probe", self._follow)
 
@@ -138,8 +146,8 @@ class BatchKeeper(BatchesRecord):
             followed = follow(iterator, value)
             return value if followed is None else followed
 
-        hooks.replace(iterators, "_num_yielded", stands.assigned("_num_yielded", counted))
-        hooks.replace(iterators, "_sampler_iter", stands.assigned("_sampler_iter", sampled))
+        for name, change in ((COUNTED, counted), (SAMPLED, sampled)):
+            hooks.replace(iterators, name, stands.assigned(name, change))
 
     @property
     def length(self) -> int | None:
@@ -180,7 +188,7 @@ class BatchKeeper(BatchesRecord):
         self._following = None
         # C iterators: if the sampler raises, its traceback does not show us.
         noted = map(self._index_note(seen.append), sampler)
-        if self.on_fetch is None or not torch_compat.fetches_by_itself(iterator):
+        if self.on_fetch is None or not fetches_by_itself(iterator):
             return noted
         return chain(map(self._fetches, islice(noted, FIRST_BATCHES)), noted)
 
@@ -196,7 +204,7 @@ class BatchKeeper(BatchesRecord):
         What hardly ever differs between two batches of one loader is asked when a loader is taken in hand, or when
         shapes change: where the program asks for batches, and how often their tensors were written to till then.
         """
-        data = frame.f_locals.get("data")
+        data = frame.f_locals.get(HANDED_OUT)
         following = self._following
         if following is None or following() is not iterator:
             following = self._begin_with(iterator, frame, data)
@@ -233,7 +241,7 @@ class BatchKeeper(BatchesRecord):
         """Take another loader in hand, or the same one in its next epoch."""
         self._following = weakref.ref(iterator)
         self._seen = self._indices.get(iterator)
-        self.usual, self.origin = torch_compat.unseen(described)(data), Origin.of(iterator)
+        self.usual, self.origin = unseen(described)(data), Origin.of(iterator)
         self._note_dataset(self.origin.dataset)
         self._sites = user_sites(frame.f_back, limit=1)
         self._versions = _versions(data)
@@ -252,11 +260,11 @@ class BatchKeeper(BatchesRecord):
 
     def drawn_before(self, batch: Batch) -> int:
         """Return how many batches had been drawn for training when the dataset of this one came into use."""
-        dataset = getattr(batch.iterator(), "_dataset", None)
+        dataset = dataset_of(batch.iterator())
         known = self._first_drawn.get(id(dataset))
         return known[1] if known is not None and known[0]() is dataset else 0
 
-    @torch_compat.unseen
+    @unseen
     def _new_shapes(self, shapes: list[Any], data: Any) -> None:
         leaves = [leaf for _, leaf in leaves_of(data)]
         self.shapes = shapes
@@ -280,14 +288,14 @@ def _are_tensors(data: Any) -> bool:
     return True
 
 
-@torch_compat.unseen
+@unseen
 def _shapes_in(data: Any) -> list[Any]:
     return [leaf.shape for _, leaf in leaves_of(data)]
 
 
-@torch_compat.unseen
+@unseen
 def _versions(data: Any) -> list[int]:
-    return [torch_compat.version_of(leaf) for _, leaf in leaves_of(data)]
+    return [version_of(leaf) for _, leaf in leaves_of(data)]
 
 
 def _as_indices(indices: Any) -> list[int] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import functools
 import math
-import sys
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -20,6 +19,7 @@ from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.modes import Switch, is_whole_statement
 from torchwhy.observe.probes.reads import GROUP as READS
 from torchwhy.observe.program.frames import Site, span_of, user_sites
+from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.record.events import Event
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen
@@ -180,7 +180,7 @@ class CallOrder:
         told = name or method
 
         def noted(instance: Any) -> None:
-            frame = sys._getframe(2)
+            frame = frame_at(2)
             is_torchs = layer_of(frame.f_code.co_filename) == "torch"
             if not is_torchs and is_written_out(frame.f_code, frame.f_lasti):
                 note(told, frame, instance)
@@ -207,7 +207,7 @@ def _noting_clip(function: Callable[..., Any], note: Callable[..., object]) -> C
     def clipping(*args: Any, **kwargs: Any) -> Any:
         bound = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
         if isinstance(bound, (int, float)) and math.isfinite(bound):
-            note("clip", sys._getframe(1), None, f"{function.__name__}({bound:g})")
+            note("clip", frame_at(1), None, f"{function.__name__}({bound:g})")
         return function(*args, **kwargs)
 
     return clipping

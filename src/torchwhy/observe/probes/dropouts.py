@@ -7,16 +7,16 @@ when that one call is over; nothing is paid in training.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import DispatchMode, put_on, take_off
+from torchwhy.observe.torch_features.tensor_parts import is_tracing
 from torchwhy.record.event import Event
 from torchwhy.record.learning import DropoutInEvaluation
 from torchwhy.source.files import layer_of
@@ -28,21 +28,17 @@ LAYERS = os.path.join("nn", "modules", "dropout.py")  # noqa: PTH118 - part of a
 MOST_TOLD = 8
 
 
-class Watch(TorchDispatchMode):
+class Watch(DispatchMode):
     """Notes from where values are dropped."""
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.sites: dict[Site, None] = {}
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # torch would import all of its compiler on the first operation: 1.6 s
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if len(self.sites) < MOST_TOLD and drops(func.__name__.partition(".")[0], args, kwargs):
-            site = dropping_site(sys._getframe(1))
+            site = dropping_site(frame_at(1))
             if site is not None:
                 self.sites[site] = None
         return func(*args, **kwargs)
@@ -81,15 +77,15 @@ def look_once(
 
     A hook on the model takes the mode off again, also when the forward raises.
     """
-    if torch_compat.is_tracing() or torch.compiler.is_compiling():
+    if is_tracing() or torch.compiler.is_compiling():
         return
     watch = Watch()
 
     def over(*_: Any) -> None:
         handle.remove()
-        torch_compat.take_off(watch)
+        take_off(watch)
         for site in watch.sites:
             tell(DropoutInEvaluation(step=step, path=path, location=span_of(site)))
 
     handle = model.register_forward_hook(over, always_call=True)
-    torch_compat.put_on(watch)
+    put_on(watch)

@@ -21,13 +21,14 @@ from torchwhy.observe.native.records import ModesRecord, TallyRecord
 from torchwhy.observe.probes import dropouts
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.names import borrowed_locals
-from torchwhy.observe.torch_compat import (
+from torchwhy.observe.torch_features.autograd_nodes import (
     current_node,
-    module_call_code,
     next_sequence,
     node_sequence,
     sequence_number,
 )
+from torchwhy.observe.torch_features.layer_kinds import DROPOUTS, NORMS
+from torchwhy.observe.torch_features.module_parts import module_call_code
 from torchwhy.record.events import Event
 from torchwhy.record.learning import ForwardModes
 from torchwhy.source.files import layer_of
@@ -270,9 +271,9 @@ def mode_layers(model: nn.Module) -> list[str]:
     """Return the layers of a model that behave differently in training and evaluation, with their state."""
     found = []
     for name, part in model.named_modules():
-        if isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0:
+        if isinstance(part, DROPOUTS) and part.p > 0:
             found.append(f"{name} Dropout(p={part.p:g}) {'train' if part.training else 'eval'}")
-        elif isinstance(part, nn.modules.batchnorm._NormBase) and part.track_running_stats:
+        elif isinstance(part, NORMS) and part.track_running_stats:
             found.append(f"{name} {type(part).__name__} {'train' if part.training else 'eval'}")
     return found[:16]
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.descriptors import Stands
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, function_depth
+from torchwhy.observe.torch_features.tensor_parts import item
+from torchwhy.observe.torch_features.torch_internals import introduce_to_script
 
 GROUP = "reads"
 
@@ -30,17 +32,17 @@ def install(
     def noted(tensor: Any) -> None:
         if sentinel.in_update or sentinel.scaler_answers:
             return  # the optimizer's own reads, or the scaler's between its look at gradients and the step
-        if type(tensor) is torch.Tensor and not torch._C._len_torch_function_stack():
+        if type(tensor) is torch.Tensor and not function_depth():
             if tensor.requires_grad and tensor.numel() == 1:
                 note(tensor, sentinel)
             elif tensor.numel() == 1:
                 if not torch.is_grad_enabled():
                     evaluated(tensor)
-                elif sentinel.bad_evaluations or (value := torch_compat.item(tensor)) - value != 0:
+                elif sentinel.bad_evaluations or (value := item(tensor)) - value != 0:
                     later(tensor)  # it is NaN or infinite, or another was
         elif isinstance(tensor, torch.Tensor):
             # A subclass of the program must not see us ask, and some kinds of tensors refuse to answer.
-            with suppress(Exception), torch._C.DisableTorchFunction():
+            with suppress(Exception), DisableTorchFunction():
                 if tensor.requires_grad and tensor.numel() == 1:
                     note(tensor, sentinel)
 
@@ -51,7 +53,7 @@ def install(
         original = getattr(torch, name)
         stand_in = _noting(original, noted, name)
         hooks.replace(torch, name, stand_in, group=GROUP)
-        hooks.add(torch_compat.introduce_to_script(original, stand_in), group=GROUP)
+        hooks.add(introduce_to_script(original, stand_in), group=GROUP)
 
 
 def _noting(

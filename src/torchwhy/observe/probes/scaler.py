@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,8 @@ import torch
 
 from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.torch_compat import scaler_step_code
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.torch_internals import scaler_step_code
 
 
 def install(
@@ -24,7 +24,7 @@ def install(
     step = scaler_step_code()
 
     def divided(instance: Any) -> None:
-        unscaled(instance, sys._getframe(2).f_code is step)
+        unscaled(instance, frame_at(2).f_code is step)
 
     hooks.replace(scaler, "scale", NotedOnAccess(scaler.scale, scaled))
     hooks.replace(scaler, "unscale_", NotedOnAccess(scaler.unscale_, divided))

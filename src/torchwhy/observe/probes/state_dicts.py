@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -18,7 +17,8 @@ from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.record.events import Event
 from torchwhy.record.wiring import AliasLoaded
 from torchwhy.source.files import layer_of
@@ -42,7 +42,7 @@ class StateDicts:
             note = protect("weights probe", function)
 
             def noted(model: Any, note: Any = note) -> None:
-                frame = sys._getframe(2)
+                frame = frame_at(2)
                 if layer_of(frame.f_code.co_filename) != "torch":
                     note(model, frame)
 

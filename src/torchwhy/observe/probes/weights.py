@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from torchwhy.observe.native.records import fast
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import norms_of
 from torchwhy.record.numbers import Real, encode
 
 MOST_TENSORS = 64  # tensors told of per event; a larger model is told of evenly
@@ -33,7 +34,7 @@ def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
     present = [t.detach() for t in tensors if t is not None and _has_values(t)]
     if not present:
         return [0.0] * len(tensors)
-    norms = torch.stack([norm.double().cpu() for norm in torch._foreach_norm(present)]).tolist()
+    norms = torch.stack([norm.double().cpu() for norm in norms_of(present)]).tolist()
     # The square of 1e20 is no float32 number, but weights that large are just what a wrong rate leads to.
     values = (
         n if math.isfinite(n) else float(t.double().norm())

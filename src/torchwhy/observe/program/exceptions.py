@@ -8,8 +8,13 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe import torch_compat
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.observe.torch_features.module_parts import (
+    has_foreign_hooks,
+    module_call_code,
+    unhooked_call,
+)
+from torchwhy.observe.torch_features.torch_internals import OPERATIONS_FILE
 from torchwhy.record.events import ExceptionSeen
 from torchwhy.source.files import layer_of
 
@@ -17,7 +22,6 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 _own_root = str(Path(__file__).resolve().parents[2]) + os.sep
-_operations_file = f"torch{os.sep}_ops.py"
 
 
 def note_uncaught(session: Session, error: BaseException) -> None:
@@ -67,10 +71,10 @@ def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.startswith(_own_root):
             trace = trace.tb_next
-            if trace is not None and trace.tb_frame.f_code.co_filename.endswith(_operations_file):
+            if trace is not None and trace.tb_frame.f_code.co_filename.endswith(OPERATIONS_FILE):
                 trace = trace.tb_next
         elif _is_hooked_call(trace):
-            entries.append((trace.tb_frame, *torch_compat.unhooked_call()))
+            entries.append((trace.tb_frame, *unhooked_call()))
             trace = trace.tb_next.tb_next if trace.tb_next is not None else None
         else:
             entries.append((trace.tb_frame, trace.tb_lasti, trace.tb_lineno))
@@ -83,9 +87,9 @@ def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
 
 def _is_hooked_call(trace: TracebackType) -> bool:
     """Tell whether this is a module's call that runs hooks only because of ours."""
-    code = torch_compat.module_call_code()
+    code = module_call_code()
     if trace.tb_frame.f_code is not code or trace.tb_next is None:
         return False
     if trace.tb_next.tb_frame.f_code not in code.co_consts:
         return False
-    return not torch_compat.has_foreign_hooks(trace.tb_frame.f_locals.get("self"), "torchwhy")
+    return not has_foreign_hooks(trace.tb_frame.f_locals.get("self"), "torchwhy")

@@ -10,6 +10,7 @@ from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source import files
 from torchwhy.source.files import layer_of, shown_path
 from torchwhy.source.text import Position, between
@@ -42,7 +43,7 @@ def user_sites(frame: FrameType | None, *, limit: int = STACK_LIMIT) -> tuple[Si
 
 def calling_span() -> SourceSpan | None:
     """Return the innermost expression of the user's program that is running now."""
-    sites = user_sites(sys._getframe(1))
+    sites = user_sites(frame_at(1))
     return span_of(sites[0]) if sites else None
 
 

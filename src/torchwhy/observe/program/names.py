@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_features.module_parts import parameters_in, parts_in
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.source.files import layer_of
 
 DEEPEST = 100  # modules inside each other
@@ -135,10 +136,10 @@ def parameters_of(module: nn.Module) -> list[tuple[str, nn.Parameter]]:
 def _collect(module: nn.Module, prefix: str, found: list[tuple[str, nn.Parameter]]) -> None:
     if prefix.count(".") > DEEPEST:
         return  # a module that holds itself
-    for name, parameter in module._parameters.items():
+    for name, parameter in parameters_in(module).items():
         if parameter is not None:
             found.append((prefix + name, parameter))
-    for name, part in module._modules.items():
+    for name, part in parts_in(module).items():
         if part is not None:
             _collect(part, f"{prefix}{name}.", found)
 

@@ -16,13 +16,9 @@ import torch
 
 from torchwhy.observe.native.records import CruiseRecord, EntryRecord
 from torchwhy.observe.steps.gradients import Reading, read_together
-from torchwhy.observe.torch_compat import (
-    DisableTorchFunction,
-    dispatch_depth,
-    item,
-    next_sequence,
-    scale_tensor,
-)
+from torchwhy.observe.torch_features.autograd_nodes import next_sequence
+from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, dispatch_depth
+from torchwhy.observe.torch_features.tensor_parts import item, scale_tensor
 from torchwhy.record.events import Step
 from torchwhy.record.numbers import encode
 

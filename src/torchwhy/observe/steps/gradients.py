@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from torchwhy.observe.native.records import ReadingRecord, fast
-from torchwhy.observe.torch_compat import (
-    DisableTorchFunction,
+from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, unseen
+from torchwhy.observe.torch_features.tensor_parts import (
     check_together,
     has_values,
     item,
-    unseen,
+    values_of_sparse,
 )
 
 HALF = (torch.float16, torch.bfloat16)
@@ -29,7 +29,7 @@ def dense(tensor: torch.Tensor) -> torch.Tensor | None:
     if not has_values(tensor):
         return None
     if tensor.is_sparse:
-        return tensor._values()
+        return values_of_sparse(tensor)
     to_local = getattr(tensor, "to_local", None)
     if to_local is not None:
         tensor = to_local()

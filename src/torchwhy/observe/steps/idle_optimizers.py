@@ -9,6 +9,7 @@ import torch
 
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.steps.watched_optimizers import Watched
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import IdleOptimizer
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _reaches(roots: list[torch.Tensor], wanted: set[int]) -> bool:
 def _marks(watched: Watched) -> list[Mark]:
     # `p.data -= …` leaves no trace in the version, so a value is kept as well.
     return [
-        (parameter._version, float(parameter.detach().flatten()[0].item()))
+        (version_of(parameter), float(parameter.detach().flatten()[0].item()))
         for parameter in watched.parameters()[:PARAMETERS_WATCHED]
         if parameter.numel() and parameter.layout is torch.strided and not parameter.is_complex()
     ]

@@ -6,7 +6,6 @@ its handler, which the boot provides, what to do about a bad one; knows nothing 
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.native.records import SentinelRecord
 from torchwhy.observe.probes.batches import described
 from torchwhy.observe.probes.weights import chosen, root_mean_squares
@@ -26,6 +24,11 @@ from torchwhy.observe.steps.random_state import RandomState
 from torchwhy.observe.steps.stale_gradients import StaleWatch
 from torchwhy.observe.steps.stale_manual_gradients import HandWatch
 from torchwhy.observe.steps.watched_optimizers import Watched, WatchedOptimizers
+from torchwhy.observe.torch_features.autograd_nodes import sequence_number
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import has_values
+from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.events import Alarm, ScaleChanged, Step, Weights
 from torchwhy.record.numbers import Real, encode, is_finite
 
@@ -121,10 +124,10 @@ class Sentinel(SentinelRecord):
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
-        self.sequence_before, self.sequence = self.sequence, torch_compat.sequence_number()
+        self.sequence_before, self.sequence = self.sequence, sequence_number()
         self.last_read = None
         given = [t for t in outputs if isinstance(t, torch.Tensor)]
-        roots = [t for t in given if t.numel() == 1 and torch_compat.has_values(t)]
+        roots = [t for t in given if t.numel() == 1 and has_values(t)]
         if accumulates or not self.optimizers.any_made:
             self.losses += _detached(roots)
             self.backwards += 1
@@ -141,7 +144,7 @@ class Sentinel(SentinelRecord):
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Judge the losses and gradients that this step is about to use."""
-        watched = self.optimizers.of(optimizer, sys._getframe(2))
+        watched = self.optimizers.of(optimizer, frame_at(2))
         closure = len(args) > 1 or kwargs.get("closure") is not None
         check = Check(self.step, watched, self._take_losses(), has_closure=closure)
         tensors = watched.gradients()
@@ -179,7 +182,7 @@ class Sentinel(SentinelRecord):
 
     def _before_each_backward(self, roots: list[torch.Tensor], *, accumulates: bool) -> None:
         if accumulates and not self.frozen:
-            frame = sys._getframe(2)
+            frame = frame_at(2)
             self._watch_backward(roots, frame)
 
     def _watch_backward(self, roots: list[torch.Tensor], frame: Any) -> None:
@@ -191,7 +194,7 @@ class Sentinel(SentinelRecord):
             self.by_hand.before_backward(roots, frame)
 
     def _note_step(self, watched: Watched) -> None:
-        frame = sys._getframe(2)
+        frame = frame_at(2)
         self.session.calls.note_inner("step", frame)
         self.session.calls.end_step(self.step)
         self.stale.before_step(watched, self.step, frame)
@@ -223,7 +226,7 @@ class Sentinel(SentinelRecord):
 
     def note_read(self, loss: torch.Tensor) -> None:
         """Remember the loss the program looks at; if it stops now, this is why."""
-        now = loss.detach() if torch_compat.has_values(loss) else None
+        now = loss.detach() if has_values(loss) else None
         self.dropped.read(self.last_read, now)
         self.last_read = now
         self.session.handler.loss_was_read(loss)
@@ -240,7 +243,7 @@ class Sentinel(SentinelRecord):
             self.session.holdings.stepped(self.step)
         self.session.leave_after_last_step()
 
-    @torch_compat.unseen
+    @unseen
     def _judge_scaled(self, roots: list[torch.Tensor]) -> None:
         """Judge losses under a GradScaler, which skips the step of a bad one, so that nobody would ask later.
 
@@ -281,7 +284,7 @@ class Sentinel(SentinelRecord):
             )
         return scale or 1.0
 
-    @torch_compat.unseen
+    @unseen
     def note_scale(self) -> None:
         """Follow the loss scale also where every step is skipped, so that no optimizer is heard of."""
         self._current_scale()
@@ -293,18 +296,14 @@ class Sentinel(SentinelRecord):
         first = next((tensor for tensor in tensors if tensor is not None), None)
         if first is None:
             return True
-        if (
-            type(first) is torch.Tensor
-            and first.device.type == "cpu"
-            and torch_compat.world_size() == 1
-        ):
+        if type(first) is torch.Tensor and first.device.type == "cpu" and world_size() == 1:
             if gradients.quickly_finite(tensors):
                 return True
         elif gradients.all_finite(gradients.sums_of(tensors)):
             return True
         return all(gradients.is_finite(t) for t in tensors if t is not None)
 
-    @torch_compat.unseen
+    @unseen
     def _record(self, check: Check, tensors: list[torch.Tensor | None]) -> None:
         now = time.perf_counter()
         milliseconds, self.began = (now - self.began) * 1000, now
@@ -361,6 +360,6 @@ def _number(loss: torch.Tensor) -> float | None:
     return None if loss.is_complex() else float(loss.item())
 
 
-@torch_compat.unseen
+@unseen
 def _detached(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    return [tensor.detach() for tensor in tensors if torch_compat.has_values(tensor)]
+    return [tensor.detach() for tensor in tensors if has_values(tensor)]

@@ -10,7 +10,8 @@ import torch
 from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.steps.idle_optimizers import IdleWatch
 from torchwhy.observe.steps.watched_optimizers import Watched
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class StaleWatch:
         for position, parameter in enumerate(watched.parameters()):
             gradient = parameter.grad
             if gradient is not None and gradient.layout is torch.strided:
-                marks[position] = (gradient.data_ptr(), gradient._version)
+                marks[position] = (gradient.data_ptr(), version_of(gradient))
                 if len(marks) == PARAMETERS_WATCHED:
                     break
         self._used[watched.index] = (step, marks)
@@ -141,7 +142,7 @@ class StaleWatch:
             added |= (
                 gradient is not None
                 and gradient.data_ptr() == pointer
-                and gradient._version > version
+                and version_of(gradient) > version
             )
         if not added:
             return
@@ -170,7 +171,7 @@ def _remain(watched: Watched, marks: Marks, *, untouched: bool) -> bool:
         if (
             gradient is None
             or gradient.data_ptr() != pointer
-            or (untouched and gradient._version != version)
+            or (untouched and version_of(gradient) != version)
         ):
             return False
         kept.append(gradient)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.program.frames import span_of, user_sites
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class HandWatch:
             leaf
             for reference, version, value in self._seen
             if (leaf := reference()) is not None
-            and (leaf._version, _first(leaf)) != (version, value)
+            and (version_of(leaf), _first(leaf)) != (version, value)
         ]
         stale = [
             leaf
@@ -55,7 +56,7 @@ class HandWatch:
             self._times += 1
             if self._times <= 4 or self._times & (self._times - 1) == 0:
                 self._tell(frame)
-        self._seen = [(weakref.ref(leaf), leaf._version, _first(leaf)) for leaf in leaves]
+        self._seen = [(weakref.ref(leaf), version_of(leaf), _first(leaf)) for leaf in leaves]
 
     def _tell(self, frame: FrameType | None) -> None:
         sites = user_sites(frame, limit=1)

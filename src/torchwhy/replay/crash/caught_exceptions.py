@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from torchwhy.observe.program.exceptions import without_own_frames
+from torchwhy.observe.torch_features.torch_internals import DEVICE_START, STEP_FILES
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.exception_watchers import watcher_for
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH
@@ -30,18 +31,7 @@ if TYPE_CHECKING:
 # What a broken step raises. Lookups and probes (KeyError, AttributeError, NotImplementedError …) steer programs.
 KINDS = (RuntimeError, ValueError, IndexError, TypeError)
 NOT_KINDS = (NotImplementedError, RecursionError, UnicodeError)
-# Parts of torch that a step runs through; an error out of another (loading, compiling, devices) is no lost step.
-PARTS = (
-    "nn",
-    "_tensor.py",
-    "functional.py",
-    "autograd",
-    "optim",
-    "distributions",
-    "_ops.py",
-    "utils/checkpoint.py",
-)
-NO_STEP = ("load_state_dict", "load", "_lazy_init", "to", "cuda", "__getattr__")
+NO_STEP = ("load_state_dict", "load", DEVICE_START, "to", "cuda", "__getattr__")
 STEP_WORDS = ("backward", "step")
 MOST_TIMES = 200  # occurrences after which a trace function has seen enough
 MARK = "_torchwhy_place"  # on an exception: where it was taken up, in case it is raised again
@@ -276,7 +266,7 @@ def comes_out_of_a_step(trace: TracebackType) -> bool:
     files = [
         spot.frame.f_code.co_filename.replace("\\", "/") for spot in last if spot.layer == "torch"
     ]
-    return any(f"/torch/{part}" in file for file in files for part in PARTS) or any(
+    return any(f"/torch/{part}" in file for file in files for part in STEP_FILES) or any(
         "/torchwhy/" in file for file in files
     )
 

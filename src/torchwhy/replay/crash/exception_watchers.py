@@ -14,6 +14,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, Protocol
 
 from torchwhy.observe.native.records import fast
+from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source.files import layer_of
 
 Arrived = Callable[[BaseException, TracebackType], object]
@@ -55,7 +56,7 @@ class Tracer:
             return
         self.is_on = True
         self._ends = time.monotonic() + MOST_SECONDS
-        frame: FrameType | None = sys._getframe(1)
+        frame: FrameType | None = frame_at(1)
         while frame is not None:
             if layer_of(frame.f_code.co_filename) == "user":
                 frame.f_trace_lines = False
@@ -70,7 +71,7 @@ class Tracer:
         self.is_on = False
         if sys.gettrace() == self._call:
             sys.settrace(None)
-        frame: FrameType | None = sys._getframe(1)
+        frame: FrameType | None = frame_at(1)
         while frame is not None:
             if frame.f_trace == self._event:
                 frame.f_trace = None

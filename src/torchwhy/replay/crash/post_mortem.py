@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
+from torchwhy.observe.torch_features.mode_stack import modes_off
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.autopsy.examine import examine
 from torchwhy.replay.crash.frames.traceback_frames import Spot, spots_of
@@ -42,7 +42,7 @@ def _of_worker(
     caught: bool,
 ) -> Crash:
     """Make the failing batch once more in this process, where its frames can be looked into."""
-    with _disable_current_modes():
+    with modes_off():
         again = None if caught else fetching.make_again(stage.session, spots)
     live = spots
     if again is not None and again.error is not None and type(again.error).__name__ == sent.type:
@@ -66,7 +66,7 @@ def _inquest(
     stage: Stage, message: str, spots: list[Spot], again: fetching.Again | None = None
 ) -> Clues:
     """Return what the inquest found; if it fails, the autopsy alone has to do."""
-    with _disable_current_modes(), torch.no_grad():
+    with modes_off(), torch.no_grad():
         return (
             stage.session.guests.protect("inquest", inquire)(stage, message, spots, again)
             or Clues()

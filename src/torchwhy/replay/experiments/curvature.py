@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.probes import reads
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import decode, encode
 from torchwhy.replay.experiments.lanczos import largest_eigenvalue
@@ -92,13 +93,13 @@ class Curvature:
         saved = torch.autograd.graph.saved_tensors_hooks
         hooks.replace(saved, "__enter__", NotedOnAccess(saved.__enter__, bar), group=reads.GROUP)
 
-    @torch_compat.unseen
+    @unseen
     def measure(self, loss: torch.Tensor, watched: Watched, reason: str) -> None:
         """Measure the curvature of `loss` and keep the rate that would be stable until the step is made."""
         began = time.perf_counter()
         elapsed = began - self._session.began
         ends = began + max(SECONDS, SHARE * elapsed) - self._spent
-        if self.is_barred or began >= ends or torch_compat.world_size() > 1 or not _is_plain(loss):
+        if self.is_barred or began >= ends or world_size() > 1 or not _is_plain(loss):
             return
         side = _side_of(loss, watched)
         if side is None:
@@ -122,7 +123,7 @@ class Curvature:
             ),
         )
 
-    @torch_compat.unseen
+    @unseen
     def after_step(self) -> None:
         """Write the answer, with the curvature as the optimizer felt it."""
         pending, self._pending = self._pending, None

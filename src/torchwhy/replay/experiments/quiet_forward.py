@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe import torch_compat
+from torchwhy.observe.torch_features.module_parts import has_foreign_hooks
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.source.files import layer_of
 
 MOST_BYTES = 64 * 2**20  # buffers copied for the occasion
@@ -71,7 +72,7 @@ def why_not(model: nn.Module) -> str | None:
         kind = type(module)
         if kind.__name__ in WRAPPERS or isinstance(module, torch.jit.ScriptModule):
             return f"it is a {kind.__name__}"
-        if torch_compat.has_foreign_hooks(module, own):
+        if has_foreign_hooks(module, own):
             return "it has hooks"
         forward = getattr(kind.forward, "original", kind.forward)
         if layer_of(getattr(getattr(forward, "__code__", None), "co_filename", "")) == "user":
@@ -139,9 +140,7 @@ def unnoticed(model: nn.Module) -> Iterator[Callable[[], None]]:
     modules = list(model.modules())
     attributes = [(module, dict(vars(module)), _copies(vars(module))) for module in modules]
     buffers = [
-        (b, torch_compat.version_of(b), b.detach().clone())
-        for b in model.buffers()
-        if not b.is_inference()
+        (b, version_of(b), b.detach().clone()) for b in model.buffers() if not b.is_inference()
     ]
     try:
         for module in modules:
@@ -156,7 +155,7 @@ def unnoticed(model: nn.Module) -> Iterator[Callable[[], None]]:
         for module, values, contents in attributes:
             _restore(module, values, contents)
         for buffer, version, copy in buffers:
-            if torch_compat.version_of(buffer) != version:
+            if version_of(buffer) != version:
                 with torch.no_grad():
                     buffer.copy_(copy)
         _set_random_states(states)

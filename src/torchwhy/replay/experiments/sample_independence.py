@@ -16,9 +16,11 @@ from torch import nn
 from torch.utils.data import default_collate
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe import torch_compat
 from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.torch_features.loader_parts import collate_of
+from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.experiments.quiet_forward import unnoticed, why_not
@@ -128,7 +130,7 @@ class Samples:
         self._is_over = True
         wanted, self._wanted = self._wanted, None
         self._calls.clear()
-        if wanted is None or self._stage.compiles or torch_compat.world_size() > 1:
+        if wanted is None or self._stage.compiles or world_size() > 1:
             return
         call, layer = wanted
         model = call.model()
@@ -311,13 +313,13 @@ def _axes(stage: Stage, given: torch.Tensor, shape: list[int]) -> tuple[int, int
 
 def _axis_by_loader(stage: Stage, given: torch.Tensor) -> int | None:
     """Return the dimension along which a loader put the samples together, if the input is its batch or a view of it."""
-    key = torch_compat.storage_key(given)
+    key = storage_key(given)
     for batch in stage.session.batches.recent:
-        collate = getattr(batch.iterator(), "_collate_fn", None)
+        collate = collate_of(batch.iterator())
         if collate is not None and collate is not default_collate:
             continue
         for _, leaf in leaves_of(batch.data):
-            if not leaf.dim() or torch_compat.storage_key(leaf) != key:
+            if not leaf.dim() or storage_key(leaf) != key:
                 continue
             rows = leaf.shape[0]
             for place, size in enumerate(given.shape):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import Experiment
 from torchwhy.replay.microscope.measures import rows_equal
 

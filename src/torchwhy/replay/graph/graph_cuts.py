@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe import torch_compat
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import GraphCut
 from torchwhy.replay.crash.hidden import program_text as written
 from torchwhy.replay.crash.hidden.cut_graph import switch_around
@@ -219,7 +219,7 @@ def _flattened(
     return None
 
 
-@torch_compat.unseen
+@unseen
 def _is_zero(gradient: torch.Tensor) -> bool:
     return gradient.layout is torch.strided and not bool(gradient.any().item())
 

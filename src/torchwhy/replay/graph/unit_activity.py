@@ -11,7 +11,7 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import calling_span
 from torchwhy.observe.program.names import Names
-from torchwhy.observe.torch_compat import has_values
+from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
 from torchwhy.replay.crash.frames.construction import Builder

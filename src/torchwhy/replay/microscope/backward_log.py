@@ -8,7 +8,6 @@ torch writes. What an update spoils then, a second run sees.
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,17 +17,15 @@ from torchwhy.observe.native.native_descriptors import is_ready
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.program.frames import user_sites
 from torchwhy.observe.steps import gradients
-from torchwhy.observe.torch_compat import (
+from torchwhy.observe.torch_features.autograd_nodes import (
     current_node,
-    current_node_of_torch,
-    fetching_code,
     node_sequence,
     root_gradients_code,
     sequence_number,
-    storage_key,
-    weak_reference,
-    weak_storage,
 )
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.loader_parts import fetching_code
+from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_reference, weak_storage
 from torchwhy.replay.microscope.arguments import can_look, written_by
 from torchwhy.replay.microscope.call_sites import Surroundings, look_around
 from torchwhy.replay.microscope.operations import Operation, OperationInfo, info_of
@@ -93,7 +90,7 @@ def new_film(microscope: Microscope) -> Any:
         look_around=look_around,
         look=microscope.look_again,
         weak=weak_reference(),
-        current_node=current_node_of_torch,
+        current_node=current_node,
     )
 
 
@@ -101,7 +98,7 @@ def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: A
     """Tell whether an operation needs no more than this; it is noted who wrote what, the rest is left out."""
     if microscope.book.is_open:
         return False
-    node, frame = current_node(), _program_below(sys._getframe(2))
+    node, frame = current_node(), _program_below(frame_at(2))
     if node is not None:
         return _differentiates(microscope, (info, result), node, frame)
     if frame.f_code is _root_gradients:
@@ -181,7 +178,7 @@ def _around_backward(film: Any, frame: FrameType) -> Surroundings:
 def note_update(microscope: Microscope, parameters: list[torch.Tensor]) -> None:
     """Note that an optimizer of torch wrote its weights while the microscope had stepped aside."""
     microscope.seen += 1
-    sites = user_sites(sys._getframe(1), limit=1)
+    sites = user_sites(frame_at(1), limit=1)
     keys = frozenset(key for p in parameters if (key := storage_key(p)) is not None)
     site = sites[0] if sites else None
     microscope.writes.writes.append(Record(microscope.seen, "step", "update", site, None, keys))

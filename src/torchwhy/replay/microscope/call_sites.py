@@ -7,9 +7,10 @@ from functools import lru_cache
 from types import FrameType
 from typing import Literal, NamedTuple
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.program.frames import Site
+from torchwhy.observe.torch_features.autograd_nodes import backward_entry_code
+from torchwhy.observe.torch_features.torch_internals import PRINTING_FILE
 from torchwhy.source.files import layer_of
 
 Part = Literal["user", "library", "torch", "optim", "clip", "data", "show", "init"]
@@ -21,10 +22,10 @@ _PARTS: tuple[tuple[str, Part], ...] = (
     (f"torch{os.sep}optim{os.sep}", "optim"),
     (f"torch{os.sep}nn{os.sep}utils{os.sep}clip_grad.py", "clip"),
     (f"torch{os.sep}utils{os.sep}data{os.sep}", "data"),
-    (f"torch{os.sep}_tensor_str.py", "show"),
+    (PRINTING_FILE, "show"),
     (f"torch{os.sep}nn{os.sep}init.py", "init"),
 )
-_backward_entry = torch_compat.backward_entry_code()
+_backward_entry = backward_entry_code()
 
 
 class Surroundings(NamedTuple):

@@ -7,7 +7,6 @@ a value: it looks at what an operation got and gave, with modes off and autograd
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,10 +14,16 @@ from typing import Any
 
 import torch
 from torch.nn.parameter import is_lazy
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.torch_features.autograd_nodes import (
+    current_node,
+    node_sequence,
+    sequence_number,
+)
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope import backward_log
 from torchwhy.replay.microscope.arguments import can_look, operands_of, written_by
 from torchwhy.replay.microscope.call_sites import Surroundings, look_around
@@ -50,13 +55,13 @@ READS = {"_local_scalar_dense", "item"}
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-class Microscope(TorchDispatchMode):
+class Microscope(DispatchMode):
     """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
 
     def __init__(
         self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.book = book
         self.modules = modules
         self.ledger = Ledger()
@@ -96,10 +101,6 @@ class Microscope(TorchDispatchMode):
             self
         )  # of backward, to be made operations when somebody asks
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # torch would import all of its compiler on the first operation: 1.6 s
-
     @property
     def is_busy(self) -> bool:
         """Tell whether it looks, or still stands on torch's stack of modes."""
@@ -119,11 +120,11 @@ class Microscope(TorchDispatchMode):
         self._put_on()
 
     def _put_on(self) -> None:
-        self.last_sequence = torch_compat.sequence_number()
+        self.last_sequence = sequence_number()
         here = threading.get_ident()  # a mode is on for one thread: the one that trains
         if not self._is_entered or self._thread != here:
             self._is_entered, self._thread = True, here
-            torch_compat.put_on(self)
+            put_on(self)
 
     def leave(self) -> None:
         """Stop looking at once; from inside an operation the mode itself goes with the next `tidy`."""
@@ -136,17 +137,17 @@ class Microscope(TorchDispatchMode):
     def tidy(self) -> None:
         """Take the mode off torch's stack if it is not needed there."""
         if self._is_entered and not self.is_on:
-            self._is_entered = not torch_compat.take_off(self)
+            self._is_entered = not take_off(self)
 
     def pause(self) -> None:
         """Step aside while torch does work of its own, about which nobody will ask."""
         if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
             return
-        modes = torch_compat.active_modes()
+        modes = active_modes()
         if (
             modes and modes[-1] is self
         ):  # a mode of the program above us has to find us below when it ends
-            self._is_entered = not torch_compat.take_off(self)
+            self._is_entered = not take_off(self)
             self.is_paused = not self._is_entered
             self._below = modes[:-1]
 
@@ -156,7 +157,7 @@ class Microscope(TorchDispatchMode):
             return
         self.is_paused = False
         if self.is_on and not self._is_entered:
-            if torch_compat.active_modes() == self._below:
+            if active_modes() == self._below:
                 self._put_on()
             else:  # the program has begun or ended a mode meanwhile, because of an exception
                 self.leave()
@@ -185,7 +186,7 @@ class Microscope(TorchDispatchMode):
     def operation_of(self, tensor: torch.Tensor) -> Operation | None:
         """Return the forward operation of this step that made a tensor, views included; None if it has no graph."""
         node = tensor.grad_fn
-        return None if node is None else self._by_sequence.get(torch_compat.node_sequence(node))
+        return None if node is None else self._by_sequence.get(node_sequence(node))
 
     def operations(self) -> list[Operation]:
         """Return what ran in this step so far, oldest first."""
@@ -305,28 +306,28 @@ class Microscope(TorchDispatchMode):
 
     def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
         operation = Operation(self.seen, info, self.step)
-        around = look_around(sys._getframe(3))
+        around = look_around(frame_at(3))
         operation.sites, operation.outer = around.sites, around.outer
-        node = torch_compat.current_node()
+        node = current_node()
         if node is None:
             self.without_graph += not torch.is_grad_enabled()
             operation.step = self.next_step
             operation.module = self.modules.path
             operation.phase = self._phase(around.part)
         else:
-            self.place_in_backward(operation, node.name(), torch_compat.node_sequence(node))
+            self.place_in_backward(operation, node.name(), node_sequence(node))
             operation.module = self.modules.path or operation.module
             if around.part in ("clip", "optim"):
                 operation.phase = self._phase(around.part)
             if operation.node == "AccumulateGrad":
                 operation.parameter = self.book.name_of(getattr(node, "variable", None))
-        sequence = torch_compat.sequence_number()
+        sequence = sequence_number()
         if sequence > self.last_sequence:
             for number in range(self.last_sequence, sequence):
                 self._by_sequence[number] = operation
             operation.sequence = sequence - 1
             self.last_sequence = sequence
-        keys = [torch_compat.storage_key(tensor) for tensor in given]
+        keys = [storage_key(tensor) for tensor in given]
         operation.inputs = self.ledger.writers_of(keys)
         if node is None:
             self.notes.describe(operation, (given, keys), args)
@@ -375,15 +376,15 @@ class Microscope(TorchDispatchMode):
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
         """Note that a value left its graph here, by the program's own word or inside of a torch function."""
         try:
-            if torch_compat.current_node() is not None or any(map(is_lazy, (*given, result))):
+            if current_node() is not None or any(map(is_lazy, (*given, result))):
                 return
             backward_log.develop(self)
             self.seen += 1
             operation = Operation(self.seen, info, self.next_step)
-            around = look_around(sys._getframe(2))
+            around = look_around(frame_at(2))
             operation.sites, operation.outer = around.sites, around.outer
             operation.module = self.modules.path
-            keys = [torch_compat.storage_key(tensor) for tensor in given]
+            keys = [storage_key(tensor) for tensor in given]
             operation.inputs = self.ledger.writers_of(keys)
             self.notes.trace_back(operation, (list(given), keys))
             if result is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from torchwhy.observe.steps import gradients
-from torchwhy.observe.torch_compat import storage_key, weak_storage
+from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_storage
 from torchwhy.replay.microscope import tensor_facts
 from torchwhy.replay.microscope.operations import Operation, tensors_in
 

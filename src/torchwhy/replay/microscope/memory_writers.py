@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.torch_compat import storage_key, weak_storage
+from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_storage
 from torchwhy.replay.microscope.operations import Operation
 
 MOST_ENTRIES = 50_000  # memory blocks remembered; beyond, the dead ones are forgotten

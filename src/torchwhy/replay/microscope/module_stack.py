@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -17,7 +16,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.names import Names
-from torchwhy.observe.torch_compat import is_tracing
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.tensor_parts import is_tracing
 from torchwhy.record.events import Event, ModuleCalled
 from torchwhy.replay.microscope.operations import name_of_dtype
 
@@ -105,7 +105,7 @@ class ModuleStack:
         if not self.stack:
             self.on_call()
         if not self.stack and id(module) not in self._paths:
-            self._names.learn(sys._getframe(2))
+            self._names.learn(frame_at(2))
             self._names.add_root(type(module).__name__, module)  # for want of a variable's name
         if not self.stack:
             self.on_outermost(module)
@@ -131,7 +131,7 @@ class ModuleStack:
             self._tell(module, inputs, output)
 
     def _tell(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        sites = user_sites(sys._getframe(3), limit=1)
+        sites = user_sites(frame_at(3), limit=1)
         site = sites[0] if sites else None
         path, kind = self._path(module), type(module).__name__
         self._tell_later(

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from torchwhy.observe.program.frames import Site
+from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.record.tensors import TensorFacts
 
 # Factories that return whatever was in memory, by design: not births, but not values either.
@@ -64,7 +65,7 @@ class OperationInfo:
 @lru_cache(maxsize=8192)
 def info_of(function: Any) -> OperationInfo:
     """Return what the schema of an overload tells, worked out once."""
-    schema = getattr(function, "_schema", None)
+    schema = schema_of(function)
     name = str(function)
     parts = name.split(".")
     base = parts[1] if len(parts) > 1 else name

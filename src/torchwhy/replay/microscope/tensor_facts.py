@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.torch_compat import has_values
+from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.events import TensorFacts
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.microscope.measures import counted

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from torchwhy.observe.program.frames import Site
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope.operations import Operation
 
 MOST_RECORDS = 20_000  # operations remembered over all watched steps; later ones are not taken up

@@ -10,11 +10,11 @@ import sys
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.probes.batches import Batch, leaves_of
 from torchwhy.observe.program import seeds
 from torchwhy.observe.program.exceptions import user_location
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.torch_features.loader_parts import fetch_again
 from torchwhy.record.events import ArrayWarning, Birth
 from torchwhy.replay.equipment import Stage
 from torchwhy.replay.nonfinite import stream
@@ -48,7 +48,7 @@ def _is_of(birth: Birth, batch: Batch) -> bool:
 def _by_index(iterator: Any, indices: list[int] | None) -> Maker:
     def make(looking: AbstractContextManager[Any]) -> Any:
         with looking:
-            return torch_compat.fetch_again(iterator, indices)
+            return fetch_again(iterator, indices)
 
     return make
 

@@ -10,7 +10,6 @@ import ast
 import math
 import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe import descriptors, guest, torch_compat
+from torchwhy.observe import descriptors, guest
 from torchwhy.observe.probes import reads
 from torchwhy.observe.probes.metrics.evaluations import WORDS, Evaluations
 from torchwhy.observe.program.frames import Site, span_of, user_sites
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_features import mode_stack
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import has_values, item
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.crash.frames.source_files import tree_of
@@ -36,7 +38,7 @@ LOSS_WORDS = (*WORDS, "crit", "elbo")
 # Whoever calls these in the function that reads the loss expects such values, and deals with them.
 EXPECTING = ("isnan", "isfinite", "isinf", "nan_to_num", "nanmean", "nansum", "nanmedian")
 # The way from a tensor's `item` to here, and the folder in which every other caller is one of ours.
-PLUMBING = {__file__, *(module.__file__ for module in (guest, reads, descriptors, torch_compat))}
+PLUMBING = {__file__, *(module.__file__ for module in (guest, reads, descriptors, mode_stack))}
 OWN_ROOT = str(Path(guest.__file__).resolve().parents[1]) + os.sep
 # What is still the same loss when it comes out of these.
 SAME = ("item", "mean", "sum", "detach", "cpu", "float", "double", "data", "squeeze", "numpy")
@@ -65,7 +67,7 @@ class WatchedEvaluations(Evaluations):
 
     def read(self, tensor: Any) -> None:
         """Note one number that the program reads; called while gradients are off."""
-        if not read_by_us(sys._getframe(1)):
+        if not read_by_us(frame_at(1)):
             super().read(tensor)
             self._judge(tensor)
 
@@ -78,13 +80,13 @@ class WatchedEvaluations(Evaluations):
         sentinel = self._session.sentinel
         if sentinel.in_update or not sentinel.step or not tensor.is_floating_point():
             return
-        if tensor.numel() != 1 or not torch_compat.has_values(tensor):
+        if tensor.numel() != 1 or not has_values(tensor):
             return
         # Both callers are protected, so nobody sees this; torch's own `item`, because the program's is watched.
-        is_bad = not math.isfinite(torch._C.TensorBase.item(tensor))
+        is_bad = not math.isfinite(item(tensor))
         if is_bad or self._readings:
-            sites = user_sites(sys._getframe(1), limit=1)
-            if sites and not read_by_us(sys._getframe(1)):
+            sites = user_sites(frame_at(1), limit=1)
+            if sites and not read_by_us(frame_at(1)):
                 self._note(sites[0], tensor, is_bad=is_bad)
 
     def alarm(self) -> Alarm | None:

@@ -9,6 +9,7 @@ import msgspec
 import torch
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.record.events import Birth, Event, ForwardTwin, Operand
 from torchwhy.record.numbers import encode
 from torchwhy.replay.microscope import tensor_facts
@@ -324,7 +325,7 @@ def _is_log_of_zero(birth: Birth) -> bool:
 
 def _arguments(call: Call) -> list[tuple[str, Any]]:
     function, args, kwargs = call
-    schema = getattr(function, "_schema", None)
+    schema = schema_of(function)
     names = [argument.name for argument in schema.arguments] if schema else []
     pairs: list[tuple[str, Any]] = []
     for position, value in enumerate(args):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchwhy.observe.probes.batches import Batch, leaves_of
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_features.loader_parts import dataset_of
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.nonfinite.provenance import Origin
@@ -62,7 +63,7 @@ class Context:
         if not batches or not batches[-1].trains:
             return False  # of evaluation only the current batch is kept
         iterators = [batch.iterator() for batch in batches]
-        datasets = {id(getattr(one, "_dataset", None)) for one in iterators if one is not None}
+        datasets = {id(dataset_of(one)) for one in iterators if one is not None}
         return len(datasets) > 1
 
     def _age_of(self, batch: Batch) -> int | None:

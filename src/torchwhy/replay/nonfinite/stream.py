@@ -10,6 +10,13 @@ from typing import Any
 
 from torch.utils.data import IterableDataset
 
+from torchwhy.observe.torch_features.loader_parts import (
+    collate_of,
+    dataset_of,
+    sampler_of,
+    yielded_by,
+)
+
 MOST_SECONDS = 5.0  # for the batches before it; a stream that takes longer is not read again
 
 # Makes a batch within a context: the microscope, or NumPy told to raise.
@@ -18,17 +25,16 @@ Maker = Callable[[AbstractContextManager[Any]], Any]
 
 def is_stream(iterator: Any) -> bool:
     """Tell whether a loader's iterator reads a stream."""
-    return isinstance(getattr(iterator, "_dataset", None), IterableDataset)
+    return isinstance(dataset_of(iterator), IterableDataset)
 
 
 def maker(iterator: Any) -> Maker:
     """Return what makes the batch in hand once more, from a fresh pass over the stream in this process."""
 
     def make(looking: AbstractContextManager[Any]) -> Any:
-        sampler = getattr(iterator, "_index_sampler", None)
-        size, collate = getattr(sampler, "batch_size", None), iterator._collate_fn
-        samples, ends = iter(iterator._dataset), time.monotonic() + MOST_SECONDS
-        for _ in range((iterator._num_yielded - 1) * (size or 1)):
+        size, collate = getattr(sampler_of(iterator), "batch_size", None), collate_of(iterator)
+        samples, ends = iter(dataset_of(iterator)), time.monotonic() + MOST_SECONDS
+        for _ in range((yielded_by(iterator) - 1) * (size or 1)):
             next(samples)
             if time.monotonic() > ends:
                 raise TimeoutError

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import torch
 
+from torchwhy.observe.torch_features.torch_internals import overload_name, schema_of
+
 WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
 MOST_ELEMENTS = 50_000_000  # beyond this redoing one operation would be felt
 
@@ -39,11 +41,12 @@ def redo_wider(
 
 def functional_of(function: Any) -> Any:
     """Return the overload that does not write into its arguments: `mul` for `mul_`."""
-    if not function._schema.is_mutable:
+    schema = schema_of(function)
+    if not schema.is_mutable:
         return function
-    packet = getattr(torch.ops.aten, function._schema.name.rpartition("::")[2].rstrip("_"), None)
-    overload = getattr(packet, function._overloadname, None) if packet is not None else None
-    return overload if overload is not None and not overload._schema.is_mutable else None
+    packet = getattr(torch.ops.aten, schema.name.rpartition("::")[2].rstrip("_"), None)
+    overload = getattr(packet, overload_name(function), None) if packet is not None else None
+    return overload if overload is not None and not schema_of(overload).is_mutable else None
 
 
 def _widened(values: Any, dtype: torch.dtype) -> list[Any]:

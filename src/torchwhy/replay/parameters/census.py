@@ -11,6 +11,7 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.torch_features.tensor_parts import values_of_sparse
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.replay.microscope.measures import has_nonzero, rows_equal, weight_size
 from torchwhy.replay.microscope.operations import Operation
@@ -246,7 +247,7 @@ def _gradient(stage: Stage, parameter: torch.Tensor) -> Literal["none", "zero", 
         return "none"  # it is left over from the phase before
     if gradient is None or gradient.is_meta:
         return "none"
-    values = gradient._values() if gradient.is_sparse else gradient
+    values = values_of_sparse(gradient) if gradient.is_sparse else gradient
     return "nonzero" if has_nonzero(values) else "zero"
 
 

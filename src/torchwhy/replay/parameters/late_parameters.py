@@ -13,7 +13,8 @@ import torch
 
 from torchwhy.observe.program.names import parameters_of
 from torchwhy.observe.steps import gradients
-from torchwhy.observe.torch_compat import unseen, version_of
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import LateParameter, LateParameters
 from torchwhy.replay.parameters.freezes import joining_statements
 

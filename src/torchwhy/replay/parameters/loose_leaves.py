@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import re
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from torch import nn
 
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_files
+from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source.files import layer_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def loose_leaves(stage: Stage, held: set[int]) -> dict[str, torch.Tensor]:
     """Return leaves that got a gradient, are in no optimizer, and are used outside of every module, by name."""
     found = {
         name: leaf
-        for name, leaf in _in_frames(sys._getframe(1))
+        for name, leaf in _in_frames(frame_at(1))
         if id(leaf) not in held and leaf.grad is not None
     }
     if not found or any(

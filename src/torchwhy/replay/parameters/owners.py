@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.module_parts import parameters_in
+
 if TYPE_CHECKING:
     from torchwhy.observe.steps.watched_optimizers import Watched
     from torchwhy.replay.equipment import Stage
@@ -40,7 +42,7 @@ class Population:
         return {
             id(parameter): part
             for part in reversed(self.parts)
-            for parameter in part.module._parameters.values()
+            for parameter in parameters_in(part.module).values()
             if parameter is not None
         }
 
@@ -59,7 +61,7 @@ class Population:
     def registered(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Yield path and value of each parameter that belongs to a known model, as often as it is held."""
         for part in self.parts:
-            for name, parameter in part.module._parameters.items():
+            for name, parameter in parameters_in(part.module).items():
                 if parameter is not None:
                     yield f"{part.path}.{name}", parameter
 

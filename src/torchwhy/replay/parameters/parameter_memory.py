@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.torch_compat import storage_key, unseen, version_of, weak_storage
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import storage_key, version_of, weak_storage
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.replay.crash.frames.construction import Builder
 
@@ -133,7 +134,7 @@ class KnownParameters:
                 if used_in < known[3]:
                     kept[key] = (*known[:3], used_in)
             elif parameter is not None:
-                version = -1 if parameter.is_inference() else parameter._version
+                version = version_of(parameter)
                 kept[key] = (weakref.ref(parameter), version, entry, used_in)
 
     def place_of(self, module: nn.Module) -> SourceSpan | None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.steps import gradients
-from torchwhy.observe.torch_compat import unseen, version_of
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import Followed, ParametersFollowed
 from torchwhy.replay.parameters.late_parameters import Newcomers
 

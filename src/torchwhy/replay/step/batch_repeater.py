@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.probes.batches import Batch
+from torchwhy.observe.torch_features.loader_parts import dataset_of, loader_iterator_class
 
 
 class Handout:
@@ -33,21 +33,21 @@ class Handout:
         """Hand these out next; `replacement` gives other data for some, by serial number."""
         self._queue = deque(batches)
         self._replacement = replacement or {}
-        iterators = torch_compat.loader_iterator_class()
+        iterators = loader_iterator_class()
         if self._original is None:
-            self._original = iterators.__next__  # type: ignore[attr-defined]
+            self._original = iterators.__next__
             handout, original = self, self._original
 
             def __next__(iterator: Any) -> Any:  # noqa: N807 - it takes that name's place
                 batch = handout._take(iterator)
                 return original(iterator) if batch is None else batch
 
-            iterators.__next__ = __next__  # type: ignore[attr-defined]
+            iterators.__next__ = __next__
 
     def end(self) -> None:
         """Let the loaders give what they have again."""
         if self._original is not None:
-            torch_compat.loader_iterator_class().__next__ = self._original  # type: ignore[attr-defined]
+            loader_iterator_class().__next__ = self._original
             self._original = None
         self._queue.clear()
         self.newest = None
@@ -69,9 +69,7 @@ class Handout:
             if owner is iterator:
                 return batch
         for batch, owner in owners:
-            if owner is None or getattr(owner, "_dataset", None) is getattr(
-                iterator, "_dataset", owner
-            ):
+            if owner is None or dataset_of(owner) is dataset_of(iterator, owner):
                 return batch
         return None
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.torch_features.torch_internals import force_eager, world_size
 from torchwhy.record.events import Birth, Replayed, SampleTried
 from torchwhy.replay.equipment import Stage
 from torchwhy.replay.nonfinite.data_code import look_into_data_code
@@ -99,7 +99,7 @@ class Rewind:
 
     def _can_repeat(self, check: Check) -> bool:
         """Tell whether the user's loop can be made to do this step again."""
-        if check.watched is None or check.bad_parameters or torch_compat.world_size() > 1:
+        if check.watched is None or check.bad_parameters or world_size() > 1:
             return False
         self._batches = self.session.batches.since(check.watched.batches_at_last_step)
         drawn = self.session.batches.serial - check.watched.batches_at_last_step
@@ -151,7 +151,7 @@ class Rewind:
         self._quiet.end()
         self._handout.end()
         if self.stage.compiles:
-            torch_compat.force_eager(on=False)
+            force_eager(on=False)
         self.stage.snapshot.restore_buffers()
         self.session.sentinel.frozen = False
         self.state = "watching"

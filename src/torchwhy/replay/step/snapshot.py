@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.steps.random_state import RandomState
-from torchwhy.observe.torch_compat import has_values, unseen
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import has_values
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session

@@ -8,13 +8,13 @@ every fold, epoch or inner loop, are looked at once.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.program.frames import user_sites
 from torchwhy.observe.program.names import parameters_of
 from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import active_modes
 
 if TYPE_CHECKING:
     from torchwhy.observe.steps.watched_optimizers import Watched
@@ -60,7 +60,7 @@ class Phases:
         if (self._looks >= MOST_LOOKS and not self.is_looking) or sentinel.is_elsewhere():
             return
         place = tuple(
-            (site.code, site.instruction) for site in user_sites(sys._getframe(2), limit=DEPTH)
+            (site.code, site.instruction) for site in user_sites(frame_at(2), limit=DEPTH)
         )
         self._made[place] = self._made.get(place, 0) + 1
         watched = sentinel.optimizers.all()[-1]
@@ -130,12 +130,7 @@ class Phases:
     def _begin(self, watched: Watched) -> None:
         stage = self._stage
         sentinel, microscope = stage.session.sentinel, stage.microscope
-        if (
-            self._looks >= MOST_LOOKS
-            or stage.compiles
-            or microscope.is_busy
-            or torch_compat.active_modes()
-        ):
+        if self._looks >= MOST_LOOKS or stage.compiles or microscope.is_busy or active_modes():
             return
         self._looks += 1
         self._looked_at.setdefault(self._places[watched.index], set())

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.numbers import decode
 from torchwhy.replay.experiments.curvature import Curvature
 from torchwhy.replay.experiments.symmetry import Symmetry
@@ -172,7 +172,7 @@ class Signals:
             self._stage.step_back(LOOK_OVER)
 
 
-@torch_compat.unseen
+@unseen
 def _nothing_flows(watched: Watched) -> bool:
     """Tell whether every gradient of the step is exactly zero; asked of the first steps, where it is known anyway."""
     sizes = watched.gradient_sizes

@@ -10,7 +10,7 @@ from torch import nn
 
 from torchwhy.observe.probes.memory.chains import MOST_NODES, Chains
 from torchwhy.observe.probes.memory.holders import END, MOST_ITEMS, Holder, count_in
-from torchwhy.observe.torch_compat import sequence_number
+from torchwhy.observe.torch_features.autograd_nodes import sequence_number
 
 
 class Angry(list):

@@ -6,7 +6,7 @@ import heapq
 from itertools import count
 from typing import Any
 
-from torchwhy.observe.torch_compat import node_sequence
+from torchwhy.observe.torch_features.autograd_nodes import node_sequence
 
 MOST_NODES = 1500  # operations followed in one look, 6 µs each
 

@@ -18,7 +18,8 @@ from torch import nn
 
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_modules
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_features.module_parts import HOLDING, held_by_attribute
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.source.files import layer_of
 
 MOST_FRAMES = 12  # user frames: a training loop sits at most this deep below the script
@@ -30,13 +31,7 @@ MOST_OBJECTS = 16  # in a collection whose objects are looked into each by itsel
 DEEPEST_OBJECT = 3  # trainer.meter.values
 DEEPEST_ITEM = 3  # a list of dictionaries of lists
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-MODULE_OWN = frozenset(vars(nn.Module())) - {
-    "_modules",
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-}
+MODULE_OWN = frozenset(vars(nn.Module())) - HOLDING
 
 
 @dataclass(frozen=True)
@@ -293,12 +288,8 @@ def _module_parts(module: nn.Module) -> Iterator[tuple[str, Any]]:
     for name, value in list(attributes_of(module).items()):
         if name in MODULE_OWN:
             continue
-        if name == "_modules":
-            yield from ((child, part) for child, part in list(value.items()) if part is not None)
-        elif name.endswith("_hooks"):
-            yield from (("hook", hook) for hook in list(value.values()))
-        else:
-            yield name, value
+        held = held_by_attribute(name, value)
+        yield from [(name, value)] if held is None else held
 
 
 def _is_users(kind: type) -> bool:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from torchwhy.observe import torch_compat
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.memory.chains import Chains
 from torchwhy.observe.probes.memory.growth_places import Places, places_of
@@ -35,6 +34,9 @@ from torchwhy.observe.probes.memory.holders import (
 from torchwhy.observe.probes.memory.variable_uses import Variable, parsed
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.user_modules import user_files
+from torchwhy.observe.torch_features.autograd_nodes import sequence_number
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import Held, Holdings
 from torchwhy.source.files import layer_of
 
@@ -86,8 +88,8 @@ class HoldingsProbe:
 
     def _look_at_step(self, step: int) -> None:
         began = time.perf_counter()
-        self._mark = self._mark if self._mark is not None else torch_compat.sequence_number()
-        self._look("step", sys._getframe(1), mark=self._mark)
+        self._mark = self._mark if self._mark is not None else sequence_number()
+        self._look("step", frame_at(1), mark=self._mark)
         if step > FIRST_STEP and time.perf_counter() - began > SLOW_SECONDS:
             self.next_step = 4 * step
 
@@ -101,15 +103,15 @@ class HoldingsProbe:
             self._stretch, self._stretch_began, self._stretch_mark = step, batches, None
             return batches + FIRST_BATCH
         if self._stretch_mark is None:
-            self._stretch_mark = torch_compat.sequence_number()
+            self._stretch_mark = sequence_number()
         since = batches - self._stretch_began
-        self._look("batch", sys._getframe(1), mark=self._stretch_mark, batches=since)
+        self._look("batch", frame_at(1), mark=self._stretch_mark, batches=since)
         return batches + since
 
     def at_exit(self) -> None:
         """Look at what the modules of the program still hold."""
         if self._calls or self._session.sentinel.step:
-            mark = torch_compat.sequence_number() if self._mark is None else self._mark
+            mark = sequence_number() if self._mark is None else self._mark
             self._look("exit", None, mark=mark)
 
     def _freed(self, frame: FrameType) -> None:
@@ -118,9 +120,9 @@ class HoldingsProbe:
         if self._calls < self._next_call:
             return
         self._next_call = self._calls + 1 if self._calls < FIRST_CALLS else self._calls * 2
-        self._look("collect", frame, mark=torch_compat.sequence_number())
+        self._look("collect", frame, mark=sequence_number())
 
-    @torch_compat.unseen
+    @unseen
     def _look(
         self, moment: Moment, frame: FrameType | None, *, mark: int, batches: int = 0
     ) -> None:
@@ -305,7 +307,7 @@ def resident_bytes() -> int:
 def _noting(function: Callable[..., Any], note: Callable[..., object]) -> Callable[..., Any]:
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        frame = sys._getframe(1)
+        frame = frame_at(1)
         if layer_of(frame.f_code.co_filename) == "user":
             note(frame)
         return result

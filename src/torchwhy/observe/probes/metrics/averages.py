@@ -14,6 +14,7 @@ import torch
 
 from torchwhy.observe.probes.memory.flows import FUNCTIONS
 from torchwhy.observe.probes.memory.variable_uses import LOOPS, Source
+from torchwhy.observe.torch_features.layer_kinds import LOSSES as TORCH_LOSSES
 
 Kind = Literal["count", "mean", "loss"]
 
@@ -198,8 +199,8 @@ def _is_equality(node: ast.expr, function: ast.AST, depth: int) -> bool:
 
 def _is_mean_loss(call: ast.Call, look: Look) -> bool:
     called = look(call.func)
-    if isinstance(called, torch.nn.modules.loss._Loss):
-        return called.reduction == "mean"
+    if isinstance(called, TORCH_LOSSES):
+        return bool(called.reduction == "mean")
     name = getattr(called, "__name__", "")
     own = getattr(called, "__module__", "") == "torch.nn.functional" and name in LOSSES
     return own and not any(key.arg in ("reduction", "size_average") for key in call.keywords)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from torchwhy.observe.probes.metrics.metric_reductions import Reductions
 from torchwhy.observe.program.frames import Site, span_of
-from torchwhy.observe.torch_compat import unseen
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.record.learning import Evaluated
 from torchwhy.source.files import layer_of
 
@@ -51,7 +50,7 @@ class Evaluations:
         sentinel = self._session.sentinel
         if sentinel.in_update or not sentinel.step:
             return
-        frame = _user_frame(sys._getframe(1))
+        frame = _user_frame(frame_at(1))
         if frame is None:
             return
         site = Site(frame.f_code, frame.f_lasti)
@@ -108,4 +107,4 @@ def _add(place: _Place, step: int, value: float) -> None:
 
 @unseen
 def _value(tensor: Any) -> float:
-    return float(torch._C.TensorBase.item(tensor))
+    return float(item(tensor))

@@ -24,6 +24,7 @@ from torchwhy.observe.probes.metrics.averages import (
 )
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.observe.torch_features.module_parts import stored_part
 from torchwhy.record.learning import MetricReduced
 
 if TYPE_CHECKING:
@@ -154,8 +155,7 @@ def _named(node: ast.expr, names: Mapping[str, Any], beyond: Mapping[str, Any]) 
         if holder is None:
             return None
         found = getattr(holder, "__dict__", {}).get(node.attr)
-        modules = getattr(holder, "__dict__", {}).get("_modules", {})
-        return found if found is not None else modules.get(node.attr)
+        return found if found is not None else stored_part(holder, node.attr)
     return None
 
 

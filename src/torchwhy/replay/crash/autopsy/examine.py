@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import _disable_current_modes
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.torch_features.mode_stack import modes_off
 from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, Trial, WalkStep
 from torchwhy.replay.crash.autopsy.best_effort import Careful
 from torchwhy.replay.crash.autopsy.case import Case, opened
@@ -74,7 +74,7 @@ def examine(
     stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False
 ) -> Crash:
     """Return everything about an exception that a person would look at."""
-    with _disable_current_modes(), torch.no_grad(), stage.modules.paused():
+    with modes_off(), torch.no_grad(), stage.modules.paused():
         if not caught:
             error, spots = Careful().get((error, spots), eager_error, stage, error, spots)
         return _crash(opened(stage, error, spots, caught=caught))

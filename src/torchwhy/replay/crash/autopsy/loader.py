@@ -8,6 +8,7 @@ from torch.utils.data import DataLoader
 
 from torchwhy.observe.probes.batches import Origin, described
 from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.torch_features.loader_parts import dataset_of
 from torchwhy.record.events import LoaderFacts
 from torchwhy.replay.crash.frames.lookup import Unknown, attribute
 from torchwhy.replay.crash.frames.traceback_frames import Spot
@@ -51,7 +52,7 @@ def _loader_in(spots: list[Spot], iterator: Any) -> Any:
         )
         if isinstance(value, DataLoader)
     ]
-    dataset = getattr(iterator, "_dataset", None)
+    dataset = dataset_of(iterator)
     for loader in candidates:
         if dataset is not None and loader.__dict__.get("dataset") is dataset:
             return loader

@@ -10,7 +10,8 @@ import torch
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
-from torchwhy.observe.torch_compat import storage_key
+from torchwhy.observe.torch_features.loader_parts import dataset_of
+from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.crash.autopsy.descriptions import is_array, is_tensor
 from torchwhy.replay.crash.frames.construction import class_assignments
 from torchwhy.replay.crash.frames.failed_operands import Found
@@ -95,7 +96,7 @@ def _datasets(case: Case) -> Iterator[Any]:
     for batch in reversed(case.stage.session.batches.recent):
         iterator = batch.iterator()
         if iterator is not None:
-            yield getattr(iterator, "_dataset", None)
+            yield dataset_of(iterator)
     origin = case.stage.session.batches.origin
     if origin is not None and origin.dataset is not None:
         yield origin.dataset()

@@ -13,6 +13,7 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.program.user_modules import user_files
+from torchwhy.observe.torch_features.module_parts import parts_in
 from torchwhy.replay.crash.frames.source_files import (
     Scope,
     Written,
@@ -38,7 +39,7 @@ class Builder:
         for name, root in names.roots():
             self._roots[id(root)] = name
             for parent in root.modules():
-                for attribute, child in parent._modules.items():
+                for attribute, child in parts_in(parent).items():
                     if child is not None:
                         self._owners.setdefault(id(child), (parent, attribute))
 
@@ -297,7 +298,7 @@ def _part(whole: Written, container: nn.Module, key: str) -> Written | None:
                 item.elts[1] if isinstance(item, ast.Tuple) and len(item.elts) == 2 else item
                 for item in inner.elts
             ]
-    position = list(container._modules).index(key) if key in container._modules else -1
+    position = list(parts_in(container)).index(key) if key in parts_in(container) else -1
     if any(
         isinstance(item, ast.Starred) for item in parts[: position + 1]
     ) or not 0 <= position < len(parts):

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.torch_internals import BACKWARD_ENTRY
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH, MODULE_CALL
 from torchwhy.replay.crash.frames.lookup import OPERATORS, PLAIN, Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 
-NEVER_AGAIN = {"backward", "step", "save", "load", "__next__", "_engine_run_backward"}
+NEVER_AGAIN = {"backward", "step", "save", "load", "__next__", BACKWARD_ENTRY}
 
 
 @dataclass(frozen=True, eq=False)

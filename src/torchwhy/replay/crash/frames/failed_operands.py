@@ -11,15 +11,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.module_parts import CALL_NAME
+from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.replay.crash.autopsy.descriptions import is_tensor
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.replay.microscope.expressions import LIBRARIES
 
 MOST_OPERANDS = 16
-MODULE_CALL = (
-    "_wrapped_call_impl"  # the first frame of every module call; its `args` are the caller's
-)
+MODULE_CALL = CALL_NAME  # the first frame of every module call; its `args` are the caller's
 DISPATCH = "__torch_dispatch__"
 
 
@@ -177,7 +177,7 @@ def inputs_of(callees: list[Spot]) -> tuple[str | None, list[Found]]:
 def _dispatched(spot: Spot) -> tuple[str, list[Found]]:
     function, args = spot.variables["func"], spot.variables.get("args", ())
     kwargs = spot.variables.get("kwargs") or {}
-    schema = getattr(function, "_schema", None)
+    schema = schema_of(function)
     names = [argument.name for argument in schema.arguments] if schema is not None else []
     found: list[Found] = []
     for name, value in [*zip(names, args, strict=False), *kwargs.items()]:

@@ -16,6 +16,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.interpreter import is_plain_slot
+from torchwhy.observe.torch_features.module_parts import parts_in, stored_in
+
 MOST_ELEMENTS = 50_000_000  # a tensor larger than this is not computed with, only looked at
 PLAIN = (torch.Tensor, nn.Parameter)
 # Methods of tensors that only look at or copy them.
@@ -92,9 +95,9 @@ class Lookup:
     def _subscript(self, node: ast.Subscript) -> Any:
         holder, key = self.value(node.value), self.value(node.slice)
         if isinstance(holder, (nn.ModuleList, nn.Sequential)) and isinstance(key, int):
-            return list(holder._modules.values())[key]
+            return list(parts_in(holder).values())[key]
         if isinstance(holder, nn.ModuleDict) and isinstance(key, str):
-            return holder._modules[key]
+            return parts_in(holder)[key]
         if (
             type(holder) in (list, tuple, dict, torch.Size, str)
             or type(holder) in PLAIN
@@ -169,12 +172,11 @@ def attribute(holder: Any, name: str) -> Any:
     if isinstance(holder, ModuleType):
         return vars(holder)[name]
     if isinstance(holder, nn.Module):
-        for table in ("_parameters", "_buffers", "_modules"):
-            held = holder.__dict__.get(table, {})
-            if name in held:
-                return held[name]
+        stored = stored_in(holder, name)
+        if stored is not None:
+            return stored[0]
     found: Any = inspect.getattr_static(holder, name)
-    if type(found).__name__ in ("member_descriptor", "_tuplegetter"):  # __slots__ and named tuples
+    if is_plain_slot(found):
         return found.__get__(holder, type(holder))
     if isinstance(found, (property, classmethod, staticmethod)) or inspect.isdatadescriptor(found):
         raise Unknown(name)

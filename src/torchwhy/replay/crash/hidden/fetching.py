@@ -11,8 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from torchwhy.observe.torch_features.loader_parts import (
+    collate_of,
+    dataset_of,
+    fetched_in,
+    is_loader_iterator,
+)
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.clues import Clues
@@ -41,7 +45,7 @@ def look(spots: list[Spot], again: Again | None) -> Clues:
     iterator = iterator_in(spots)
     if iterator is None:
         return clues
-    _note_getitem(getattr(iterator, "_dataset", None), clues)
+    _note_getitem(dataset_of(iterator), clues)
     seen = again or _in_frames(spots)
     if seen.indices:
         clues.facts["indices"] = seen.indices[:MOST_SAMPLES]
@@ -63,7 +67,7 @@ def make_again(session: Session, spots: list[Spot]) -> Again | None:
     indices = session.batches.next_indices(iterator) if iterator is not None else []
     if iterator is None or not indices:
         return None
-    dataset, collate = getattr(iterator, "_dataset", None), getattr(iterator, "_collate_fn", None)
+    dataset, collate = dataset_of(iterator), collate_of(iterator)
     samples: list[Any] = []
     ends = time.monotonic() + MOST_SECONDS
     for index in indices[:MOST_SAMPLES]:
@@ -83,10 +87,9 @@ def make_again(session: Session, spots: list[Spot]) -> Again | None:
 
 def iterator_in(spots: list[Spot]) -> Any:
     """Return the loader's iterator that was asked for a batch when the exception came."""
-    base = torch.utils.data.dataloader._BaseDataLoaderIter
     for spot in spots:
         owner = spot.variables.get("self")
-        if isinstance(owner, base):
+        if is_loader_iterator(owner):
             return owner
     return None
 
@@ -97,18 +100,18 @@ def _in_frames(spots: list[Spot]) -> Again:
     samples: list[Any] = []
     failing: int | None = None
     for spot in spots:
-        if not spot.frame.f_code.co_filename.endswith("fetch.py"):
+        fetched = fetched_in(spot.frame.f_code.co_filename, spot.variables)
+        if fetched is None:
             continue
-        variables = spot.variables
-        wanted = variables.get("possibly_batched_index")
+        wanted, made, index = fetched
         if isinstance(wanted, (list, tuple)):
             indices = [index for index in wanted if isinstance(index, int)]
         elif isinstance(wanted, int):
             indices = [wanted]
-        if isinstance(variables.get("data"), list):
-            samples = variables["data"]
-        if isinstance(variables.get("idx"), int):
-            failing = variables["idx"]
+        if isinstance(made, list):
+            samples = made
+        if isinstance(index, int):
+            failing = index
     return Again(indices, samples, None if samples else failing)
 
 

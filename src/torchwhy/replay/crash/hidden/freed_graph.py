@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe import torch_compat
+from torchwhy.observe.torch_features.autograd_nodes import node_sequence
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.source_files import replaced
 from torchwhy.replay.crash.frames.traceback_frames import Spot
@@ -44,7 +44,7 @@ def look(spots: list[Spot], freed_before: int) -> Clues:
     if "way" not in clues.facts:
         _shared(
             users,
-            {node for node in nodes if torch_compat.node_sequence(node) < freed_before},
+            {node for node in nodes if node_sequence(node) < freed_before},
             clues,
         )
     return clues
@@ -158,9 +158,7 @@ def _in_objects(users: list[Spot], nodes: set[Any], freed_before: int, clues: Cl
             tensor for tensor in tensors_with_graph(value) if _shares_a_part_with(tensor, nodes)
         ]
         # What was there already when the graph was freed was not carried over: it is shared by two passes.
-        if not any(
-            torch_compat.node_sequence(tensor.grad_fn) >= freed_before for tensor in tensors
-        ):
+        if not any(node_sequence(tensor.grad_fn) >= freed_before for tensor in tensors):
             continue
         place = _first_read(type(keeper.value), f"self.{name}")
         if place is not None:
@@ -193,7 +191,7 @@ def _shared(users: list[Spot], freed: set[Any], clues: Clues) -> None:
     named = [(name, value) for spot in users for name, value in spot.variables.items()]
     named += [(f"{keeper.path}.{name}", value) for keeper, name, value in attributes_in(users)]
     found = [
-        (torch_compat.node_sequence(value.grad_fn), name)
+        (node_sequence(value.grad_fn), name)
         for name, value in named
         if isinstance(value, torch.Tensor) and value.grad_fn in freed
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.module_parts import stored_buffers
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.source.files import layer_of
 
@@ -31,7 +32,7 @@ def attributes_in(users: list[Spot]) -> Iterator[tuple[Keeper, str, Any]]:
                 continue
             seen.add(id(keeper.value))
             held = vars(keeper.value)
-            buffers = held.get("_buffers", {}) if isinstance(keeper.value, nn.Module) else {}
+            buffers = stored_buffers(keeper.value) if isinstance(keeper.value, nn.Module) else {}
             for name, value in [*held.items(), *buffers.items()]:
                 if not name.startswith("_"):
                     yield keeper, name, value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from types import FunctionType
 
+from torchwhy.observe.torch_features.loader_parts import dataset_of
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
@@ -91,7 +92,7 @@ def _in_file(scope: ast.AST, part: ast.AST, line: int) -> ast.AST:
 
 def _dataset_methods(spots: list[Spot]) -> list[FunctionType]:
     for spot in spots:
-        dataset = getattr(spot.variables.get("self"), "_dataset", None)
+        dataset = dataset_of(spot.variables.get("self"))
         if dataset is not None:
             return [
                 value for value in vars(type(dataset)).values() if isinstance(value, FunctionType)

@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.torch_features.module_parts import is_initialised
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.clues import Clues, user_spots
@@ -57,7 +58,7 @@ def _users_modules(spots: list[Spot]) -> Iterator[tuple[str, nn.Module]]:
             code = getattr(type(module).forward, "__code__", None)
             if id(module) not in seen and code is not None:
                 seen.add(id(module))
-                if layer_of(code.co_filename) == "user" and "_parameters" in vars(module):
+                if layer_of(code.co_filename) == "user" and is_initialised(module):
                     yield name, module
 
 

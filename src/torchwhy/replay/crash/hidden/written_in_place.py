@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe import torch_compat
+from torchwhy.observe.torch_features.autograd_nodes import node_sequence, saved_names
+from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import Spot
 from torchwhy.replay.crash.hidden import freed_graph, program_text
@@ -42,10 +43,10 @@ def look(spots: list[Spot], message: str, log: WriteLog, freed_before: int) -> C
     node = _node_that_needed_it(spots)
     if node is not None:
         clues.facts["node"] = node.name().rpartition(":")[2]
-    needed = log.needed_by(torch_compat.node_sequence(node)) if node is not None else None
+    needed = log.needed_by(node_sequence(node)) if node is not None else None
     of_weight = node is not None and _lacks_a_weight(node, clues.facts.get("shape"))
     written = log.writer_after(needed, of_weight=of_weight) if needed is not None else None
-    if of_weight and torch_compat.node_sequence(node) < freed_before:
+    if of_weight and node_sequence(node) < freed_before:
         carrier = freed_graph.look(spots, freed_before)
         if carrier.facts.get("way") in ("loop", "module"):
             clues.facts.update(carrier.facts)
@@ -75,13 +76,12 @@ def _node_that_needed_it(spots: list[Spot]) -> Any:
     nodes: set[Any] = set()
     for root in roots_of(spots):
         nodes |= nodes_behind(root)
-    newest_first = sorted(nodes, key=torch_compat.node_sequence, reverse=True)
+    newest_first = sorted(nodes, key=node_sequence, reverse=True)
     return next((node for node in newest_first if _has_stale_value(node)), None)
 
 
 def _has_stale_value(node: Any) -> bool:
-    names = [name for name in dir(node) if name.startswith("_saved_")]
-    for name in [*names, "saved_tensors"]:
+    for name in [*saved_names(node), "saved_tensors"]:
         try:
             getattr(node, name, None)
         except RuntimeError as problem:
@@ -100,7 +100,7 @@ def _lacks_a_weight(node: Any, shape: Any) -> bool:
                 break
             below = below.next_functions[0][0]
         weight = getattr(below, "variable", None)
-        if weight is not None and weight.numel() == size and weight._version:
+        if weight is not None and weight.numel() == size and version_of(weight):
             return True
     return False
 

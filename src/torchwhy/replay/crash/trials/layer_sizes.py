@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.torch_features.layer_kinds import BATCH_NORMS, CONVOLUTIONS, INSTANCE_NORMS
 from torchwhy.record.events import Trial
 from torchwhy.replay.crash.frames.construction import argument_of, constructor_names
 from torchwhy.replay.crash.frames.failed_call import module_call
@@ -31,11 +32,11 @@ class Size:
     dimension: int
 
 
-SIZES: dict[type[nn.Module], Size] = {
+SIZES: dict[Any, Size] = {  # by a class, or by several
     nn.Linear: Size("in_features", -1),
-    nn.modules.conv._ConvNd: Size("in_channels", CHANNELS),
-    nn.modules.batchnorm._BatchNorm: Size("num_features", CHANNELS),
-    nn.modules.instancenorm._InstanceNorm: Size("num_features", CHANNELS),
+    CONVOLUTIONS: Size("in_channels", CHANNELS),
+    BATCH_NORMS: Size("num_features", CHANNELS),
+    INSTANCE_NORMS: Size("num_features", CHANNELS),
     nn.GroupNorm: Size("num_channels", CHANNELS),
     nn.LayerNorm: Size("normalized_shape", -1),
     nn.modules.rnn.RNNBase: Size("input_size", -1),
@@ -57,7 +58,7 @@ def given_size(layer: nn.Module, given: torch.Tensor) -> int | None:
     if size is None or given.dim() == 0:
         return None
     dimension = size.dimension
-    if isinstance(layer, nn.modules.conv._ConvNd) and given.dim() == len(layer.kernel_size) + 1:
+    if isinstance(layer, CONVOLUTIONS) and given.dim() == len(layer.kernel_size) + 1:
         dimension = 0  # without a batch dimension
     return int(given.shape[dimension]) if -given.dim() <= dimension < given.dim() else None
 

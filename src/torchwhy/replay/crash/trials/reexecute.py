@@ -13,7 +13,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from torchwhy.observe import torch_compat
+from torchwhy.observe.torch_features.torch_internals import (
+    force_eager,
+    is_compiler_error,
+    world_size,
+)
 from torchwhy.replay.crash.frames.failed_operands import MODULE_CALL
 from torchwhy.replay.crash.frames.traceback_frames import Spot, spots_of
 from torchwhy.replay.equipment import Stage
@@ -45,7 +49,7 @@ def seen_again(
         return None
     if spots[-1].is_at_raise_of_user:
         return None
-    if call is None or torch_compat.world_size() > 1 or stage.microscope.is_on:
+    if call is None or world_size() > 1 or stage.microscope.is_on:
         return None
     if not all(batch.untouched() for batch in stage.session.batches.recent):
         return None
@@ -63,9 +67,9 @@ def eager_error(
 ) -> tuple[BaseException, list[Spot]]:
     """Return what the model raises when it is not compiled, with its frames, for an error of the compiler."""
     call = model_call(spots)
-    if call is None or not type(error).__module__.startswith("torch._dynamo"):
+    if call is None or not is_compiler_error(error):
         return error, spots
-    if stage.microscope.is_on or torch_compat.world_size() > 1:
+    if stage.microscope.is_on or world_size() > 1:
         return error, spots
     problem, _ = _repeat(
         stage, call.variables["self"], call.variables["args"], call.variables["kwargs"]
@@ -93,7 +97,7 @@ def _repeat(
             microscope.leave()
             stage.book.drop_reaches()
             if stage.compiles:
-                torch_compat.force_eager(on=False)
+                force_eager(on=False)
             quiet.end()
     return None, []
 

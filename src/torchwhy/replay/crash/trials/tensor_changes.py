@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.module_parts import has_own_hooks, parts_in
 from torchwhy.record.events import Trial
 from torchwhy.replay.crash.frames.failed_call import Call, failed_call, module_call
 from torchwhy.replay.crash.frames.failed_operands import Found
@@ -260,8 +261,8 @@ def _runs_users_code(call: Call) -> bool:
     module = call.function
     if not isinstance(module, nn.Module):
         return False
-    hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)
-    return bool(module._modules) or any(hooks) or not type(module).__module__.startswith("torch.")
+    is_torchs = type(module).__module__.startswith("torch.")
+    return not is_torchs or bool(parts_in(module)) or has_own_hooks(module)
 
 
 def _outcome(result: Any) -> str:

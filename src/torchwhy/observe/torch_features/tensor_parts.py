@@ -1,0 +1,105 @@
+"""What a tensor says about itself in private: its memory, how often it was written, whether it has numbers at all."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import torch
+
+from torchwhy.observe.torch_features.resolve import get, is_there
+
+has_versions = is_there("versions")
+has_memory = is_there("memory")
+_writes = count(1).__next__
+_is_wrapped: Any = (get("transforms") or (None,))[0]
+_is_traced: Callable[[], bool] = torch.jit.is_tracing  # type: ignore[attr-defined]
+_level: Callable[[], Any] = (get("transforms") or (None, lambda: None))[1]
+_is_zero: Callable[[Any], bool] = (get("zero-tensors") or (lambda _: False,))[0]
+
+# Not the ones that note who reads: this module is imported before hooks are put on.
+item: Callable[[Any], Any] = torch.Tensor.item
+check_together: Any = (get("check-together") or (None,))[0]
+
+
+def exchange_table() -> Any:
+    """Return the table of C functions by which torch offers its tensors to others; None: no accelerator."""
+    return (get("tensor-exchange") or (None,))[0]
+
+
+def storage_key(tensor: torch.Tensor) -> int | None:
+    """Return what identifies the memory of a tensor while it lives; None for tensors without plain memory."""
+    if not has_memory:
+        return None
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def weak_storage(tensor: torch.Tensor) -> Any:
+    """Return a weak reference to a tensor's memory; while it is held, the memory's key is not used again."""
+    return weak_reference()(tensor.untyped_storage())
+
+
+@functools.lru_cache(maxsize=1)
+def weak_reference() -> Any:
+    """Return the class of weak references to memory, whose `cdata` is the memory's key."""
+    found = get("memory")
+    return (lambda _: None) if found is None else found[1]
+
+
+def has_values(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor's numbers can be read: not under `vmap`, nor of one that has no memory."""
+    if _is_wrapped is not None and _is_wrapped(tensor):
+        return False
+    if tensor.is_meta or tensor.is_nested or _is_zero(tensor):
+        return False
+    if type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
+        return False
+    # Sharded training frees the memory of weights between uses: reading it would end the process.
+    is_other = (
+        type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided
+    )
+    return is_other or tensor.numel() == 0 or tensor.data_ptr() != 0
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """Return how often a tensor was changed in place; -1 where torch does not count, in inference mode.
+
+    Where no tensor counts, it is another number at each call: whatever is compared may have been changed.
+    """
+    if not has_versions:
+        return _writes()
+    return -1 if tensor.is_inference() else tensor._version
+
+
+def is_tracing() -> bool:
+    """Tell whether values are stand-ins: under `torch.jit.trace`, which records what is computed, and `vmap`."""
+    return bool(_is_traced()) or _level() is not None
+
+
+def values_of_sparse(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the values of a sparse tensor, those of one place side by side where torch lets us see them."""
+    return tensor._values() if is_there("sparse-values") else tensor.coalesce().values()
+
+
+def norms_of(tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Return the norm of each tensor."""
+    found = get("norms-together")
+    if found is None:
+        return [torch.linalg.vector_norm(tensor) for tensor in tensors]
+    norms: Sequence[torch.Tensor] = found[0](tensors)
+    return norms
+
+
+def scale_tensor(scaler: Any) -> Any:
+    """Return the tensor that holds a GradScaler's scale, None before its first use; without it no cruise under one."""
+    return getattr(scaler, "_scale", None) if is_there("loss-scale") else None
+
+
+def is_capturing_device_graph() -> bool:
+    """Tell whether a CUDA graph is being captured, when nothing may be read back."""
+    return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()

@@ -1,0 +1,89 @@
+"""What else torchwhy asks of torch: schemas of operators, tables of the script compiler, files in tracebacks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import torch
+
+from torchwhy.observe.torch_features.resolve import get, is_there
+
+_has_schemas = is_there("operator-schema")
+
+# Ends of the names of files, as tracebacks show them.
+OPERATIONS_FILE = f"torch{os.sep}_ops.py"
+PRINTING_FILE = f"torch{os.sep}_tensor_str.py"
+# Parts of torch that a step runs through; an error out of another (loading, compiling, devices) is no lost step.
+STEP_FILES = (
+    "nn",
+    "_tensor.py",
+    "functional.py",
+    "autograd",
+    "optim",
+    "distributions",
+    "_ops.py",
+    "utils/checkpoint.py",
+)
+DEVICE_START = "_lazy_init"  # a function that prepares a device
+BACKWARD_ENTRY = "_engine_run_backward"
+
+
+def schema_of(function: Any) -> Any:
+    """Return the schema of an operator's overload, None where it has none."""
+    return getattr(function, "_schema", None) if _has_schemas else None
+
+
+def overload_name(function: Any) -> str:
+    """Return the name of an operator's overload among those of its packet."""
+    return str(function._overloadname)
+
+
+def is_compiler_error(error: BaseException) -> bool:
+    """Tell whether torch's compiler raised it."""
+    return type(error).__module__.startswith("torch._dynamo")
+
+
+def introduce_to_script(original: Any, stand_in: Any) -> Callable[[], object]:
+    """Let `torch.jit.script` take a stand-in for the function it stands for; return how to undo it."""
+    with suppress(ImportError, AttributeError):
+        table = (get("script-builtins") or (dict,))[0]()
+        if id(original) in table:
+            table[id(stand_in)] = table[id(original)]
+            return lambda: table.pop(id(stand_in), None)
+    return lambda: None
+
+
+def note_new_optimizers(
+    replace: Callable[[Any, str, Any], object], noted: Callable[[Any], Any]
+) -> None:
+    """Put what `noted` makes of it into the place of the method that each new optimizer calls."""
+    optimizer = torch.optim.Optimizer
+    replace(optimizer, "_patch_step_function", noted(optimizer._patch_step_function))
+
+
+def scaler_step_code() -> Any:
+    """Return the code of GradScaler.step: gradients that are divided there are found finite or the step is skipped."""
+    return torch.amp.GradScaler.step.__code__
+
+
+def world_size() -> int:
+    """Return the number of ranks, 1 when torch.distributed is not in use."""
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_world_size())
+    return 1
+
+
+def force_eager(on: bool) -> None:  # noqa: FBT001 - a switch
+    """Make compiled code run eagerly, or as it was; without set_stance an active dispatch mode does it."""
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    if set_stance is not None:
+        set_stance("force_eager" if on else "default")
+
+
+def is_launchers_own(error: BaseException) -> bool:
+    """Tell whether this is only torchrun's way to say that a process it started has failed."""
+    return type(error).__module__.startswith("torch.distributed.elastic.")
