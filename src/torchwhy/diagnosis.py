@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +18,7 @@ else:  # Python 3.10 has none, and only type checkers read it
         return lambda decorated: decorated
 
 
+WORD = re.compile(r"(?<!^)(?=[A-Z])")
 Shape = list[int]  # reads as [32, 10] in a sentence
 
 
@@ -51,7 +53,17 @@ class Diagnosis:
 
     def facts(self) -> dict[str, Any]:
         """Return the fields as plain data, as they stand in report.json."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+        values = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+        return {"kind": self.kind(), **values}
+
+    @classmethod
+    def kind(cls) -> str:
+        """Return the name of the judgement, `reshape-mixes`."""
+        return WORD.sub("-", cls.__name__).lower()
+
+    def __str__(self) -> str:
+        """Return the sentence, so that one diagnosis can stand in the template of another."""
+        return self.sentence
 
     def fill(self, template: str) -> str:
         """Return a template with the fields and properties it names."""
@@ -87,6 +99,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if value is None or isinstance(value, (str, int, float)):
         return value
+    if isinstance(value, Diagnosis):
+        return value.facts()
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, Mapping):

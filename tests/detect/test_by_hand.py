@@ -28,7 +28,7 @@ def test_losses_that_run_away(*, losses: list[float], ran_away: bool) -> None:
     assert has_run_away(losses) is ran_away
 
 
-def test_finding_stands_at_the_line_of_the_update() -> None:
+def test_divergence_stands_at_the_line_of_the_update() -> None:
     born = birth("aten.pow.Tensor_Scalar", tensor(1e30), step=3)
     place = SourceSpan("train.py", 15, expression="p -= rate * p.grad")
     steps = [
@@ -36,10 +36,11 @@ def test_finding_stands_at_the_line_of_the_update() -> None:
     ]
     trace = _trace(born, HandUpdate(step=1, location=place), *steps)
 
-    (finding,) = diverged_by_hand(trace, [born], "learning-rate-too-high")
+    diverged = diverged_by_hand(trace, born)
 
-    assert finding.location == place
-    assert finding.births == (born.id,)
+    assert diverged is not None
+    assert diverged.at == place
+    assert diverged.losses == [1.0, 1e4, 1e8]
 
 
 def _trace(born: Birth, *events: HandUpdate | Step) -> Trace:

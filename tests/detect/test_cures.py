@@ -10,7 +10,7 @@ from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops, optimizers
 from torchwhy.detect.fixes.values import data, guards
-from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.finding import Finding, SourceSpan
 from torchwhy.source.edits import Source
 from torchwhy.verify.candidates import proposals
 from torchwhy.verify.diffs import apply, changed_files
@@ -134,16 +134,13 @@ def test_a_layer_is_no_operand():
 
 
 def test_the_measured_stable_rate_is_tried_first():
-    limit = Evidence("the largest stable rate is 0.2", value=0.2)
     source, finding = at(
-        "import torch\nopt = torch.optim.SGD(p, lr=3)\n",
-        "torch.optim.SGD(p, lr=3)",
-        evidence=(limit,),
+        "import torch\nopt = torch.optim.SGD(p, lr=3)\n", "torch.optim.SGD(p, lr=3)"
     )
 
-    titles = [fix.title for fix in optimizers.lower_rate(finding, source)]
+    fix, *_ = optimizers.lower_rate(finding.location, source, stable_rate=0.2)
 
-    assert titles[0] == "lower the learning rate to 0.1"
+    assert "torch.optim.SGD(p, lr=0.1)" in edited(source, fix)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +154,7 @@ def test_the_measured_stable_rate_is_tried_first():
 def test_rates_are_lowered_however_they_are_given(made, cured):
     source, finding = at(f"import torch\nopt = {made}\n", made)
 
-    texts = [edited(source, fix) for fix in optimizers.lower_rate(finding, source)]
+    texts = [edited(source, fix) for fix in optimizers.lower_rate(finding.location, source)]
 
     assert source.text.replace(made, cured) in texts
 

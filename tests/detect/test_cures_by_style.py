@@ -16,6 +16,11 @@ from torchwhy.source.edits import Source
 MADE = "torch.optim.SGD(net.parameters(), lr={given})"
 
 
+def by_place(cure):
+    """Return a builder of edits that takes a place as one that takes a finding."""
+    return lambda finding, source: cure(finding.location, source)
+
+
 def first_change(cure, text, expression, **facts):
     """Return the lines that the first proposal writes."""
     source, finding = at(text, expression, **facts)
@@ -56,7 +61,7 @@ def first_change(cure, text, expression, **facts):
 def test_a_rate_is_lowered_where_its_number_is_written(program, given, changed):
     text = "import torch\n" + program.format(made="o = " + MADE.format(given=given))
 
-    lines = first_change(optimizers.lower_rate, text, "torch.optim.SGD(net")
+    lines = first_change(by_place(optimizers.lower_rate), text, "torch.optim.SGD(net")
 
     assert changed in lines[0]
 
@@ -69,7 +74,7 @@ def test_a_rate_of_another_file_is_lowered_there():
     )
     beside = Source("proj/train.py", source.text, {"proj/config.py": config}.get)
 
-    fix, *_ = optimizers.lower_rate(finding, beside)
+    fix, *_ = optimizers.lower_rate(finding.location, beside)
 
     assert "--- a/proj/config.py" in fix.diff
     assert "+RATE = 0.01" in fix.diff
@@ -78,7 +83,7 @@ def test_a_rate_of_another_file_is_lowered_there():
 def test_a_number_that_may_be_one_of_two_is_left_alone():
     text = "import torch\na = {'lr': 5.0}\nb = {'lr': 4.0}\no = " + MADE.format(given="cfg['lr']")
 
-    lines = first_change(optimizers.lower_rate, text, "torch.optim.SGD(net")
+    lines = first_change(by_place(optimizers.lower_rate), text, "torch.optim.SGD(net")
 
     assert "lr=0.1 * cfg['lr']" in lines[0]
 
@@ -303,7 +308,7 @@ def test_a_limit_of_clipping_is_raised_where_it_is_written():
     text = "LIMIT = 1e-7\nclip_grad_norm_(net.parameters(), LIMIT)\n"
 
     source, finding = at(text, "clip_grad_norm_(net.parameters(), LIMIT)")
-    first, second = optimizers.looser_clip(finding, source)
+    first, second = optimizers.looser_clip(finding.location, source)
 
     assert edited(source, first).startswith("LIMIT = 1.0\n")
     assert "clip" not in edited(source, second)

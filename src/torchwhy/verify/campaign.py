@@ -218,8 +218,7 @@ class Campaign:
             return
         directory = self.laboratory.directory
         source = open_source(place.file, directory, edited_texts(best.fix.diff, directory))
-        nowhere = replace(self.laboratory.finding, location=None, evidence=())
-        slower = [] if source is None else list(lower_rate(nowhere, source))[:1]
+        slower = [] if source is None else list(lower_rate(None, source))[:1]
         pairs = [
             Fix(
                 f"{best.fix.title}; and {one.title}",

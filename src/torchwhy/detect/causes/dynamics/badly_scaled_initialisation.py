@@ -18,7 +18,8 @@ from torchwhy.detect.views.training.looks import (
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -36,11 +37,66 @@ NORMAL_INPUT = 20.0  # inputs beyond this saturate by themselves
 EXCLUDED = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
 
 
+class SaturatedAtStart(Diagnosis):
+    """A hidden layer at its limits before any training."""
+
+    share: float
+    op: str
+    message = "{share:.0%} of a {op} layer is saturated before any training"
+
+
+class WorseThanGuessing(Diagnosis):
+    """A loss far above that of guessing, half a run after the start."""
+
+    level: float
+    guess: float
+    message = "the loss is {level:.3g} in the second half of the run, and guessing has {guess:.3g}"
+
+
+class SignalFaded(Diagnosis):
+    """An output that no longer depends on the input."""
+
+    message = "the output no longer depends on the input, and the loss does not fall"
+
+
+class StartMisfits(Diagnosis):
+    """Weights whose size times the root of their inputs is far from 1, and the harm this did."""
+
+    name: str
+    inputs: int
+    size: float
+    gain: float
+    harm: Diagnosis
+    message = (
+        "{name} starts too {large}: weights of {size:.2g} over {inputs} inputs give units of about "
+        "{gain:.2g} × the input; {harm}"
+    )
+    advice = (
+        "nn.init.xavier_normal_ or kaiming_normal_ (std {fitting:.2g} here), or torch's own start"
+    )
+
+    @property
+    def large(self) -> str:
+        """Return on which side the size is off."""
+        return "large" if self.gain > 1 else "small"
+
+    @property
+    def fitting(self) -> float:
+        """Return the standard deviation that fits the layer."""
+        return 1 / math.sqrt(self.inputs)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"size of {self.name} × √{self.inputs}: {self.gain:.3g}; about 0.6 to 1.7 is usual",
+            value=self.gain,
+            step=0,
+        )
+
+
 class BadlyScaledInitialisation(Detector):
     """The weights start at a size that does not fit their layer: signals saturate, explode or fade on the way."""
 
     name = "badly-scaled-initialisation"
-    needs = frozenset({"census", "activation", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         call = first_input(trace)
@@ -65,17 +121,18 @@ class BadlyScaledInitialisation(Detector):
     ) -> Iterator[Finding]:
         flat = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= SATURATED]
         trouble = find_trouble(trace, training)
+        harm: Diagnosis
+        severity: Severity
         if flat and not trace.alarms:
-            share = max(a.saturated for a in flat)
-            harm = f"{share:.0%} of a {flat[0].op} layer is saturated before any training"
+            harm = SaturatedAtStart(share=max(a.saturated for a in flat), op=flat[0].op)
             severity = "error" if training.never_learnt else "warning"
         elif trouble is not None and _explains(trace, training, trouble):
-            harm, severity = trouble.text, "error"
+            harm, severity = trouble.harm, "error"
         elif not trace.alarms and (guess := _guessing(trace)) and training.is_judged:
             level = median(training.tail)
             if level < WORSE * guess:
                 return
-            harm = f"the loss is {level:.3g} in the second half of the run, and guessing has {guess:.3g}"
+            harm = WorseThanGuessing(level=level, guess=guess)
             severity = "warning"
         else:
             return
@@ -91,8 +148,7 @@ class BadlyScaledInitialisation(Detector):
         if not training.never_learnt or look is None or constant_output(trace, look) is None:
             return
         worst, gain = min(gains, key=lambda pair: pair[1])
-        harm = "the output no longer depends on the input, and the loss does not fall"
-        yield self._finding(trace, training, worst, gain, harm=harm, severity="error")
+        yield self._finding(trace, training, worst, gain, harm=SignalFaded(), severity="error")
 
     def _finding(
         self,
@@ -101,38 +157,24 @@ class BadlyScaledInitialisation(Detector):
         worst: ParameterSeen,
         gain: float,
         *,
-        harm: str,
-        severity: str,
+        harm: Diagnosis,
+        severity: Severity,
         births: tuple[int, ...] = (),
     ) -> Finding:
-        inputs = math.prod(worst.shape[1:])
-        size = decode(worst.rms)
-        large = "large" if gain > 1 else "small"
-        return Finding(
-            detector=self.name,
-            severity=severity,  # type: ignore[arg-type]
-            message=(
-                f"{worst.name} starts too {large}: weights of {size:.2g} over {inputs} inputs give units of about "
-                f"{gain:.2g} × the input; {harm}"
-            ),
+        diagnosis = StartMisfits(
+            name=worst.name,
+            inputs=math.prod(worst.shape[1:]),
+            size=decode(worst.rms),
+            gain=gain,
+            harm=harm,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity=severity,
             step=0,
-            rank=trace.rank,
             location=worst.made_at or training.made.location,
-            evidence=(
-                Evidence(
-                    f"size of {worst.name} × √{inputs}: {gain:.3g}; about 0.6 to 1.7 is usual",
-                    value=gain,
-                    step=0,
-                ),
-                *([loss_curve(training)] if len(training.losses) > 1 else []),
-            ),
-            fixes=(
-                Fix(
-                    title="nn.init.xavier_normal_ or kaiming_normal_ (std "
-                    f"{1 / math.sqrt(inputs):.2g} here), or torch's own start",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=births,
         )
 

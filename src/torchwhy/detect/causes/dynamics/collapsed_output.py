@@ -8,8 +8,10 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.views.training.looks import constant_output, last_look
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import ModelOutput
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 
 LEARNT = (
@@ -20,11 +22,39 @@ NEAR = 0.02  # relative distance at which a loss is at ln C, the loss of guessin
 A_LAYERS_DIMENSIONS = 2  # the weight of every layer that acts on an input has as many or more
 
 
+class SameForAll(Diagnosis):
+    """An output that is the same for all samples, in a run whose loss has come to rest."""
+
+    path: str
+    rows: int
+    level: float
+    classes: int | None  # where the loss rests at that of guessing among so many
+    spread: Real
+    input_spread: Real
+    seen_at: int
+    message = (
+        "{path} gives the same output for all {rows} samples, whatever goes in; "
+        "the loss rests at {level:.4g}{guess}"
+    )
+    advice = "follow the input through the layers: print `h.std(dim=0)` after each and find where it becomes 0"
+
+    @property
+    def guess(self) -> str:
+        """Return that this is the loss of guessing, if it is."""
+        return f", which is ln {self.classes}: guessing" if self.classes is not None else ""
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "largest difference between two rows of the output, relative to its size",
+            value=self.spread,
+        )
+        yield Evidence("the same for the input", value=self.input_spread, step=self.seen_at)
+
+
 class CollapsedOutput(Detector):
     """The model gives the same output for every sample, and the loss rests at what a constant can reach."""
 
     name = "collapsed-output"
-    needs = frozenset({"output", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         look = last_look(trace)
@@ -41,36 +71,22 @@ class CollapsedOutput(Detector):
         level = median(training.tail)
         classes = output.facts.shape[-1] if len(output.facts.shape) > 1 else 0
         guess = math.log(classes) if classes > 1 else 0.0
-        at = (
-            f", which is ln {classes}: guessing"
-            if guess and abs(level - guess) < NEAR * guess
-            else ""
+        diagnosis = SameForAll(
+            path=output.path,
+            rows=output.rows,
+            level=level,
+            classes=classes if guess and abs(level - guess) < NEAR * guess else None,
+            spread=output.spread,
+            input_spread=output.input_spread,
+            seen_at=output.step,
         )
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"{output.path} gives the same output for all {output.rows} samples, whatever goes in; "
-                f"the loss rests at {level:.4g}{at}"
-            ),
             step=_since(trace, output),
-            rank=trace.rank,
             location=output.location,
-            evidence=(
-                Evidence(
-                    "largest difference between two rows of the output, relative to its size",
-                    value=output.spread,
-                ),
-                Evidence("the same for the input", value=output.input_spread, step=output.step),
-                loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title="follow the input through the layers: print `h.std(dim=0)` after each and "
-                    "find where it becomes 0",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)],
         )
 
 

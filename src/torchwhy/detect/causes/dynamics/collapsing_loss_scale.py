@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -12,11 +13,35 @@ HALVINGS = 12  # in a row, from 65536 to 16: healthy runs halve two or three tim
 ABSURD = 1.0  # a scale below 1 makes small gradients smaller still: it can only be a last resort
 
 
+class ScaleCollapses(Diagnosis):
+    """A loss scale that fell without a break because the gradients were never finite."""
+
+    scales: list[float]
+    last: float
+    message = (
+        "the loss scale fell from {first:g} to {last:.3g}, halved {halvings} times in a row: the gradients were "
+        "never finite, so every step was skipped"
+    )
+    advice = "run a step without GradScaler: torchwhy then shows which operation makes the gradient infinite"
+
+    @property
+    def first(self) -> float:
+        """Return the scale before the fall."""
+        return self.scales[0]
+
+    @property
+    def halvings(self) -> int:
+        """Return how often in a row the scale was halved."""
+        return len(self.scales) - 1
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence("loss scale", value=self.last, series=tuple(self.scales))
+
+
 class CollapsingLossScale(Detector):
     """The GradScaler halves its scale again and again, because the gradients are never finite: no step is made."""
 
     name = "collapsing-loss-scale"
-    needs = frozenset({"scale"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         changes = trace.of(ScaleChanged)
@@ -29,26 +54,13 @@ class CollapsingLossScale(Detector):
             return
         if last >= ABSURD and any(step.step >= falling[-1].step for step in trace.steps):
             return  # it came down, and then held: a skipped step is no step, so training goes on
-        yield Finding(
-            detector=self.name,
+        yield self.found(
+            trace,
+            ScaleCollapses(scales=fall, last=last),
             severity="error",
-            message=(
-                f"the loss scale fell from {fall[0]:g} to {last:.3g}, halved {len(fall) - 1} times in "
-                "a row: the gradients were "
-                "never finite, so every step was skipped"
-            ),
             step=changes[0].step,
-            rank=trace.rank,
             location=next(
                 (change.location for change in changes if change.location is not None), None
-            ),
-            evidence=(Evidence("loss scale", value=last, series=tuple(fall)),),
-            fixes=(
-                Fix(
-                    title="run a step without GradScaler: torchwhy then shows which operation makes "
-                    "the gradient infinite",
-                    safety="show-only",
-                ),
             ),
         )
 

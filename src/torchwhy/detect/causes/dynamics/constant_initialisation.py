@@ -7,17 +7,55 @@ from torchwhy.detect.fixes.training import initial
 from torchwhy.detect.views.training.looks import first_census, still_symmetric, weight_names
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 
+class EqualRows(Diagnosis):
+    """Weights of hidden layers whose rows start equal, bit for bit, and stay equal through all updates."""
+
+    names: list[str]
+    rows: int | None
+    all_zero: bool
+    learnt_nothing: bool
+    message = (
+        "{first}{size} started with rows that are {how}{still}: all units of the layer compute the same "
+        "and get the same gradient, so they can never become different"
+    )
+    advice = "draw the weights at random (nn.init.kaiming_uniform_, xavier_uniform_); only biases may start at 0"
+
+    @property
+    def first(self) -> str:
+        """Return the first of the weights."""
+        return self.names[0]
+
+    @property
+    def size(self) -> str:
+        """Return its number of rows, if known."""
+        return f" ({self.rows} rows)" if self.rows is not None else ""
+
+    @property
+    def how(self) -> str:
+        """Return what the rows are."""
+        return "all 0" if self.all_zero else "equal"
+
+    @property
+    def still(self) -> str:
+        """Return that they are equal to this day, where the loss did fall."""
+        return "" if self.learnt_nothing else ", and still are after all updates"
+
+    def evidence(self) -> Iterator[Evidence]:
+        for name in self.names[:4]:
+            yield Evidence(f"rows of {name} are equal, bit for bit, before and after the updates")
+
+
 class ConstantInitialisation(Detector):
     """The weights of a hidden layer all start at the same value, so all its units compute and learn the same."""
 
     name = "constant-initialisation"
-    needs = frozenset({"census", "symmetry"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -38,31 +76,17 @@ class ConstantInitialisation(Detector):
         self, trace: Trace, training: Training, seen: list[ParameterSeen], names: list[str]
     ) -> Finding:
         first = next((p for p in seen if p.made_at is not None), None)
-        rows = f" ({first.shape[0]} rows)" if first is not None else ""
-        kind = "all 0" if first is not None and first.rms == 0 else "equal"
-        still = "" if training.never_learnt else ", and still are after all updates"
-        return Finding(
-            detector=self.name,
+        diagnosis = EqualRows(
+            names=names,
+            rows=first.shape[0] if first is not None else None,
+            all_zero=first is not None and first.rms == 0,
+            learnt_nothing=training.never_learnt,
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="error" if training.never_learnt or training.rests else "warning",
-            message=(
-                f"{names[0]}{rows} started with rows that are {kind}{still}: all units of the layer compute the same "
-                "and get the same gradient, so they can never become different"
-            ),
             step=0,
-            rank=trace.rank,
             location=first.made_at if first is not None else training.made.location,
-            evidence=(
-                *(
-                    Evidence(f"rows of {name} are equal, bit for bit, before and after the updates")
-                    for name in names[:4]
-                ),
-                loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title="draw the weights at random (nn.init.kaiming_uniform_, xavier_uniform_); "
-                    "only biases may start at 0",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)],
         )

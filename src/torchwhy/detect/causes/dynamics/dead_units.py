@@ -15,6 +15,7 @@ from torchwhy.detect.views.training.looks import (
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation, ParameterCensus, ParameterSeen
@@ -26,11 +27,38 @@ ENOUGH_SAMPLES = 8  # steps whose gradients were measured
 LARGE_BIAS = 1.0  # usual layers give numbers of about this size, and start with biases of 0
 
 
+class NoUnitFires(Diagnosis):
+    """Rectifiers that give 0 on all samples, and an output that is the same for every sample."""
+
+    dead_layers: int
+    layers: int
+    units: int
+    samples: int
+    look: int
+    loss: float
+    message = (
+        "no unit fires in {dead_layers} of {layers} ReLU layers: {every} 0 on all {samples} samples "
+        "at step {look}, and the output is the same for every sample{ending}"
+    )
+    advice = "find what pushed the units below zero (rate, bias, inputs); leaky_relu keeps a gradient there"
+
+    @property
+    def every(self) -> str:
+        """Return the subject: all units, or the only one."""
+        return f"all {self.units} units give" if self.units > 1 else "its only unit gives"
+
+    @property
+    def ending(self) -> str:
+        """Return what the loss does; a loss of 0 looks like success."""
+        if self.loss == 0:
+            return ", so the loss 0.0 is not learning"
+        return f"; the loss rests at {self.loss:.3g}"
+
+
 class DeadUnits(Detector):
     """Every unit of a ReLU layer gives 0 on every sample, so nothing before it can learn any more."""
 
     name = "dead-units"
-    needs = frozenset({"activation", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -49,26 +77,21 @@ class DeadUnits(Detector):
 
     def _finding(self, trace: Trace, training: Training, dead: list[Activation]) -> Finding:
         first, look = dead[0], dead[0].step
-        seen = len(activations(trace, look, RECTIFIERS))
-        units = sum(layer.units for layer in dead)
-        every = f"all {units} units give" if units > 1 else "its only unit gives"
         since = _since(trace, first)
         bias = _large_bias(trace, first.units) if since == 0 else None
-        loss = training.losses[-1][1]
-        fits = (
-            ", so the loss 0.0 is not learning" if loss == 0 else f"; the loss rests at {loss:.3g}"
+        diagnosis = NoUnitFires(
+            dead_layers=len(dead),
+            layers=len(activations(trace, look, RECTIFIERS)),
+            units=sum(layer.units for layer in dead),
+            samples=first.shape[0],
+            look=look,
+            loss=training.losses[-1][1],
         )
-        samples = first.shape[0]
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"no unit fires in {len(dead)} of {seen} ReLU layers: {every} 0 on all "
-                f"{samples} samples "
-                f"at step {look}, and the output is the same for every sample{fits}"
-            ),
             step=since,
-            rank=trace.rank,
             location=(bias.made_at if bias is not None else None) or first.place,
             evidence=(
                 *(
@@ -80,13 +103,6 @@ class DeadUnits(Detector):
                 ),
                 *((_filled(bias),) if bias is not None else ()),
                 loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title="find what pushed the units below zero (rate, bias, inputs); leaky_relu "
-                    "keeps a gradient there",
-                    safety="show-only",
-                ),
             ),
         )
 

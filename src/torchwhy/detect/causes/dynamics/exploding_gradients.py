@@ -13,6 +13,7 @@ from torchwhy.detect.views.training.history import times, total_size
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input, target_scale
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import decode
@@ -38,11 +39,44 @@ PRODUCTS = {
 RECURRENT = ("lstm", "gru", "rnn")
 
 
+class GradientExplodes(Diagnosis):
+    """A gradient far larger than the weights before any update, and what became of training."""
+
+    ratio: float
+    expression: str | None
+    runs: int
+    harm: Diagnosis
+    seen_at: int
+    message = "{product}{size} before any update was made; then {harm}"
+    advice = (
+        "keep the product near 1: orthogonal initialisation, a gated cell (GRU, LSTM), a normalisation; "
+        "clip_grad_norm_ limits the damage"
+    )
+
+    @property
+    def product(self) -> str:
+        """Return the product of many factors, if one was seen."""
+        return f"`{self.expression}` runs {self.runs} times in a row and " if self.runs else ""
+
+    @property
+    def size(self) -> str:
+        """Return how large the gradient is."""
+        if math.isinf(self.ratio):
+            return "the numbers leave the range of their type"
+        return f"the gradient is {times(self.ratio)} the weights"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"gradient over weight at the first step: {self.ratio:.3g}",
+            value=self.ratio,
+            step=self.seen_at,
+        )
+
+
 class ExplodingGradients(Detector):
     """The gradient is enormous at the very first step: a product of many matrices grows with every factor."""
 
     name = "exploding-gradients"
-    needs = frozenset({"weights", "loss", "graph", "birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         call = first_input(trace)
@@ -66,39 +100,20 @@ class ExplodingGradients(Detector):
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
         place, count = _repeated(trace) or (None, 0)
-        product = (
-            f"`{place.expression}` runs {count} times in a row and " if place is not None else ""
+        diagnosis = GradientExplodes(
+            ratio=ratio,
+            expression=place.expression if place is not None else None,
+            runs=count,
+            harm=trouble.harm,
+            seen_at=training.samples[0].step,
         )
-        size = f"the gradient is {times(ratio)} the weights"
-        if math.isinf(ratio):
-            size = "the numbers leave the range of their type"
-        evidence = [
-            Evidence(
-                f"gradient over weight at the first step: {ratio:.3g}",
-                value=ratio,
-                step=training.samples[0].step,
-            )
-        ]
-        if len(training.losses) > 1:
-            evidence.append(loss_curve(training))
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(f"{product}{size} before any update was made; then {trouble.text}"),
             step=0,
-            rank=trace.rank,
             location=place or training.made.location,
-            evidence=tuple(evidence),
-            fixes=(
-                Fix(
-                    title=(
-                        "keep the product near 1: orthogonal initialisation, a gated cell (GRU, "
-                        "LSTM), a normalisation; "
-                        "clip_grad_norm_ limits the damage"
-                    ),
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
         )
 

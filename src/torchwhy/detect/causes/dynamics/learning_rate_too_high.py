@@ -17,11 +17,12 @@ from torchwhy.detect.views.nonfinite.birth_facts import certainty_of, counted_bi
 from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.detect.views.training.history import History, curve_of, history_of, times
 from torchwhy.detect.views.training.looks import input_growth
-from torchwhy.detect.views.training.manual_divergence import diverged_by_hand
+from torchwhy.detect.views.training.manual_divergence import ManualDivergence, diverged_by_hand
 from torchwhy.detect.views.training.overshoot import find_overshoot, proof_of, stable_advice
 from torchwhy.detect.views.training.rate_places import place_of_rate
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import is_finite
@@ -47,24 +48,100 @@ CONSEQUENCES = (
 )
 
 
+class RateOvershoots(Diagnosis):
+    """A rate whose updates are proven too long, in a run that stayed finite."""
+
+    rate: float
+    optimizer: str
+    harm: Diagnosis
+    stable_rate: float | None
+    update: float  # the decisive update over the weights
+    message = "lr={shown} is too high for this {optimizer}: its updates {harm}"
+
+    @property
+    def shown(self) -> str:
+        """Return the rate as a person writes it."""
+        return show(self.rate)
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return which rate to take."""
+        return (
+            stable_advice(self.rate, self.optimizer, bound=self.stable_rate, update=self.update),
+        )
+
+
+class WeightsDiverge(Diagnosis):
+    """Weights and losses that grew at each update until they left the range of numbers."""
+
+    rate: float | None
+    first_rate: float | None
+    optimizer: str
+    updates: int
+    growth: float
+    growth_per_step: float
+    fastest: str
+    losses: list[float]
+    ends: list[str]  # the losses that were not finite, in words
+    has_momentum: bool
+    best_step: int | None
+    best_rate: float | None
+    message = (
+        "lr={shown} is too high for this {optimizer}: in {steps} the weights grew {times}, "
+        "most of all {fastest}{course}"
+    )
+
+    @property
+    def shown(self) -> str:
+        """Return the rate, and the first one if it was another."""
+        if self.rate == self.first_rate:
+            return show(self.rate)
+        return f"{show(self.rate)} (at first {show(self.first_rate)})"
+
+    @property
+    def steps(self) -> str:
+        """Return the number of updates."""
+        return "1 step" if self.updates == 1 else f"{self.updates} steps"
+
+    @property
+    def times(self) -> str:
+        """Return the growth of the weights."""
+        return times(self.growth)
+
+    @property
+    def course(self) -> str:
+        """Return the way of the loss, if there is one to tell."""
+        if len(self.losses) < 2:
+            return ""
+        return f", and the loss went {' → '.join([curve_of(self.losses), *self.ends])}"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return which rate to take; for plain SGD with a steady growth about which rate is stable."""
+        return (advice_for(self),)
+
+
 class LearningRateTooHigh(Detector):
     """The learning rate is so high that each update overshoots, until weights and loss leave the range of numbers."""
 
     name = "learning-rate-too-high"
-    needs = frozenset({"birth", "weights", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._overshoots(trace)
         births = failing_births(trace)
         if not births or not are_consequences(births) or input_growth(trace) is not None:
             return
-        yield from diverged_by_hand(trace, births, self.name)
+        diverged = diverged_by_hand(trace, births[0])
+        if diverged is not None:
+            yield self._by_hand(trace, diverged, births)
         grown = weights_diverged(trace)
         if grown:
             yield self._finding(trace, max(grown, key=lambda one: one.weight_ratio), births)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from optimizers.lower_rate(finding, source)
+        yield from optimizers.lower_rate(
+            finding.location, source, stable_rate=_stable_rate(finding.diagnosis)
+        )
 
     def _overshoots(self, trace: Trace) -> Iterator[Finding]:
         """Yield the optimizers whose updates were too long in a run that stayed finite."""
@@ -72,43 +149,68 @@ class LearningRateTooHigh(Detector):
             overshoot = find_overshoot(trace, training)
             if overshoot is None:
                 continue
-            made, rate = training.made, show(training.rate)
-            found = Finding(
-                detector=self.name,
+            diagnosis = RateOvershoots(
+                rate=training.rate or 0.0,
+                optimizer=training.made.kind,
+                harm=overshoot.harm,
+                stable_rate=overshoot.stable_rate,
+                update=overshoot.update[1],
+            )
+            found = self.found(
+                trace,
+                diagnosis,
                 severity="error",
-                message=f"lr={rate} is too high for this {made.kind}: its updates {overshoot.harm}",
                 step=overshoot.update[0],
-                rank=trace.rank,
-                location=made.location,
-                evidence=tuple(proof_of(training, overshoot)),
-                fixes=(Fix(title=stable_advice(training, overshoot), safety="show-only"),),
+                location=training.made.location,
+                evidence=proof_of(training, overshoot),
             )
             yield judged_among(found, training, trace)
 
     def _finding(self, trace: Trace, history: History, births: list[Birth]) -> Finding:
-        made, rate = history.made, show(history.rate)
-        if history.rate != history.first_rate:
-            rate += f" (at first {show(history.first_rate)})"
-        steps = "1 step" if history.updates == 1 else f"{history.updates} steps"
-        message = (
-            f"lr={rate} is too high for this {made.kind}: in {steps} the weights grew "
-            f"{times(history.weight_ratio)}, most of all {history.fastest}"
+        made = history.made
+        best = min(history.losses, key=lambda pair: abs(pair[1]))[0] if history.losses else None
+        diagnosis = WeightsDiverge(
+            rate=history.rate,
+            first_rate=history.first_rate,
+            optimizer=made.kind,
+            updates=history.updates,
+            growth=history.weight_ratio,
+            growth_per_step=history.growth_per_step,
+            fastest=history.fastest,
+            losses=[loss for _, loss in history.losses],
+            ends=[word(x) for one in trace.alarms for x in one.losses if not is_finite(x)][:1],
+            has_momentum=bool(made.defaults.get("momentum")),
+            best_step=best,
+            best_rate=history.rate_at(best) if best is not None else None,
         )
-        if len(history.losses) > 1:
-            ends = [word(x) for one in trace.alarms for x in one.losses if not is_finite(x)][:1]
-            message += f", and the loss went {' → '.join([curve_of([x for _, x in history.losses]), *ends])}"
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=message,
             step=births[0].step,
-            rank=trace.rank,
             location=place_of_rate(trace, made, (history.first_rate, history.rate)),
-            evidence=tuple(evidence_of(history)),
+            evidence=evidence_of(history),
             certainty=certainty_of(trace, births[0]),
-            fixes=(Fix(title=advice_for(history), safety="show-only"),),
             births=tuple(birth.id for birth in births),
         )
+
+    def _by_hand(self, trace: Trace, diverged: ManualDivergence, births: list[Birth]) -> Finding:
+        return self.found(
+            trace,
+            diverged,
+            severity="error",
+            step=births[0].step,
+            location=diverged.at,
+            certainty=certainty_of(trace, births[0]),
+            births=tuple(birth.id for birth in births),
+        )
+
+
+def _stable_rate(diagnosis: Diagnosis | None) -> float | None:
+    """Return the highest stable rate, where it was measured and the steps are in proportion to the gradient."""
+    if not isinstance(diagnosis, RateOvershoots) or diagnosis.optimizer in ADAPTIVE:
+        return None
+    return diagnosis.stable_rate
 
 
 def weights_diverged(trace: Trace) -> list[History]:
@@ -181,20 +283,19 @@ def evidence_of(history: History) -> list[Evidence]:
     return facts
 
 
-def advice_for(history: History) -> str:
+def advice_for(diverged: WeightsDiverge) -> str:
     """Return what to change; for plain SGD with a steady growth also about which rate is stable."""
-    rate, growth = history.rate, history.growth_per_step
-    plain = history.made.kind == "SGD" and not history.made.defaults.get("momentum")
+    rate, growth = diverged.rate, diverged.growth_per_step
+    plain = diverged.optimizer == "SGD" and not diverged.has_momentum
     if rate is None:
-        return f"lower the learning rate of {history.made.kind} by a factor of 10 or more"
-    if rate != history.first_rate and history.losses:
-        best = min(history.losses, key=lambda pair: abs(pair[1]))[0]
+        return f"lower the learning rate of {diverged.optimizer} by a factor of 10 or more"
+    if rate != diverged.first_rate and diverged.best_step is not None:
         return (
-            f"stop raising the rate at about lr={show(history.rate_at(best))}, which it was at step {best} "
+            f"stop raising the rate at about lr={show(diverged.best_rate)}, which it was at step {diverged.best_step} "
             f"when the loss was lowest; it is {show(rate)} now"
         )
-    if plain and math.isfinite(growth) and history.updates > 1:
+    if plain and math.isfinite(growth) and diverged.updates > 1:
         # On a quadratic, SGD multiplies the error by 1 - lr·curvature at each step; stable means below 2 / curvature.
         return f"lower lr={show(rate)} to less than about {2 * rate / (1 + growth):.2g}, which this growth allows"
-    usual = "1e-3" if history.made.kind in ADAPTIVE else f"{rate / 100:.2g}"
+    usual = "1e-3" if diverged.optimizer in ADAPTIVE else f"{rate / 100:.2g}"
     return f"lower lr={show(rate)}, for instance to {usual}"

@@ -9,6 +9,7 @@ from torchwhy.detect.views.training.looks import Measured, curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import CallSeen, StepCalls
@@ -22,11 +23,81 @@ SHORTENED = 0.01  # share of the gradient that a clipping leaves; against explos
 WORTH_IT = 1e-4  # share of the loss that one step at the stable rate would take off: at a minimum it is below 1e-8
 
 
+class RateTooLow(Diagnosis):
+    """Weights that hardly moved at a rate far below the stable one, though the loss has a slope."""
+
+    rate: float
+    optimizer: str
+    steps: int
+    moved: float
+    loss: float
+    stable_rate: float
+    ratio: float
+    partial: bool
+    possible: float
+    is_adaptive: bool
+    measured_at: int
+    message = (
+        "lr={shown} is too low for this {optimizer}: in {steps} steps the weights moved by "
+        "{moved:.1g} of their size, and the loss stayed at {loss:.4g}"
+    )
+    advice = "raise lr={shown}, for instance to {sensible}"
+
+    @property
+    def shown(self) -> str:
+        """Return the rate as a person writes it."""
+        return show(self.rate)
+
+    @property
+    def sensible(self) -> str:
+        """Return a rate to begin with."""
+        return "1e-3" if self.is_adaptive else f"{self.stable_rate / 10:.1g}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        where = "for the last layers" if self.partial else "here"
+        yield Evidence(
+            f"rates up to {self.stable_rate:.2g} are stable {where}; lr={self.shown} is "
+            f"{self.ratio:.1g} of that",
+            value=self.ratio,
+            step=self.measured_at,
+        )
+        yield Evidence(
+            f"one step at the best stable rate would lower the loss by about {self.possible:.2g} of itself",
+            value=self.possible,
+            step=self.measured_at,
+        )
+
+
+class ClippedToNothing(Diagnosis):
+    """A clipping that leaves so little of the gradient that the weights hardly move."""
+
+    clip: str
+    left: float
+    rate: float
+    stable_rate: float
+    steps: int
+    moved: float
+    loss: float
+    measured_at: int
+    message = (
+        "{clip} leaves {left:.1g} of the gradient: in {steps} steps the "
+        "weights moved by {moved:.1g} of their size, and the loss stayed at {loss:.4g}"
+    )
+    advice = "clip at a norm near 1, or not at all"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"lr={show(self.rate)} itself is no lower than usual: with the whole gradient, rates up to "
+            f"{self.stable_rate:.2g} are stable",
+            value=self.left,
+            step=self.measured_at,
+        )
+
+
 class LearningRateTooLow(Detector):
     """The learning rate is so low that the weights hardly move in the whole run, though the loss has a slope."""
 
     name = "learning-rate-too-low"
-    needs = frozenset({"loss", "weights", "curvature", "calls"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -49,67 +120,54 @@ class LearningRateTooLow(Detector):
                 yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        clips = tuple(optimizers.looser_clip(finding, source))
-        yield from clips or optimizers.raise_rate(finding, source)
+        clips = tuple(optimizers.looser_clip(finding.location, source))
+        yield from clips or optimizers.raise_rate(finding.location, source)
 
     def _clipped(
         self, trace: Trace, training: Training, measured: Measured, *, clip: CallSeen
     ) -> Finding:
-        rate, moved = show(training.rate), training.moved()
-        return Finding(
-            detector=self.name,
+        diagnosis = ClippedToNothing(
+            clip=str(clip.target),
+            left=measured.arrived,
+            rate=training.rate or 0.0,
+            stable_rate=measured.stable_rate * measured.arrived,
+            steps=len(training.losses),
+            moved=training.moved(),
+            loss=training.values[-1],
+            measured_at=measured.step,
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"{clip.target} leaves {measured.arrived:.1g} of the gradient: in {len(training.losses)} steps the "
-                f"weights moved by {moved:.1g} of their size, and the loss stayed at {training.values[-1]:.4g}"
-            ),
             step=0,
-            rank=trace.rank,
             location=clip.location,
-            evidence=(
-                Evidence(
-                    f"lr={rate} itself is no lower than usual: with the whole gradient, rates up to "
-                    f"{measured.stable_rate * measured.arrived:.2g} are stable",
-                    value=measured.arrived,
-                    step=measured.step,
-                ),
-                loss_curve(training),
-            ),
-            fixes=(Fix(title="clip at a norm near 1, or not at all", safety="show-only"),),
+            evidence=[loss_curve(training)],
         )
 
     def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
-        rate, moved = show(training.rate), training.moved()
-        # Measured was the first group, whose rate may be 0.
-        ratio = measured.ratio or (training.rate or 0.0) / measured.stable_rate
-        where = "for the last layers" if measured.partial else "here"
-        sensible = "1e-3" if training.made.kind in ADAPTIVE else f"{measured.stable_rate / 10:.1g}"
-        return Finding(
-            detector=self.name,
+        rate = training.rate or 0.0
+        diagnosis = RateTooLow(
+            rate=rate,
+            optimizer=training.made.kind,
+            steps=len(training.losses),
+            moved=training.moved(),
+            loss=training.values[-1],
+            stable_rate=measured.stable_rate,
+            # The experiment measures the first group, whose rate may be 0.
+            ratio=measured.ratio or rate / measured.stable_rate,
+            partial=measured.partial,
+            possible=measured.possible,
+            is_adaptive=training.made.kind in ADAPTIVE,
+            measured_at=measured.step,
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"lr={rate} is too low for this {training.made.kind}: in {len(training.losses)} steps "
-                "the weights moved by "
-                f"{moved:.1g} of their size, and the loss stayed at {training.values[-1]:.4g}"
-            ),
             step=0,
-            rank=trace.rank,
             location=training.made.location,
-            evidence=(
-                Evidence(
-                    f"rates up to {measured.stable_rate:.2g} are stable {where}; lr={rate} is "
-                    f"{ratio:.1g} of that",
-                    value=ratio,
-                    step=measured.step,
-                ),
-                Evidence(
-                    f"one step at the best stable rate would lower the loss by about {measured.possible:.2g} of itself",
-                    value=measured.possible,
-                    step=measured.step,
-                ),
-                loss_curve(training),
-            ),
-            fixes=(Fix(title=f"raise lr={rate}, for instance to {sensible}", safety="show-only"),),
+            evidence=[loss_curve(training)],
         )
 
 

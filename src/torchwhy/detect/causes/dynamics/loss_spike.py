@@ -22,17 +22,76 @@ from torchwhy.detect.views.training.spikes import (
     unrecovered_spike,
 )
 from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import LossRoot, ModelOutput
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 
+class FatalBatch(Diagnosis):
+    """One batch whose loss left all measure, and whose update ended the run."""
+
+    step: int
+    loss: float
+    before: float
+    failed_at: int
+    message = (
+        "the batch of step {step} gave a loss of {loss:.3g} after {before:.3g} in the steps before, and "
+        "its one update threw the weights away; step {failed_at} then failed"
+    )
+    advice = (
+        "look at the batch of step {step} for values out of range; clip_grad_norm_ keeps one "
+        "bad batch from wrecking the weights"
+    )
+
+
+class LossJumped(Diagnosis):
+    """A loss that jumped within a step and did not come back."""
+
+    step: int
+    before: float
+    loss: float
+    after: float
+    targets_move: bool  # they are made by a network
+    message = "the loss jumped {times} at step {step}, from {before:.3g} to {loss:.3g}, and {ending} at {after:.3g}"
+    advice = "look at the batch of step {step}; clip_grad_norm_ keeps one bad batch from wrecking the weights"
+
+    @property
+    def times(self) -> str:
+        """Return how large the jump is."""
+        return times(self.loss / self.before)
+
+    @property
+    def ending(self) -> str:
+        """Return how it goes on; of moving targets nothing says that the loss should come back."""
+        return "ends" if self.targets_move else "never came back: it ends"
+
+
+class OutputsChangedSize(Diagnosis):
+    """The task became another one, as where sequences get longer."""
+
+    before: Shape
+    after: Shape
+    message = "the model's outputs have another size since, {after} in place of {before}, so the losses do not compare"
+
+
+class TargetsMove(Diagnosis):
+    """The targets come from a network: a reward that is met at last raises them."""
+
+    message = "its targets are made by a network, so they change as well"
+
+
+class SteadySince(Diagnosis):
+    """The loss neither falls nor rises after the jump."""
+
+    message = "it is steady from there on, as after a change of the data or of the loss"
+
+
 class LossSpike(Detector):
     """The loss jumped tenfold within a step and stays far above what had been learnt before."""
 
     name = "loss-spike"
-    needs = frozenset({"loss", "graph"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -43,14 +102,7 @@ class LossSpike(Detector):
             if place is None or _is_another_loss(trace, training.losses[place][0]):
                 continue
             if not _grew_with_the_batch(trace, training, place):
-                found = self._finding(trace, training, place)
-                sizes = _sizes_around(trace, training.losses[place][0])
-                if ForwardGraph(trace).chases_a_network:
-                    yield _about_a_target(found)
-                elif sizes is not None:
-                    yield _about_a_size(found, *sizes)
-                else:
-                    yield _about_a_level(found) if goes_on_level(training, place) else found
+                yield self._finding(trace, training, place)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding, source)
@@ -67,15 +119,11 @@ class LossSpike(Detector):
             step, loss = training.losses[place]
             before = median(training.values[max(0, place - WINDOW) : place])
             root = next(iter(trace.of(LossRoot)), None)
-            yield Finding(
-                detector=self.name,
+            yield self.found(
+                trace,
+                FatalBatch(step=step, loss=loss, before=before, failed_at=births[0].step),
                 severity="error",
-                message=(
-                    f"the batch of step {step} gave a loss of {loss:.3g} after {before:.3g} in the steps before, and "
-                    f"its one update threw the weights away; step {births[0].step} then failed"
-                ),
                 step=step,
-                rank=trace.rank,
                 location=root.location if root is not None else training.made.location,
                 evidence=(
                     loss_curve(training),
@@ -84,44 +132,43 @@ class LossSpike(Detector):
                         step=step,
                     ),
                 ),
-                fixes=(
-                    Fix(
-                        title=f"look at the batch of step {step} for values out of range; clip_grad_norm_ keeps one "
-                        "bad batch from wrecking the weights",
-                        safety="show-only",
-                    ),
-                ),
                 births=tuple(birth.id for birth in births),
             )
 
     def _finding(self, trace: Trace, training: Training, place: int) -> Finding:
         step, loss = training.losses[place]
         before = median(training.values[place - WINDOW : place])
-        after = median(training.values[-AFTER:])
         root = next(iter(trace.of(LossRoot)), None)
-        return Finding(
-            detector=self.name,
-            severity="warning",
-            message=(
-                f"the loss jumped {times(loss / before)} at step {step}, from {before:.3g} to "
-                f"{loss:.3g}, and never came back: "
-                f"it ends at {after:.3g}"
-            ),
+        reservation = _reservation(trace, training, place)
+        diagnosis = LossJumped(
             step=step,
-            rank=trace.rank,
+            before=before,
+            loss=loss,
+            after=median(training.values[-AFTER:]),
+            targets_move=isinstance(reservation, TargetsMove),
+        )
+        found = self.found(
+            trace,
+            diagnosis,
+            severity="warning" if reservation is None else "note",
+            step=step,
             location=root.location if root is not None else training.made.location,
-            evidence=(
+            evidence=[
                 loss_curve(training),
                 Evidence("level before the jump", value=before, step=step),
-            ),
-            fixes=(
-                Fix(
-                    title=f"look at the batch of step {step}; clip_grad_norm_ keeps one bad batch "
-                    "from wrecking the weights",
-                    safety="show-only",
-                ),
-            ),
+            ],
         )
+        return replace(found, reservation=reservation)
+
+
+def _reservation(trace: Trace, training: Training, place: int) -> Diagnosis | None:
+    """Return the reason why a loss may well stay where it jumped to."""
+    if ForwardGraph(trace).chases_a_network:
+        return TargetsMove()
+    sizes = _sizes_around(trace, training.losses[place][0])
+    if sizes is not None:
+        return OutputsChangedSize(before=sizes[0], after=sizes[1])
+    return SteadySince() if goes_on_level(training, place) else None
 
 
 def _is_another_loss(trace: Trace, step: int) -> bool:
@@ -156,32 +203,3 @@ def _sizes_around(trace: Trace, step: int) -> tuple[list[int], list[int]] | None
     if not before or not after or any(one[1:] == other[1:] for one in before for other in after):
         return None
     return list(before[-1]), list(after[0])
-
-
-def _about_a_size(found: Finding, before: list[int], after: list[int]) -> Finding:
-    """Return the finding about a task that has become another one, as where sequences get longer on purpose."""
-    return replace(
-        found,
-        severity="note",
-        message=f"{found.message}; the model's outputs have another size since, {after} in place of {before}, so the "
-        "losses do not compare",
-    )
-
-
-def _about_a_target(found: Finding) -> Finding:
-    """Return the finding about a loss whose targets come from a network: a reward that is met at last raises them."""
-    return replace(
-        found,
-        severity="note",
-        message=f"{found.message.replace('never came back: it ends', 'ends')}; its targets are made by a network, "
-        "so they change as well",
-    )
-
-
-def _about_a_level(found: Finding) -> Finding:
-    """Return the finding about a loss that is neither thrown up nor recovering, only another one from a step on."""
-    return replace(
-        found,
-        severity="note",
-        message=f"{found.message}; it is steady from there on, as after a change of the data or of the loss",
-    )

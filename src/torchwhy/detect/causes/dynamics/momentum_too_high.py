@@ -12,6 +12,7 @@ from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -29,11 +30,35 @@ LAGS = (
 )  # a swing of any period shows at one of them: of four steps at the second, of others at the first
 
 
+class MomentumLasts(Diagnosis):
+    """A momentum that remembers for longer than the run can bear: the loss swings, or training fails."""
+
+    momentum: float
+    steps: int
+    swings: int
+    harm: Diagnosis | None  # None where the swings speak for themselves
+    message = "momentum={momentum:g} remembers {memory}, in a run of {steps}: {outcome}"
+    advice = "lower momentum={momentum:g} to 0.9"
+
+    @property
+    def memory(self) -> str:
+        """Return how long a velocity lasts."""
+        if self.momentum >= ENDLESS:
+            return "for ever"
+        return f"{1 / (1 - self.momentum):.0f} steps"
+
+    @property
+    def outcome(self) -> str:
+        """Return what came of it."""
+        if self.harm is not None:
+            return self.harm.sentence
+        return f"the loss came back up {self.swings} times"
+
+
 class MomentumTooHigh(Detector):
     """The momentum is so high that old velocities carry the weights past the minimum again and again."""
 
     name = "momentum-too-high"
-    needs = frozenset({"loss", "curvature"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):
@@ -57,7 +82,7 @@ class MomentumTooHigh(Detector):
                 yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from optimizers.set_to(finding, source, "momentum", ("0.9",))
+        yield from optimizers.set_to(finding.location, source, "momentum", ("0.9",))
 
     def _finding(
         self,
@@ -68,18 +93,17 @@ class MomentumTooHigh(Detector):
         swings: int,
         trouble: Trouble | None,
     ) -> Finding:
-        memory = f"{1 / (1 - momentum):.0f} steps" if momentum < ENDLESS else "for ever"
-        harm = (
-            f"the loss came back up {swings} times"
-            if swings >= SWINGS or trouble is None
-            else trouble.text
+        diagnosis = MomentumLasts(
+            momentum=momentum,
+            steps=len(training.losses),
+            swings=swings,
+            harm=trouble.harm if trouble is not None and swings < SWINGS else None,
         )
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=f"momentum={momentum:g} remembers {memory}, in a run of {len(training.losses)}: {harm}",
             step=0,
-            rank=trace.rank,
             location=training.made.location,
             evidence=(
                 *([loss_curve(training)] if training.losses else []),
@@ -94,7 +118,6 @@ class MomentumTooHigh(Detector):
                     for m in curvatures(trace, training)[:1]
                 ),
             ),
-            fixes=(Fix(title=f"lower momentum={momentum:g} to 0.9", safety="show-only"),),
             births=trouble.births if trouble is not None else (),
         )
 

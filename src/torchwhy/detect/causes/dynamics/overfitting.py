@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from torchwhy.detect.base import Detector
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, is_lower, trainings
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import Evaluated
 from torchwhy.record.trace import Trace
 
@@ -17,11 +18,26 @@ LAST = 3  # evaluations whose median is the end of the curve
 ROSE = 1.3  # end of the curve over its lowest point; evaluations of healthy runs waver by less
 
 
+class EvaluationTurned(Diagnosis):
+    """An evaluation loss that rises from its lowest point while the training loss falls on."""
+
+    best_step: int
+    best: float
+    end: float
+    training_loss: float
+    message = (
+        "the evaluation loss was lowest at step {best_step} ({best:.3g}) and is {end:.3g} now, while the "
+        "training loss fell on to {training_loss:.3g}"
+    )
+    advice = (
+        "keep the weights of step {best_step} (early stopping); more data, dropout, weight decay"
+    )
+
+
 class Overfitting(Detector):
     """The evaluation loss has turned and rises, while the training loss keeps falling."""
 
     name = "overfitting"
-    needs = frozenset({"loss", "evaluation"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -36,27 +52,21 @@ class Overfitting(Detector):
 
     def _finding(self, trace: Trace, training: Training, curve: Evaluated, lowest: int) -> Finding:
         best, end = curve.values[lowest], median(curve.values[-LAST:])
-        return Finding(
-            detector=self.name,
+        diagnosis = EvaluationTurned(
+            best_step=curve.steps[lowest],
+            best=best,
+            end=end,
+            training_loss=training.values[-1],
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="note",
-            message=(
-                f"the evaluation loss was lowest at step {curve.steps[lowest]} ({best:.3g}) and is "
-                f"{end:.3g} now, while the "
-                f"training loss fell on to {training.values[-1]:.3g}"
-            ),
             step=curve.steps[lowest],
-            rank=trace.rank,
             location=curve.location,
             evidence=(
                 Evidence("loss in evaluation", value=end, series=tuple(curve.values)),
                 loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title=f"keep the weights of step {curve.steps[lowest]} (early stopping); more "
-                    "data, dropout, weight decay",
-                    safety="show-only",
-                ),
             ),
         )
 

@@ -6,7 +6,8 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.views.training.looks import SQUASHERS, activations, last_look, training_outputs
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import Activation
 from torchwhy.record.trace import Trace
 
@@ -15,11 +16,25 @@ SATURATED = (
 )
 
 
+class LayerSaturated(Diagnosis):
+    """Squashing layers whose values lie at their limits, in a run whose loss does not fall."""
+
+    op: str
+    share: float
+    flat_layers: int
+    layers: int
+    first_loss: float
+    message = (
+        "{share:.0%} of this {op} layer sits at its limits, where the gradient is 0 "
+        "({flat_layers} of {layers} such layers); the loss does not fall from {first_loss:.3g}"
+    )
+    advice = "bring what goes into it to about −2 … 2: smaller weights, scaled inputs, a normalisation before it"
+
+
 class SaturatedActivations(Detector):
     """Almost all values of a sigmoid or tanh layer sit at its limits, where its slope, and so its gradient, is nil."""
 
     name = "saturated-activations"
-    needs = frozenset({"activation", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         look = last_look(trace)
@@ -37,15 +52,18 @@ class SaturatedActivations(Detector):
         first = flat[0]
         start = [a for a in trace.of(Activation) if a.step == 0 and a.location == first.location]
         since = 0 if start and start[0].saturated >= SATURATED else first.step
-        return Finding(
-            detector=self.name,
+        diagnosis = LayerSaturated(
+            op=first.op,
+            share=first.saturated,
+            flat_layers=len(flat),
+            layers=seen,
+            first_loss=training.values[0],
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"{first.saturated:.0%} of this {first.op} layer sits at its limits, where the gradient is 0 "
-                f"({len(flat)} of {seen} such layers); the loss does not fall from {training.values[0]:.3g}"
-            ),
             step=since,
-            rank=trace.rank,
             location=first.place,
             evidence=(
                 *(
@@ -55,13 +73,6 @@ class SaturatedActivations(Detector):
                     for a in flat[:4]
                 ),
                 loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title="bring what goes into it to about −2 … 2: smaller weights, scaled inputs, "
-                    "a normalisation before it",
-                    safety="show-only",
-                ),
             ),
         )
 

@@ -16,7 +16,8 @@ from torchwhy.detect.views.training.training import (
     ranks_lower,
     trainings,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import LossRoot
 from torchwhy.record.trace import Trace
 
@@ -25,11 +26,63 @@ STABLE = 0.99  # rate over stable rate: a loss that jumps across its minimum at 
 LONG = 100  # steps after which a noisy loss that did not fall is worth a note
 
 
+class LossRepeats(Diagnosis):
+    """The same loss at every step, though a measured step would lower it."""
+
+    loss: float
+    rate_is_zero: bool
+    possible: float
+    measured_at: int
+    message = (
+        "the loss is {loss:.6g} at every step{zero}, though one update at the stable rate would lower it "
+        "by about {possible:.0%}: the updates do not reach what the loss is computed from"
+    )
+    advice = "compare a weight before and after a step, and in the next forward: who puts it back?"
+
+    @property
+    def zero(self) -> str:
+        """Return that the rate is 0, if it is."""
+        return " (lr is 0)" if self.rate_is_zero else ""
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "part of the loss that one step can take off",
+            value=self.possible,
+            step=self.measured_at,
+        )
+
+
+class LossStays(Diagnosis):
+    """A noisy loss that did not fall in many steps."""
+
+    steps: int
+    first: float
+    last: float
+    still_falls: bool
+    message = "the loss {fall} in {steps} steps: {first:.4g} at first, {last:.4g} in the second half; {outlook}"
+
+    @property
+    def fall(self) -> str:
+        """Return how little it fell."""
+        return "hardly fell" if self.last < self.first else "did not fall"
+
+    @property
+    def outlook(self) -> str:
+        """Return whether it falls on."""
+        return "it still falls, but slowly" if self.still_falls else "it may be at its floor"
+
+
+class LossIsZero(Diagnosis):
+    """A loss that is 0 throughout."""
+
+    steps: int
+    message = "the loss is 0 in all {steps} steps: there is nothing to learn from it"
+
+
 class StuckLoss(Detector):
     """The loss is the same at every step although its gradient says that it could fall."""
 
     name = "stuck-loss"
-    needs = frozenset({"loss", "curvature"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -54,53 +107,38 @@ class StuckLoss(Detector):
 
     def _finding(self, trace: Trace, training: Training, measured: Measured) -> Finding:
         root = next(iter(trace.of(LossRoot)), None)
-        zero = " (lr is 0)" if not training.rate else ""
-        return Finding(
-            detector=self.name,
+        diagnosis = LossRepeats(
+            loss=training.values[-1],
+            rate_is_zero=not training.rate,
+            possible=measured.possible,
+            measured_at=measured.step,
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="warning",
-            message=(
-                f"the loss is {training.values[-1]:.6g} at every step{zero}, though one update at the "
-                "stable rate would lower it "
-                f"by about {measured.possible:.0%}: the updates do not reach what the loss is computed from"
-            ),
             step=training.losses[len(training.losses) // 2][0],
-            rank=trace.rank,
             location=root.location if root is not None else training.made.location,
-            evidence=(
-                Evidence(
-                    "part of the loss that one step can take off",
-                    value=measured.possible,
-                    step=measured.step,
-                ),
-                loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title="compare a weight before and after a step, and in the next forward: who puts it back?",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)],
         )
 
     def _note(self, trace: Trace, training: Training) -> Finding:
-        first, last = median(training.head), median(training.tail)
-        half = len(training.losses) // 2
-        falls_on = ranks_lower(training.tail, than=training.values[:half]) > ERRORS
-        message = (
-            f"the loss {'hardly fell' if last < first else 'did not fall'} in {len(training.losses)} steps: "
-            f"{first:.4g} at first, {last:.4g} in the second half; "
-            f"{'it still falls, but slowly' if falls_on else 'it may be at its floor'}"
-        )
-        if not any(training.values):
-            message = f"the loss is 0 in all {len(training.losses)} steps: there is nothing to learn from it"
-        return Finding(
-            detector=self.name,
+        steps = len(training.losses)
+        diagnosis: Diagnosis = LossIsZero(steps=steps)
+        if any(training.values):
+            diagnosis = LossStays(
+                steps=steps,
+                first=median(training.head),
+                last=median(training.tail),
+                still_falls=ranks_lower(training.tail, than=training.values[: steps // 2]) > ERRORS,
+            )
+        return self.found(
+            trace,
+            diagnosis,
             severity="note",
-            message=message,
-            step=training.losses[len(training.losses) // 2][0],
-            rank=trace.rank,
+            step=training.losses[steps // 2][0],
             location=training.made.location,
-            evidence=(loss_curve(training),),
+            evidence=[loss_curve(training)],
         )
 
 

@@ -9,6 +9,7 @@ from torchwhy.detect.views.training.looks import SQUASHERS, activations, input_g
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.detect.views.training.troubles import FLAT, Trouble, find_trouble, first_input
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ModelOutput
 from torchwhy.record.numbers import decode
@@ -18,11 +19,75 @@ from torchwhy.source.edits import Source
 LARGE = 20.0  # root mean square of an input; initialisations and usual rates are made for about 1
 
 
+class InputsTooLarge(Diagnosis):
+    """Inputs far from size 1, whose size accounts for how training failed."""
+
+    path: str
+    size: float
+    minimum: float | None
+    maximum: float | None
+    excess: float
+    harm: Diagnosis
+    message = "the inputs of {path} are about {size:.3g}, not about 1: {harm}"
+    advice = "scale each feature once: x = (x - x.mean(dim=0)) / x.std(dim=0), with the numbers of the training set"
+
+    @property
+    def reach(self) -> str:
+        """Return the range of the inputs, if known."""
+        if self.minimum is None:
+            return ""
+        return f"from {self.minimum:g} to {self.maximum:g}, "
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"input of {self.path}: {self.reach}root mean square {self.size:.3g}",
+            value=self.size,
+            step=0,
+        )
+        if self.excess:
+            yield Evidence(
+                f"the updates were {self.excess:.3g}× too long; with inputs divided by {self.size:.3g} they would be "
+                f"{self.size**2:.2g}× shorter",
+                value=self.excess,
+            )
+
+
+class InputsGrew(Diagnosis):
+    """Inputs that became many times larger during the run that then failed."""
+
+    path: str
+    before: float
+    first_step: int
+    after: float
+    last_step: int
+    harm: Diagnosis
+    message = (
+        "the inputs of {path} were about {before:.3g} at step {first_step} and {after:.3g} at step "
+        "{last_step}: {harm}"
+    )
+    advice = "normalise the inputs where they come in, or find why their scale changes"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"root mean square of the inputs: {self.before:.3g}, then {self.after:.3g}; the rate that is stable "
+            f"falls with its square, {(self.after / self.before) ** 2:.2g}×",
+            value=self.after / self.before,
+            step=self.last_step,
+        )
+
+
+class FirstLayerSaturated(Diagnosis):
+    """A first squashing layer at its limits before any training."""
+
+    share: float
+    op: str
+    message = "{share:.1%} of the first {op} layer is saturated before any training"
+
+
 class UnscaledInputs(Detector):
     """The inputs are numbers in the hundreds or thousands, and training fails because of their size."""
 
     name = "unscaled-inputs"
-    needs = frozenset({"output", "loss", "curvature", "birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         call, grown = first_input(trace), input_growth(trace)
@@ -48,32 +113,21 @@ class UnscaledInputs(Detector):
             trouble = find_trouble(trace, training)
             if trouble is None:
                 continue
-            before, after = decode(first.given_rms), decode(last.given_rms)
-            yield Finding(
-                detector=self.name,
+            diagnosis = InputsGrew(
+                path=first.path,
+                before=decode(first.given_rms),
+                first_step=first.step,
+                after=decode(last.given_rms),
+                last_step=last.step,
+                harm=trouble.harm,
+            )
+            yield self.found(
+                trace,
+                diagnosis,
                 severity="error",
-                message=(
-                    f"the inputs of {first.path} were about {before:.3g} at step {first.step} and {after:.3g} at step "
-                    f"{last.step}: {trouble.text}"
-                ),
                 step=last.step,
-                rank=trace.rank,
                 location=last.location,
-                evidence=(
-                    Evidence(
-                        f"root mean square of the inputs: {before:.3g}, then {after:.3g}; the rate that is stable "
-                        f"falls with its square, {(after / before) ** 2:.2g}×",
-                        value=after / before,
-                        step=last.step,
-                    ),
-                    *([loss_curve(training)] if len(training.losses) > 1 else []),
-                ),
-                fixes=(
-                    Fix(
-                        title="normalise the inputs where they come in, or find why their scale changes",
-                        safety="show-only",
-                    ),
-                ),
+                evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
                 births=trouble.births,
             )
             return
@@ -81,46 +135,22 @@ class UnscaledInputs(Detector):
     def _finding(
         self, trace: Trace, training: Training, call: ModelOutput, trouble: Trouble
     ) -> Finding:
-        size = decode(call.given_rms)
         given = call.given
-        reach = (
-            f"from {given.minimum:g} to {given.maximum:g}, "
-            if given and given.minimum is not None
-            else ""
+        diagnosis = InputsTooLarge(
+            path=call.path,
+            size=decode(call.given_rms),
+            minimum=given.minimum if given is not None else None,
+            maximum=given.maximum if given is not None else None,
+            excess=trouble.growth or trouble.excess,
+            harm=trouble.harm,
         )
-        evidence = [
-            Evidence(
-                f"input of {call.path}: {reach}root mean square {size:.3g}",
-                value=size,
-                step=0,
-            )
-        ]
-        excess = trouble.growth or trouble.excess
-        if excess:
-            evidence.append(
-                Evidence(
-                    f"the updates were {excess:.3g}× too long; with inputs divided by {size:.3g} they would be "
-                    f"{size**2:.2g}× shorter",
-                    value=excess,
-                )
-            )
-        if len(training.losses) > 1:
-            evidence.append(loss_curve(training))
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="warning" if trouble.is_mild else "error",
-            message=f"the inputs of {call.path} are about {size:.3g}, not about 1: {trouble.text}",
             step=0,
-            rank=trace.rank,
             location=call.location,
-            evidence=tuple(evidence),
-            fixes=(
-                Fix(
-                    title="scale each feature once: x = (x - x.mean(dim=0)) / x.std(dim=0), with the "
-                    "numbers of the training set",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
         )
 
@@ -130,8 +160,8 @@ def _saturation(trace: Trace) -> Trouble | None:
     squashers = activations(trace, 0, SQUASHERS)
     if not squashers or squashers[0].saturated < FLAT:
         return None
-    share = f"{squashers[0].saturated:.1%} of the first {squashers[0].op} layer is saturated before any training"
-    return Trouble(0, share, is_mild=True)
+    harm = FirstLayerSaturated(share=squashers[0].saturated, op=squashers[0].op)
+    return Trouble(0, harm, is_mild=True)
 
 
 def _inputs_are_guilty(trace: Trace, trouble: Trouble, size: float) -> bool:

@@ -8,6 +8,7 @@ from torchwhy.detect.views.training.looks import training_outputs
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble, target_scale
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -17,11 +18,33 @@ LARGE = 100.0  # targets beyond this; an untrained network gives outputs of abou
 AWAY = 30.0  # and this many times the output
 
 
+class TargetsTooLarge(Diagnosis):
+    """Targets far larger than what the untrained network gives, and what became of training."""
+
+    target: float
+    output: float
+    excess: float
+    harm: Diagnosis
+    message = "the targets are about {target:.3g} and the network gives about {output:.2g}: {harm}"
+    advice = "train on (y - y.mean()) / y.std() and scale the predictions back"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"targets up to {self.target:.3g}; the untrained network gives about {self.output:.2g}",
+            value=self.target,
+        )
+        if self.excess > 1:
+            yield Evidence(
+                f"the largest update was {self.excess:.3g}× the weights; with targets of about 1 it would be "
+                f"{self.excess / self.target:.2g}×",
+                value=self.excess,
+            )
+
+
 class UnscaledTargets(Detector):
     """The targets of a regression are in the hundreds or millions, and training fails because of their size."""
 
     name = "unscaled-targets"
-    needs = frozenset({"graph", "loss", "birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         size, place = target_scale(trace)
@@ -48,36 +71,13 @@ class UnscaledTargets(Detector):
         place: SourceSpan | None,
     ) -> Finding:
         target, output = sizes
-        evidence = [
-            Evidence(
-                f"targets up to {target:.3g}; the untrained network gives about {output:.2g}",
-                value=target,
-            )
-        ]
-        if trouble.excess > 1:
-            evidence.append(
-                Evidence(
-                    f"the largest update was {trouble.excess:.3g}× the weights; with targets of about 1 it would be "
-                    f"{trouble.excess / target:.2g}×",
-                    value=trouble.excess,
-                )
-            )
-        if len(training.losses) > 1:
-            evidence.append(loss_curve(training))
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            TargetsTooLarge(target=target, output=output, excess=trouble.excess, harm=trouble.harm),
             severity="error",
-            message=f"the targets are about {target:.3g} and the network gives about {output:.2g}: {trouble.text}",
             step=0,
-            rank=trace.rank,
             location=place,
-            evidence=tuple(evidence),
-            fixes=(
-                Fix(
-                    title="train on (y - y.mean()) / y.std() and scale the predictions back",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
         )
 

@@ -14,6 +14,7 @@ from torchwhy.detect.views.training.looks import (
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import Activation
@@ -28,11 +29,38 @@ EARLY = 5  # steps whose gradients are compared; later the last layer has found 
 FEWEST_LAYERS = 4  # with fewer there is no product of many slopes
 
 
+class GradientFades(Diagnosis):
+    """The gradient of the first weight is a tiny share of that of the last."""
+
+    first: str
+    last: str
+    ratio: float
+    gradients: list[float]
+    squashers: int
+    squasher: str
+    message = "the gradient of {first} is {ratio:.1g} of that of {last}, so the first layers do not learn{between}"
+    advice = "use relu or gelu in place of sigmoid and tanh, skip connections, or a normalisation per layer"
+
+    @property
+    def between(self) -> str:
+        """Return which activations lie between the first and the last weight."""
+        if not self.squashers:
+            return ""
+        return f"; {self.squashers} {self.squasher} activations lie between them"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "gradient of each weight from the first layer to the last, root mean square",
+            series=tuple(self.gradients),
+        )
+        for name, size in ((self.first, self.gradients[0]), (self.last, self.gradients[-1])):
+            yield Evidence(f"gradient of {name}: {size:.2g}", value=size)
+
+
 class VanishingGradients(Detector):
     """The gradient shrinks on its way back through the layers until the first of them get none worth the name."""
 
     name = "vanishing-gradients"
-    needs = frozenset({"weights", "loss", "activation"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -53,41 +81,22 @@ class VanishingGradients(Detector):
         yield from layers.rectified(finding, source)
 
     def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
-        sizes = _gradients(training.samples[0], names)
         squashers = activations(trace, 0, SQUASHERS)
-        what = (
-            f"; {len(squashers)} {squashers[0].op} activations lie between them"
-            if squashers
-            else ""
+        diagnosis = GradientFades(
+            first=names[0],
+            last=names[-1],
+            ratio=ratio,
+            gradients=_gradients(training.samples[0], names),
+            squashers=len(squashers),
+            squasher=squashers[0].op if squashers else "",
         )
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"the gradient of {names[0]} is {ratio:.1g} of that of {names[-1]}, so the first "
-                f"layers do not learn{what}"
-            ),
             step=0,
-            rank=trace.rank,
             location=_place(trace, squashers) or training.made.location,
-            evidence=(
-                Evidence(
-                    "gradient of each weight from the first layer to the last, root mean square",
-                    series=tuple(sizes),
-                ),
-                *(
-                    Evidence(f"gradient of {n}: {s:.2g}", value=s)
-                    for n, s in ((names[0], sizes[0]), (names[-1], sizes[-1]))
-                ),
-                loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title="use relu or gelu in place of sigmoid and tanh, skip connections, or a "
-                    "normalisation per layer",
-                    safety="show-only",
-                ),
-            ),
+            evidence=[loss_curve(training)],
         )
 
 

@@ -11,6 +11,7 @@ from torchwhy.detect.views.training.looks import weight_names
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import ParameterCensus
@@ -23,11 +24,39 @@ LITTLE = 0.5  # a loss above this share of its start was hardly learnt
 DECOUPLED = ("AdamW",)
 
 
+class DecayShrinks(Diagnosis):
+    """Weights that decay alone would have shrunk, and that did shrink, in a run whose loss rests."""
+
+    decay: float
+    share: float
+    sizes: list[float]
+    left_by_decay: float
+    level: float
+    message = (
+        "weight_decay={decay:g} takes {share:.1%} off every weight at each step: they are down to {shrunk:.1%} of "
+        "their start, and the loss rests at {level:.3g}"
+    )
+    advice = "lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual"
+
+    @property
+    def shrunk(self) -> float:
+        """Return what is left of the weights."""
+        return self.sizes[-1] / max(self.sizes[0], 1e-30)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "root mean square of the weights at the sampled steps", series=tuple(self.sizes)
+        )
+        yield Evidence(
+            f"decay alone would have left {self.left_by_decay:.1g} of them",
+            value=self.left_by_decay,
+        )
+
+
 class WeightDecayTooStrong(Detector):
     """Weight decay is so strong that the weights shrink towards zero and the network forgets its input."""
 
     name = "weight-decay-too-strong"
-    needs = frozenset({"weights", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -41,49 +70,28 @@ class WeightDecayTooStrong(Detector):
             alone = _by_decay_alone(training, decay, start)
             hardly = median(training.tail) > LITTLE * training.losses[0][1]
             if hardly and shrunk <= SHRUNK and alone <= ALONE:
-                sizes = tuple(_size(training, sample, names) for sample in training.samples)
-                found = self._finding(trace, training, decay=decay, sizes=sizes, alone=alone)
+                diagnosis = DecayShrinks(
+                    decay=decay,
+                    share=(training.rate or 0.0) * decay,
+                    sizes=[_size(training, sample, names) for sample in training.samples],
+                    left_by_decay=alone,
+                    level=median(training.tail),
+                )
+                found = self.found(
+                    trace,
+                    diagnosis,
+                    severity="error",
+                    step=0,
+                    location=training.made.location,
+                    evidence=[loss_curve(training)],
+                )
                 yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         if '"weight_decay"' in source.text:  # what a group says itself is stronger
             yield from optimizers.set_in_groups(source, "weight_decay", ("1e-2", "1e-4"))
         else:
-            yield from optimizers.set_to(finding, source, "weight_decay", ("1e-2", "1e-4"))
-
-    def _finding(
-        self,
-        trace: Trace,
-        training: Training,
-        *,
-        decay: float,
-        sizes: tuple[float, ...],
-        alone: float,
-    ) -> Finding:
-        shrunk = sizes[-1] / max(sizes[0], 1e-30)
-        share = (training.rate or 0.0) * decay
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=(
-                f"weight_decay={decay:g} takes {share:.1%} off every weight at each step: they are "
-                f"down to {shrunk:.1%} of "
-                f"their start, and the loss rests at {median(training.tail):.3g}"
-            ),
-            step=0,
-            rank=trace.rank,
-            location=training.made.location,
-            evidence=(
-                Evidence("root mean square of the weights at the sampled steps", series=sizes),
-                Evidence(f"decay alone would have left {alone:.1g} of them", value=alone),
-                loss_curve(training),
-            ),
-            fixes=(
-                Fix(
-                    title=f"lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual", safety="show-only"
-                ),
-            ),
-        )
+            yield from optimizers.set_to(finding.location, source, "weight_decay", ("1e-2", "1e-4"))
 
 
 def _strongest(trace: Trace, training: Training) -> tuple[float, set[str]]:

@@ -37,7 +37,7 @@ class OptimizerEpsilon(Detector):
                 yield self._finding(trace, birth, optimizer=optimizer)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from optimizers.set_to(finding, source, "eps", ("1e-8", "1e-4"))
+        yield from optimizers.set_to(finding.location, source, "eps", ("1e-8", "1e-4"))
 
     def _finding(self, trace: Trace, birth: Birth, *, optimizer: OptimizerMade) -> Finding:
         epsilon, dtype = _epsilon(optimizer), _dtype(birth)

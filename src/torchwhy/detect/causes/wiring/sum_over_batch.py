@@ -40,7 +40,6 @@ class SumOverBatch(Detector):
     """The loss is a sum over the samples of the batch, and the optimizer's steps grow with it."""
 
     name = "sum-over-batch"
-    needs = frozenset({"graph"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
@@ -55,7 +54,7 @@ class SumOverBatch(Detector):
         rate = _rate(made)
         like = f"; a rate of {rate:g} acts like {rate * output.rows:g} on the mean" if rate else ""
         trouble = _trouble_of_the_sum(trace, made, output.rows)
-        why = f": {trouble.text}" if trouble is not None else ""
+        why = f": {trouble.harm}" if trouble is not None else ""
         yield Finding(
             detector=self.name,
             severity="error" if trouble is not None else "note",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from torchwhy.detect.fixes.written_numbers import written
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.source.bindings import names_in, value_of_name
 from torchwhy.source.calls import keyword, optimizer_calls, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -17,14 +17,13 @@ POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by 
 USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}
 USUAL_ADAM_RATE = 1e-3
 FAR_ABOVE = 100.0  # times the usual rate: a tenth of that is no rate either
-IN_THE_CALL = ", in the call itself"
 STABLE_SHARE = 0.5  # of the measured limit: at the limit itself the loss does not fall
 
 
-def made_at(finding: Finding, source: Source) -> ast.Call | None:
-    """Return the call that makes the optimizer the finding is about: the one on its line, or the only one."""
+def made_at(place: SourceSpan | None, source: Source) -> ast.Call | None:
+    """Return the call that makes the optimizer: the one on the line of the place, or the only one."""
     calls = list(optimizer_calls(source))
-    line = finding.location.line if finding.location is not None else None
+    line = place.line if place is not None else None
     on_line = [
         call for call in calls if line is not None and call.lineno <= line <= (call.end_lineno or 0)
     ]
@@ -53,18 +52,34 @@ def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | N
 def _set_where_written(
     source: Source, call: ast.Call, name: str, text: str, *, title: str
 ) -> Iterator[Fix]:
-    """Yield an option set where its number is written, and, where that is elsewhere, in the call itself.
+    """Yield an option set where its number is written, and, where that is elsewhere, in the call itself."""
+    yield from _set_in_place(source, call, name, text, title=title)
+    yield from _set_in_call(source, call, name, text, title=title)
 
-    The second is for a number that the command line or another file overrules.
-    """
+
+def _set_in_place(
+    source: Source, call: ast.Call, name: str, text: str, *, title: str
+) -> Iterator[Fix]:
+    """Yield an option set where its number is written."""
     given = option(source, call, name)
     place = written(source, given)
     if place is not None and place.source is not source:
         yield from place.source.fix(title, place.source.replace(place.node, text))
     else:
         yield from source.fix(title, set_option(source, call, name, text))
+
+
+def _set_in_call(
+    source: Source, call: ast.Call, name: str, text: str, *, title: str
+) -> Iterator[Fix]:
+    """Yield an option set in the call, where its number is written elsewhere.
+
+    This is for a number that the command line or another file overrules.
+    """
+    given = option(source, call, name)
+    place = written(source, given)
     if given is not None and place is not None and place.node is not given:
-        yield from source.fix(f"{title}{IN_THE_CALL}", source.replace(given, text))
+        yield from source.fix(f"{title}, in the call itself", source.replace(given, text))
 
 
 def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
@@ -112,24 +127,26 @@ def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
     return given
 
 
-def lower_rate(finding: Finding, source: Source) -> Iterator[Fix]:
+def lower_rate(
+    place: SourceSpan | None, source: Source, *, stable_rate: float | None = None
+) -> Iterator[Fix]:
     """Yield lower rates: below the measured limit where there is one, a tenth, a hundredth, the usual one."""
-    call = made_at(finding, source)
+    call = made_at(place, source)
     if call is None:
-        yield from _lower_by_hand(finding, source)
+        yield from _lower_by_hand(place, source)
         return
     given = _highest(source, option(source, call, "lr"), _rate_of_group(call))
     number = _number(source, given)
-    fixes: list[Fix] = []
-    for text in _texts(_rates(finding, word_of(call), number), below=number):
+    in_place: list[Fix] = []
+    in_call: list[Fix] = []
+    for text in _texts(_rates(stable_rate, word_of(call), number), below=number):
         title = f"lower the learning rate to {text}"
         if given is not None and given is not option(source, call, "lr"):
-            fixes += source.fix(title, source.replace(given, text))
+            in_place += source.fix(title, source.replace(given, text))
         else:
-            fixes += _set_where_written(source, call, "lr", text, title=title)
+            in_place += _set_in_place(source, call, "lr", text, title=title)
+            in_call += _set_in_call(source, call, "lr", text, title=title)
     # The command line or another file may overrule the number's own place: one rate in the call itself tells.
-    in_call = [fix for fix in fixes if fix.title.endswith(IN_THE_CALL)]
-    in_place = [fix for fix in fixes if fix not in in_call]
     yield from (*in_place[:1], *in_call[:1], *in_place[1:])
     yield from _stop_raising(source)
     yield from in_call[1:2]
@@ -165,9 +182,9 @@ def _texts(rates: Iterable[float], *, below: float | None) -> list[str]:
     return list(dict.fromkeys(f"{rate:.1g}" for rate in rates if below is None or rate < below))
 
 
-def _lower_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
+def _lower_by_hand(at: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a lower rate of an update that the program writes itself, `w -= rate * w.grad`."""
-    line = finding.location.line if finding.location is not None else 0
+    line = at.line if at is not None else 0
     statement = source.statement_at(line)
     if statement is None or any(True for _ in optimizer_calls(source)):
         return
@@ -214,10 +231,9 @@ def _stop_raising(source: Source) -> Iterator[Fix]:
                 )
 
 
-def _rates(finding: Finding, kind: str | None, number: float | None) -> Iterator[float]:
-    for evidence in finding.evidence:
-        if "stable" in evidence.claim and isinstance(evidence.value, float) and evidence.value > 0:
-            yield evidence.value * STABLE_SHARE
+def _rates(stable_rate: float | None, kind: str | None, number: float | None) -> Iterator[float]:
+    if stable_rate is not None:
+        yield stable_rate * STABLE_SHARE
     if number is not None:
         usual = USUAL_RATE.get(kind or "", USUAL_ADAM_RATE)
         nearest = (number / 10, number / 100) if number < FAR_ABOVE * usual else ()
@@ -229,9 +245,9 @@ def _number(source: Source, node: ast.expr | None) -> float | None:
     return None if place is None else place.number
 
 
-def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
+def raise_rate(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the usual rate of this optimizer, and ten times that."""
-    call = made_at(finding, source)
+    call = made_at(place, source)
     if call is None:
         return
     usual = USUAL_RATE.get(word_of(call) or "", USUAL_ADAM_RATE)
@@ -240,9 +256,9 @@ def raise_rate(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from _set_where_written(source, call, "lr", f"{rate:g}", title=title)
 
 
-def looser_clip(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the clipping of the finding with a usual limit, and the program without it."""
-    line = finding.location.line if finding.location is not None else 0
+def looser_clip(at: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the clipping at a place with a usual limit, and the program without it."""
+    line = at.line if at is not None else 0
     for call in source.calls("clip_grad_norm_", "clip_grad_value_"):
         if not call.lineno <= line <= (call.end_lineno or 0):
             continue
@@ -273,9 +289,11 @@ def set_in_groups(source: Source, name: str, values: tuple[str, ...]) -> Iterato
         yield from source.fix(f"set {name}={value} in the groups", *edits)
 
 
-def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
+def set_to(
+    place: SourceSpan | None, source: Source, name: str, values: tuple[str, ...]
+) -> Iterator[Fix]:
     """Yield an option of the optimizer set to each of some usual values."""
-    call = made_at(finding, source)
+    call = made_at(place, source)
     for value in values if call is not None else ():
         assert call is not None
         title = f"set {name}={value}"
@@ -284,7 +302,7 @@ def set_to(finding: Finding, source: Source, name: str, values: tuple[str, ...])
 
 def and_a_leaf(finding: Finding, source: Source, name: str) -> Iterator[Fix]:
     """Yield the optimizer with a plain tensor of the program besides the parameters of the model."""
-    call = made_at(finding, source)
+    call = made_at(finding.location, source)
     given = call.args[0] if call is not None and call.args else None
     if isinstance(given, ast.Call) and word_of(given) == "parameters":
         text = f"[*{source.of(given)}, {name}]"
@@ -293,7 +311,7 @@ def and_a_leaf(finding: Finding, source: Source, name: str) -> Iterator[Fix]:
 
 def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the optimizer with the parameters of the whole model, or of the other models the finding names."""
-    call = made_at(finding, source)
+    call = made_at(finding.location, source)
     given = call.args[0] if call is not None and call.args else None
     if given is None:
         return

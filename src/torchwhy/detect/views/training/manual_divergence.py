@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-from torchwhy.detect.views.nonfinite.birth_facts import certainty_of
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, SourceSpan
 from torchwhy.record.events import Birth, OptimizerMade, Step
 from torchwhy.record.learning import HandUpdate
 from torchwhy.record.numbers import decode
@@ -18,37 +18,48 @@ STEADY = 3  # steps in a row that rose before the end; a bad batch makes one
 RISE = 1.1  # a rise that is more than the noise between two batches
 
 
-def diverged_by_hand(trace: Trace, births: list[Birth], detector: str) -> Iterator[Finding]:
-    """Yield the line that changes the weights, if the losses before the failing births grew without end."""
+class ManualDivergence(Diagnosis):
+    """Losses that grew without end under updates that the program writes itself."""
+
+    expression: str | None
+    losses: list[float]
+    ending: str | None
+    at: SourceSpan | None
+    message = "the updates of `{what}` are too long: the loss went {course} → {ending}"
+    advice = "lower the rate of this update by a factor of 10 or more"
+
+    @property
+    def what(self) -> str:
+        """Return the update as the program writes it."""
+        return self.expression or "this line"
+
+    @property
+    def course(self) -> str:
+        """Return the losses, of many the first and the last."""
+        shown = self.losses if len(self.losses) < 6 else [*self.losses[:3], *self.losses[-2:]]
+        return " → ".join(f"{loss:.3g}" for loss in shown)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "loss of each step before the failure",
+            value=self.losses[-1],
+            series=tuple(self.losses),
+        )
+
+
+def diverged_by_hand(trace: Trace, birth: Birth) -> ManualDivergence | None:
+    """Return the line that changes the weights, if the losses before the failing birth grew without end."""
     update = next(iter(trace.of(HandUpdate)), None)
     if update is None or trace.of(OptimizerMade):
-        return
-    losses = losses_before(trace, births[0].step)
+        return None
+    losses = losses_before(trace, birth.step)
     if not has_run_away(losses):
-        return
-    shown = " → ".join(
-        f"{loss:.3g}" for loss in (losses if len(losses) < 6 else [*losses[:3], *losses[-2:]])
-    )
-    expression = update.location.expression if update.location is not None else None
-    yield Finding(
-        detector=detector,
-        severity="error",
-        message=f"the updates of `{expression or 'this line'}` are too long: the loss went {shown} → {births[0].value}",
-        step=births[0].step,
-        rank=trace.rank,
-        location=update.location,
-        evidence=(
-            Evidence(
-                "loss of each step before the failure", value=losses[-1], series=tuple(losses)
-            ),
-        ),
-        certainty=certainty_of(trace, births[0]),
-        fixes=(
-            Fix(
-                title="lower the rate of this update by a factor of 10 or more", safety="show-only"
-            ),
-        ),
-        births=tuple(birth.id for birth in births),
+        return None
+    return ManualDivergence(
+        expression=update.location.expression if update.location is not None else None,
+        losses=losses,
+        ending=None if birth.value is None else str(birth.value),
+        at=update.location,
     )
 
 

@@ -18,6 +18,7 @@ from torchwhy.detect.views.training.looks import (
 )
 from torchwhy.detect.views.training.spikes import jumps, steady_rate
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence
 from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
@@ -38,12 +39,83 @@ WHOLE = 1.0  # an update as large as the weights themselves leaves nothing of wh
 MOST_POINTS = 400  # losses kept for a curve
 
 
+class KilledLayers(Diagnosis):
+    """Rectifiers that fired at the first step and give 0 on every sample now."""
+
+    layers: int
+    units: int
+    look: int
+    first_loss: float
+    last_loss: float
+    message = (
+        "killed {layers} ReLU {noun}: {every} 0 on every sample at step {look}, "
+        "and the loss went from {first_loss:.3g} to {last_loss:.3g}"
+    )
+
+    @property
+    def noun(self) -> str:
+        """Return the word for one layer or several."""
+        return "layers" if self.layers > 1 else "layer"
+
+    @property
+    def every(self) -> str:
+        """Return the subject: all units, or the only one."""
+        return f"all {self.units} units give" if self.units > 1 else "its only unit gives"
+
+
+class FlattenedOutput(Diagnosis):
+    """An output that depended on the input at the first step and no longer does."""
+
+    look: int
+    first_loss: float
+    last_loss: float
+    message = (
+        "made the output the same for all samples (seen at step {look}), "
+        "and the loss went from {first_loss:.3g} to {last_loss:.3g}"
+    )
+
+
+class RaisedLoss(Diagnosis):
+    """A loss that ends far above its start."""
+
+    first_loss: float
+    last_loss: float
+    stays: bool
+    message = "drove the loss from {first_loss:.3g} to {last_loss:.3g}{ending}"
+
+    @property
+    def ending(self) -> str:
+        """Return that the loss stays there, if it does."""
+        return ", where it stays" if self.stays else ""
+
+
+class SwingingLoss(Diagnosis):
+    """A loss that goes up and down and does not fall."""
+
+    level: float
+    message = "made the loss swing around {level:.3g} without falling"
+
+
+class GrownWeights(Diagnosis):
+    """Weights that grew many times over while a loss, be it another player's, left all measure."""
+
+    growth: float
+    first_loss: float
+    last_loss: float
+    message = "made the weights {times} as large, and a loss went from {first_loss:.3g} to {last_loss:.3g}"
+
+    @property
+    def times(self) -> str:
+        """Return the growth in words."""
+        return times(self.growth)
+
+
 @dataclass(frozen=True)
 class Overshoot:
     """One optimizer whose updates were too long: since when, what they did, and what proves it."""
 
     step: int
-    harm: str
+    harm: Diagnosis
     measured: Measured | None
     update: tuple[int, float]
 
@@ -68,7 +140,7 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     jump = next(jumps(training), None)
     if harm is None or (jump is not None and steady_rate(training, jump)):
         return None  # a rate that served until one step came is not what that step was about
-    step, text, needed = harm
+    step, done, needed = harm
     # The first that is unstable: later ones stand on ground to which the updates have led.
     known = curvatures(trace, training, in_part=True)
     measured = next((m for m in known if m.ratio >= AT_THE_BOUND), None)
@@ -76,7 +148,7 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     proven = any(m.ratio >= needed for m in known) or ran_away(training)
     if not proven and (update[1] < WHOLE or needed > UNSTABLE):
         return None
-    return Overshoot(step, text, measured, update)
+    return Overshoot(step, done, measured, update)
 
 
 def _in_turn(trace: Trace, training: Training) -> Overshoot | None:
@@ -91,9 +163,8 @@ def _in_turn(trace: Trace, training: Training) -> Overshoot | None:
     for other in trainings(trace):
         first, last = (other.values[0], median(other.tail)) if other.values else (0.0, 0.0)
         if first > 0 and last >= OUT_OF_THE_GAME * first:
-            grown = f"made the weights {times(_growth(training))} as large"
-            text = f"{grown}, and a loss went from {first:.3g} to {last:.3g}"
-            return Overshoot(training.losses[-1][0], text, None, update)
+            harm = GrownWeights(growth=_growth(training), first_loss=first, last_loss=last)
+            return Overshoot(training.losses[-1][0], harm, None, update)
     return None
 
 
@@ -120,33 +191,35 @@ def decisive_update(training: Training, step: int) -> tuple[int, float]:
     return first or max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
 
 
-def _harm(trace: Trace, training: Training) -> tuple[int, str, float] | None:
+def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | None:
     """Return since when, what the updates did, and which ratio of rate to stable rate would prove them guilty."""
     look = last_look(trace)
     if look is not None and (died := killed_layers(trace, look)):
-        names = f"{len(died)} ReLU layer{'s' if len(died) > 1 else ''}"
-        units = sum(layer.units for layer in died)
-        course = f"the loss went from {training.values[0]:.3g} to {training.values[-1]:.3g}"
-        every = f"all {units} units give" if units > 1 else "its only unit gives"
-        dead = f"{every} 0 on every sample at step {look}"
-        return look, f"killed {names}: {dead}, and {course}", UNSTABLE
+        harm = KilledLayers(
+            layers=len(died),
+            units=sum(layer.units for layer in died),
+            look=look,
+            first_loss=training.values[0],
+            last_loss=training.values[-1],
+        )
+        return look, harm, UNSTABLE
     if look is not None and training.rests and _went_flat(trace, look):
         first, last = training.losses[0][1], median(training.tail)
         if last > LEARNT * first:
-            flat = f"made the output the same for all samples (seen at step {look})"
-            return look, f"{flat}, and the loss went from {first:.3g} to {last:.3g}", UNSTABLE
+            flat = FlattenedOutput(look=look, first_loss=first, last_loss=last)
+            return look, flat, UNSTABLE
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
-        return grown, f"drove the loss from {first:.3g} to {last:.3g}, where it stays", AT_THE_BOUND
+        return grown, RaisedLoss(first_loss=first, last_loss=last, stays=True), AT_THE_BOUND
     if training.never_learnt:
         first, last = median(training.head), median(training.tail)
         step = training.losses[-1][0]
         if last > ROSE * first:
-            return step, f"drove the loss from {first:.3g} to {last:.3g}", AT_THE_BOUND
+            return step, RaisedLoss(first_loss=first, last_loss=last, stays=False), AT_THE_BOUND
         if not training.can_be_told:
             return None
-        return step, f"made the loss swing around {last:.3g} without falling", 2 * UNSTABLE
+        return step, SwingingLoss(level=last), 2 * UNSTABLE
     return None
 
 
@@ -205,14 +278,12 @@ def loss_curve(training: Training) -> Evidence:
     return Evidence("loss", value=values[-1], series=tuple(values[::every]))
 
 
-def stable_advice(training: Training, overshoot: Overshoot) -> str:
+def stable_advice(rate: float, optimizer: str, *, bound: float | None, update: float) -> str:
     """Return which rate to take: well below the measured bound, and with updates of a tenth of the weights at most."""
-    rate = training.rate or 0.0
-    gentle = rate / max(overshoot.update[1], 1.0) / 10
-    if training.made.kind in ADAPTIVE:
+    gentle = rate / max(update, 1.0) / 10
+    if optimizer in ADAPTIVE:
         return f"lower lr={rate:g}, for instance to {min(gentle, 1e-3):.1g}"
-    bound = overshoot.stable_rate
     if bound is None:
         return f"lower lr={rate:g}, for instance to {gentle:.1g}"
-    sure = min(bound / 4, gentle) if overshoot.update[1] >= WHOLE else bound / 4
+    sure = min(bound / 4, gentle) if update >= WHOLE else bound / 4
     return f"lower lr={rate:g} to less than {bound:.2g}, for instance to {sure:.1g}"

@@ -7,6 +7,7 @@ from statistics import median
 
 from torchwhy.detect.views.nonfinite.birth_facts import show
 from torchwhy.detect.views.training.training import Training, trainings
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Finding
 from torchwhy.record.trace import Trace
 
@@ -14,6 +15,14 @@ ALIKE = (
     0.8  # first loss over that of the other: what goes on where another one ended begins far below
 )
 LEARNT = 0.7  # share of the first loss that is left where something was learnt
+
+
+class OutdoneBy(Diagnosis):
+    """Another optimizer with other settings, from the same start, that learnt more."""
+
+    kind_of_optimizer: str
+    settings: str
+    message = "{kind_of_optimizer} with {settings}, tried from the same start, did better"
 
 
 def judged_among(finding: Finding, training: Training, trace: Trace) -> Finding:
@@ -26,10 +35,8 @@ def judged_among(finding: Finding, training: Training, trace: Trace) -> Finding:
     best = outdone_by(training, trace)
     if best is None:
         return finding
-    other = (
-        f"{best.made.kind} with {_settings(best, training)}, tried from the same start, did better"
-    )
-    return replace(finding, severity="note", message=f"{finding.message}; {other}")
+    other = OutdoneBy(kind_of_optimizer=best.made.kind, settings=_settings(best, training))
+    return replace(finding, severity="note", reservation=other)
 
 
 def _settings(best: Training, training: Training) -> str:

@@ -18,6 +18,7 @@ from torchwhy.detect.views.training.looks import (
 )
 from torchwhy.detect.views.training.overshoot import find_overshoot
 from torchwhy.detect.views.training.training import Training
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, ModuleCalled
 from torchwhy.record.learning import GraphOperation, LossRoot, ModelOutput
@@ -31,15 +32,48 @@ STEADY = 1.5  # largest against smallest of them: a bowl's are equal, a network'
 REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
+class Overshot(Diagnosis):
+    """Updates that did harm by their length."""
+
+    harm: Diagnosis
+    message = "the updates {harm}"
+
+
+class LossStands(Diagnosis):
+    """A loss that does not fall, and layers that were saturated before any training."""
+
+    last_loss: float
+    steps: int
+    saturated_layers: int
+    message = "the loss does not fall (still {last_loss:.4g} after {steps} steps){saturation}"
+
+    @property
+    def saturation(self) -> str:
+        """Return how many layers are saturated, if any."""
+        if not self.saturated_layers:
+            return ""
+        layers = (
+            f"{self.saturated_layers} layers are" if self.saturated_layers > 1 else "one layer is"
+        )
+        return f", {layers} saturated from the start"
+
+
+class Diverged(Diagnosis):
+    """Numbers that grew until they left the range of their type."""
+
+    step: int
+    message = "training diverged to inf or NaN at step {step}"
+
+
 @dataclass(frozen=True)
 class Trouble:
-    """How training failed: in words, since when, by which births, and how far beyond stable the updates were.
+    """How training failed, since when, by which births, and how far beyond stable the updates were.
 
     `excess` is judged by the first update, `growth` by how the losses grew.
     """
 
     step: int
-    text: str
+    harm: Diagnosis
     births: tuple[int, ...] = ()
     excess: float = 0.0
     is_mild: bool = False
@@ -53,16 +87,16 @@ def find_trouble(trace: Trace, training: Training) -> Trouble | None:
     overshoot = find_overshoot(trace, training)
     if overshoot is not None:
         return Trouble(
-            overshoot.step, f"the updates {overshoot.harm}", excess=_excess(trace, training)
+            overshoot.step, Overshot(harm=overshoot.harm), excess=_excess(trace, training)
         )
     saturated = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= FLAT]
     if training.never_learnt:
-        last = training.values[-1]
-        layers = f"{len(saturated)} layers are" if len(saturated) > 1 else "one layer is"
-        flat = f", {layers} saturated from the start" if saturated else ""
-        return Trouble(
-            0, f"the loss does not fall (still {last:.4g} after {len(training.losses)} steps){flat}"
+        stands = LossStands(
+            last_loss=training.values[-1],
+            steps=len(training.losses),
+            saturated_layers=len(saturated),
         )
+        return Trouble(0, stands)
     return None
 
 
@@ -75,7 +109,7 @@ def _diverged(trace: Trace, training: Training) -> Trouble | None:
     step = births[0].step
     return Trouble(
         step,
-        f"training diverged to inf or NaN at step {step}",
+        Diverged(step=step),
         births=tuple(birth.id for birth in births),
         excess=_excess(trace, training),
         growth=_excess_by_growth(training.values),
