@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.run_program import (
     PROGRAMS,
+    WHOLE_PROGRAMS,
     Outcome,
     ProgramText,
     documented_programs,
@@ -16,7 +17,6 @@ from torchwhy.detect.registry import all_detectors
 BROKEN = kept_programs("broken")
 HEALTHY = kept_programs("healthy")
 MANUAL = documented_programs()
-OF_NO_CAUSE = "whole_programs"
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.id)
@@ -52,4 +52,4 @@ def test_broken_programs_lie_in_the_folder_of_the_cause_they_mark() -> None:
 def test_every_folder_of_programs_is_named_after_a_cause() -> None:
     folders = {path.name for path in PROGRAMS.iterdir() if path.is_dir()}
 
-    assert folders - {OF_NO_CAUSE} <= set(all_detectors())
+    assert folders - {WHOLE_PROGRAMS} <= set(all_detectors())

@@ -29,6 +29,7 @@ SHOWN_CHARACTERS = 3000
 SCRIPT = "train.py"
 RUN = Path(".torchwhy") / "runs" / "run"
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+WHOLE_PROGRAMS = "whole_programs"  # the folder of healthy programs that resemble no cause
 MARK = re.compile(r"# <- (?P<name>[a-z0-9-]+)\s*$")
 
 
