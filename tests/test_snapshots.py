@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText
+from tests.support.run_program import Outcome, ProgramText, guest_programs
 from tests.support.snapshots import differences, render
 from tests.test_programs import BROKEN, HEALTHY, MANUAL
 
-PINNED = [*MANUAL, *BROKEN, *HEALTHY]
+PINNED = [*MANUAL, *BROKEN, *HEALTHY, *guest_programs()]
 
 
 @pytest.mark.parametrize("program", PINNED, ids=lambda program: program.id)

@@ -27,6 +27,18 @@ from torchwhy.report.model import Report
 AT_A_TIME = 2
 SHOWN_CHARACTERS = 3000
 SCRIPT = "train.py"
+GUESTS = Path(__file__).resolve().parents[1] / "guest" / "programs"
+WITHOUT_REPORT = {
+    "witness",
+    "two_ranks",
+    "killed_any_time",
+    "blind_microscope",
+    "breaks_while_cruising",
+    "full_disk",
+    "no_run_directory",
+    "watched_inside",
+    "inductor",
+}
 RUN = Path(".torchwhy") / "runs" / "run"
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 WHOLE_PROGRAMS = "whole_programs"  # the folder of healthy programs that resemble no cause
@@ -177,6 +189,25 @@ def kept_programs(kind: Literal["broken", "healthy"]) -> list[ProgramText]:
     """Read the programs of all causes in `tests/programs`."""
     folders = sorted(PROGRAMS.glob(f"*/{kind}"))
     return [program for folder in folders for program in programs_in(folder)]
+
+
+def guest_programs() -> list[ProgramText]:
+    """Read the programs that the guest tests compare with and without torchwhy; `witness.py` serves them all.
+
+    Left out are those that need arguments, ranks or a fault of ours, or that end at a moment of chance.
+    """
+    witness = ("witness.py", (GUESTS / "witness.py").read_text())
+    paths = [*GUESTS.glob("*.py"), *GUESTS.glob("dying/*.py")]
+    return [
+        ProgramText(
+            f"guest/{path.relative_to(GUESTS).with_suffix('')}",
+            path.read_text(),
+            beside=(witness,),
+            snapshot=snapshot_of(path),
+        )
+        for path in sorted(paths)
+        if path.stem not in WITHOUT_REPORT
+    ]
 
 
 def marked(text: str) -> tuple[str, int] | None:
