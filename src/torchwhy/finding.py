@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,6 +90,19 @@ class Fix:
     trial: Trial = Trial()
 
 
+@dataclass(frozen=True)
+class Account:
+    """How many times too long the updates were (`excess`), and the factor by which a cause lengthened them (`covers`).
+
+    The defaults stand for harm without a measure that the cause accounts for by itself. `otherwise` is what is
+    left to say if the cause does not cover the excess, or another one further back does.
+    """
+
+    excess: float = 1.0
+    covers: float = math.inf
+    otherwise: Finding | None = None
+
+
 def advice_of(diagnosis: Diagnosis) -> tuple[Fix, ...]:
     """Return the remedies of a diagnosis as fixes without a diff."""
     return tuple(Fix(title, safety="show-only") for title in diagnosis.remedies)
@@ -99,9 +113,9 @@ class Finding:
     """One thing that is wrong, in the program's own words and numbers.
 
     `diagnosis` holds what was measured; the message derives from it. `reservation` is the reason why a finding
-    weighs less than it looks. `births` and `crash` tie the finding to the recorded events it was read from (a
-    crash by its position among the crashes of the trace), so that `explain` orders causes before consequences
-    without guessing. `phase_begins` is the first step of the later phase of training that the finding is about.
+    weighs less than it looks, `account` what lets `explain` weigh rival causes. `births` and `crash` tie the
+    finding to the recorded events it was read from (a crash by its position among the crashes of the trace).
+    `phase_begins` is the first step of the later phase of training that the finding is about.
     """
 
     detector: str
@@ -121,6 +135,7 @@ class Finding:
     scope: Scope = "training"
     phase_begins: int | None = None
     reservation: Diagnosis | None = None
+    account: Account | None = None
 
     def __post_init__(self) -> None:
         if self.diagnosis is not None:

@@ -23,6 +23,7 @@ from torchwhy.detect.causes.dynamics.vanishing_gradients import VanishingGradien
 from torchwhy.detect.causes.dynamics.weight_decay_too_strong import WeightDecayTooStrong
 from torchwhy.detect.views.training.looks import CURVATURE, SYMMETRY
 from torchwhy.detect.views.training.training import trainings
+from torchwhy.explain.differential import keep_accountable
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.record.events import (
     Event,
@@ -295,10 +296,11 @@ def test_large_inputs_are_guilty_only_if_they_explain_the_excess() -> None:
     unstable = curvature(2, ratio=50.0)
     events = (optimizer(), *steps(losses), *layers([0.1]), unstable)
 
-    assert found(UnscaledInputs, *events, output(0, 0.9, given_rms=100.0))
+    assert keep_accountable(found(UnscaledInputs, *events, output(0, 0.9, given_rms=100.0)))
     assert not found(UnscaledInputs, *events, output(0, 0.9, given_rms=2.0))
     enormous = curvature(2, ratio=1e9)
-    assert not found(UnscaledInputs, *events[:-1], enormous, output(0, 0.9, given_rms=100.0))
+    claimed = found(UnscaledInputs, *events[:-1], enormous, output(0, 0.9, given_rms=100.0))
+    assert keep_accountable(claimed) == []
 
 
 def test_large_inputs_of_a_run_that_learns_are_not_reported() -> None:

@@ -13,6 +13,7 @@ from typing import ClassVar
 from torchwhy.detect.manual import Manual, Program, manual_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import (
+    Account,
     Certainty,
     Evidence,
     Finding,
@@ -52,6 +53,7 @@ class Detector(ABC):
         certainty: Certainty = "observed",
         sample: Sample | None = None,
         births: tuple[int, ...] = (),
+        account: Account | None = None,
     ) -> Finding:
         """Return a finding of this cause: the evidence and advice of the diagnosis first, then what is given here."""
         return Finding(
@@ -66,6 +68,7 @@ class Detector(ABC):
             sample=sample,
             fixes=(*advice_of(diagnosis), *fixes),
             births=births,
+            account=account,
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 (for subclasses)

@@ -1,7 +1,7 @@
 """Findings → one story: the root cause first, its consequences under it, nothing told twice.
 
 Decides from the births that the findings name: which value came from which, which backward formula belongs to
-which expression, what happened first; and for troubles without births from the table in consequences.py.
+which expression, what happened first; where births say nothing, from the tables in precedence.py.
 """
 
 from __future__ import annotations
@@ -9,32 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from torchwhy.detect.registry import all_detectors
 from torchwhy.explain.ancestry import SEVERITIES, Ancestry
-from torchwhy.explain.consequences import causes_by_name
-from torchwhy.explain.one_per_crash import died_of_a_value, keep_one_per_crash
+from torchwhy.explain.differential import (
+    causes_by_name,
+    died_of_a_value,
+    keep_accountable,
+    keep_most_specific,
+    keep_one_per_crash,
+)
+from torchwhy.explain.precedence import is_about_exception, is_dynamics
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
-
-# A birth that fits several causes is told by the one that says most. Besides most causes, which name the mistake,
-# there are those that prove more (the dtype is to blame, not the formula) and those that name only the arithmetic.
-TELLING = {
-    "optimizer-epsilon": 2,
-    "clip-of-infinite-norm": 2,
-    "half-precision-overflow": 1,
-    "half-precision-underflow": 1,
-    "division-by-zero": -1,
-    "infinity-arithmetic": -2,
-    "float-overflow": -2,
-    "unexplained-nonfinite": -3,
-}
 
 
 def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
     """Return the findings as trees, `explains` holding the consequences: errors first, the root cause on top."""
     ancestry = Ancestry(trace)
-    told = keep_one_per_crash(sorted(findings, key=ancestry.rank))
-    kept = keep_most_telling(merge_repeats(told, ancestry))
+    weighed = sorted(keep_accountable(findings), key=ancestry.rank)
+    kept = keep_most_specific(merge_repeats(keep_one_per_crash(weighed), ancestry))
     causes = dict(find_causes(kept, ancestry))
     causes.update(find_deaths(kept, trace))
     return [
@@ -70,35 +62,6 @@ def _merged(group: list[Finding]) -> Finding:
         f"the same was found {len(group)} times at this place{when}", value=float(len(group))
     )
     return replace(first, births=tuple(births), evidence=(*first.evidence, count))
-
-
-def keep_most_telling(findings: list[Finding]) -> list[Finding]:
-    """Drop a finding all of whose births are told by one that says more about them."""
-    kept = []
-    for finding in findings:
-        better = (
-            other
-            for other in findings
-            if other is not finding
-            and set(finding.births) <= set(other.births)
-            and not is_dynamics(other)
-            and TELLING.get(other.detector, 0) > TELLING.get(finding.detector, 0)
-        )
-        if not finding.births or is_dynamics(finding) or next(better, None) is None:
-            kept.append(finding)
-    return kept
-
-
-def is_dynamics(finding: Finding) -> bool:
-    """Tell whether the finding is about the course of training, and so stands behind the births it names."""
-    detector = all_detectors().get(finding.detector)
-    return detector is not None and ".dynamics." in detector.__module__
-
-
-def is_about_exception(finding: Finding) -> bool:
-    """Tell whether the finding explains why the program stopped with an exception."""
-    detector = all_detectors().get(finding.detector)
-    return detector is not None and ".errors." in detector.__module__
 
 
 def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[int, int]]:

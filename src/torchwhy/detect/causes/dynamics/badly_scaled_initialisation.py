@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 
 from torchwhy.detect.base import Detector
@@ -17,9 +18,9 @@ from torchwhy.detect.views.training.looks import (
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
-from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.finding import Account, Evidence, Finding, Fix, Severity
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -33,7 +34,6 @@ REDUCTION, MEAN = (
     "3",
     1,
 )  # the argument of torch's nll_loss that says how it is reduced, and its number for the mean
-NORMAL_INPUT = 20.0  # inputs beyond this saturate by themselves
 EXCLUDED = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
 
 
@@ -99,9 +99,6 @@ class BadlyScaledInitialisation(Detector):
     name = "badly-scaled-initialisation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        call = first_input(trace)
-        if call is not None and decode(call.given_rms) > NORMAL_INPUT:
-            return
         for training in trainings(trace):
             gains = _gains(trace, training)
             if not gains:
@@ -120,26 +117,34 @@ class BadlyScaledInitialisation(Detector):
         self, trace: Trace, training: Training, worst: ParameterSeen, gain: float
     ) -> Iterator[Finding]:
         flat = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= SATURATED]
-        trouble = find_trouble(trace, training)
-        harm: Diagnosis
-        severity: Severity
         if flat and not trace.alarms:
             harm = SaturatedAtStart(share=max(a.saturated for a in flat), op=flat[0].op)
-            severity = "error" if training.never_learnt else "warning"
-        elif trouble is not None and _explains(trace, training, trouble):
-            harm, severity = trouble.harm, "error"
-        elif not trace.alarms and (guess := _guessing(trace)) and training.is_judged:
-            level = median(training.tail)
-            if level < WORSE * guess:
-                return
-            harm = WorseThanGuessing(level=level, guess=guess)
-            severity = "warning"
-        else:
+            severity: Severity = "error" if training.never_learnt else "warning"
+            yield self._finding(trace, training, worst, gain, harm=harm, severity=severity)
             return
-        births = trouble.births if trouble is not None else ()
-        yield self._finding(
-            trace, training, worst, gain, harm=harm, severity=severity, births=births
-        )
+        guess = self._worse_than_guessing(trace, training, worst, gain)
+        trouble = find_trouble(trace, training)
+        gains = [max(1.0, gain) for _, gain in _gains(trace, training)]
+        if trouble is not None and trouble.excess and len(gains) > 1 and not _at_once(trouble):
+            account = Account(trouble.excess, math.prod(gains) ** 2, otherwise=guess)
+            found = self._finding(
+                trace, training, worst, gain, harm=trouble.harm, severity="error", account=account
+            )
+            yield replace(found, births=trouble.births)
+        elif guess is not None:
+            yield guess
+
+    def _worse_than_guessing(
+        self, trace: Trace, training: Training, worst: ParameterSeen, gain: float
+    ) -> Finding | None:
+        guess = _guessing(trace)
+        if trace.alarms or not guess or not training.is_judged:
+            return None
+        level = median(training.tail)
+        if level < WORSE * guess:
+            return None
+        harm = WorseThanGuessing(level=level, guess=guess)
+        return self._finding(trace, training, worst, gain, harm=harm, severity="warning")
 
     def _too_small(
         self, trace: Trace, training: Training, gains: list[tuple[ParameterSeen, float]]
@@ -159,7 +164,7 @@ class BadlyScaledInitialisation(Detector):
         *,
         harm: Diagnosis,
         severity: Severity,
-        births: tuple[int, ...] = (),
+        account: Account | None = None,
     ) -> Finding:
         diagnosis = StartMisfits(
             name=worst.name,
@@ -175,7 +180,7 @@ class BadlyScaledInitialisation(Detector):
             step=0,
             location=worst.made_at or training.made.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
-            births=births,
+            account=account or Account(),
         )
 
 
@@ -190,12 +195,9 @@ def _guessing(trace: Trace) -> float:
     return math.log(scores[-1]) if scores and scores[-1] > 1 else 0.0
 
 
-def _explains(trace: Trace, training: Training, trouble: Trouble) -> bool:
-    """Tell whether weights of a fitting size would have left the updates within bounds."""
-    gains = [max(1.0, gain) for _, gain in _gains(trace, training)]
-    if len(gains) < 2 or not trouble.excess or (trouble.births and trouble.step == 0):
-        return False
-    return trouble.excess <= math.prod(gains) ** 2
+def _at_once(trouble: Trouble) -> bool:
+    """Tell whether the very first step failed: no update had been made by then."""
+    return bool(trouble.births) and trouble.step == 0
 
 
 def _gains(trace: Trace, training: Training) -> list[tuple[ParameterSeen, float]]:

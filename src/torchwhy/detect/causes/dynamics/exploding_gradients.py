@@ -12,17 +12,14 @@ from torchwhy.detect.fixes.values import bad_values
 from torchwhy.detect.views.training.history import times, total_size
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
-from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input, target_scale
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.finding import Account, Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
-from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 EXPLODED = 1e3  # gradient over weight at the first step, with inputs and targets of normal size
-NORMAL = 20.0  # largest size of an input that does not by itself explain a large gradient
-NORMAL_TARGET = 100.0  # the same for targets
 THROWN = 10.0  # growth of the weights in the run; what stays within one order of magnitude was not thrown away
 REPEATED = 5  # times one expression multiplies in a step before it counts as a recurrence
 PRODUCTS = {
@@ -79,11 +76,6 @@ class ExplodingGradients(Detector):
     name = "exploding-gradients"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        call = first_input(trace)
-        if call is not None and _largest_input(trace) >= NORMAL and not _repeated(trace):
-            return
-        if target_scale(trace)[0] >= NORMAL_TARGET:
-            return
         for training in trainings(trace):
             ratio = _gradient_ratio(training)
             if ratio < EXPLODED or (ratio == math.inf and not _product_overflowed(trace)):
@@ -115,6 +107,8 @@ class ExplodingGradients(Detector):
             location=place or training.made.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
+            # A product of many factors explodes whatever it is given.
+            account=None if place is not None else Account(),
         )
 
 
@@ -147,11 +141,6 @@ def _were_thrown(training: Training) -> bool:
         total_size(sample.names, sample.weight_rms, training.counts) for sample in training.samples
     ]
     return len(sizes) > 1 and sizes[-1] >= THROWN * sizes[0]
-
-
-def _largest_input(trace: Trace) -> float:
-    call = first_input(trace)
-    return decode(call.given_rms) if call is not None else 0.0
 
 
 def _repeated(trace: Trace) -> tuple[SourceSpan, int] | None:

@@ -16,7 +16,6 @@ from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.nonfinite.birth_facts import certainty_of, counted_births, show
 from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.detect.views.training.history import History, curve_of, history_of, times
-from torchwhy.detect.views.training.looks import input_growth
 from torchwhy.detect.views.training.manual_divergence import ManualDivergence, diverged_by_hand
 from torchwhy.detect.views.training.overshoot import find_overshoot, proof_of, stable_advice
 from torchwhy.detect.views.training.rate_places import place_of_rate
@@ -129,7 +128,7 @@ class LearningRateTooHigh(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._overshoots(trace)
         births = failing_births(trace)
-        if not births or not are_consequences(births) or input_growth(trace) is not None:
+        if not births or not are_consequences(births):
             return
         diverged = diverged_by_hand(trace, births[0])
         if diverged is not None:

@@ -10,7 +10,7 @@ from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.detect.views.training.troubles import FLAT, Trouble, find_trouble, first_input
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Account, Evidence, Finding, Fix
 from torchwhy.record.learning import ModelOutput
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -100,7 +100,7 @@ class UnscaledInputs(Detector):
             trouble = find_trouble(trace, training)
             if trouble is None and not trace.alarms:
                 trouble = _saturation(trace)
-            if trouble is not None and _inputs_are_guilty(trace, trouble, decode(call.given_rms)):
+            if trouble is not None and _may_be_guilty(trace, trouble):
                 yield self._finding(trace, training, call, trouble)
                 return
 
@@ -141,9 +141,11 @@ class UnscaledInputs(Detector):
             size=decode(call.given_rms),
             minimum=given.minimum if given is not None else None,
             maximum=given.maximum if given is not None else None,
-            excess=trouble.growth or trouble.excess,
+            excess=_excess(trouble),
             harm=trouble.harm,
         )
+        # The curvature of the loss, and with it the excess, goes with the square of the inputs.
+        account = Account(diagnosis.excess, diagnosis.size**2) if diagnosis.excess else None
         return self.found(
             trace,
             diagnosis,
@@ -152,22 +154,31 @@ class UnscaledInputs(Detector):
             location=call.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
+            account=account,
         )
 
 
 def _saturation(trace: Trace) -> Trouble | None:
     """Return the trouble of a first layer that passes on only signs, in a run that learns in spite of it."""
-    squashers = activations(trace, 0, SQUASHERS)
-    if not squashers or squashers[0].saturated < FLAT:
+    if not _is_flat(trace):
         return None
+    squashers = activations(trace, 0, SQUASHERS)
     harm = FirstLayerSaturated(share=squashers[0].saturated, op=squashers[0].op)
     return Trouble(0, harm, is_mild=True)
 
 
-def _inputs_are_guilty(trace: Trace, trouble: Trouble, size: float) -> bool:
-    """Tell whether inputs of size 1 would have left the updates within bounds, or the activations unsaturated."""
-    excess = trouble.growth or trouble.excess
-    if excess:
-        return excess > 1 and excess / size**2 <= 1
+def _may_be_guilty(trace: Trace, trouble: Trouble) -> bool:
+    """Tell whether large inputs can do such harm: updates that are too long, or a first layer that saturates."""
+    excess = _excess(trouble)
+    return excess > 1 if excess else _is_flat(trace)
+
+
+def _excess(trouble: Trouble) -> float:
+    """Return how many times too long the updates were; how the losses grew tells it better than the first update."""
+    return trouble.growth or trouble.excess
+
+
+def _is_flat(trace: Trace) -> bool:
+    """Tell whether the first squashing layer passes on only signs."""
     squashers = activations(trace, 0, SQUASHERS)
     return bool(squashers) and squashers[0].saturated >= FLAT

@@ -9,7 +9,7 @@ from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble, target_scale
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.finding import Account, Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -54,7 +54,7 @@ class UnscaledTargets(Detector):
             return
         for training in trainings(trace):
             trouble = find_trouble(trace, training)
-            if trouble is not None and _targets_are_guilty(training, trouble, size):
+            if trouble is not None and (trouble.excess > 1 or _is_too_slow(training, size)):
                 yield self._finding(trace, training, trouble, sizes=(size, output), place=place)
                 return
 
@@ -79,15 +79,18 @@ class UnscaledTargets(Detector):
             location=place,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
+            account=_account(training, trouble, target),
         )
 
 
-def _targets_are_guilty(training: Training, trouble: Trouble, size: float) -> bool:
-    """Tell whether targets of size 1 would have left the updates small; an adaptive method is too slow for them."""
-    if trouble.excess > 1:
-        return trouble.excess / size <= 1 and training.made.kind not in ADAPTIVE
-    return (
-        training.never_learnt
-        and training.made.kind in ADAPTIVE
-        and (training.rate or 0.0) * len(training.losses) < size
-    )
+def _is_too_slow(training: Training, size: float) -> bool:
+    """Tell whether an adaptive method, whose steps are about as long as its rate, could not get there in this run."""
+    is_slow = training.never_learnt and training.made.kind in ADAPTIVE
+    return is_slow and (training.rate or 0.0) * len(training.losses) < size
+
+
+def _account(training: Training, trouble: Trouble, size: float) -> Account | None:
+    """Return by how much the targets lengthened the updates; those of an adaptive method do not depend on them."""
+    if trouble.excess <= 1:
+        return None
+    return Account(trouble.excess, 1.0 if training.made.kind in ADAPTIVE else size)

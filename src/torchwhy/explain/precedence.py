@@ -1,15 +1,34 @@
-"""Which troubles of training may follow from which: a table between the names of detectors.
-
-A pair in the table is a possibility. It becomes a cause only when both were found, the cause by its own proof, and
-the cause was there no later than what it is to explain.
-"""
+"""Which cause comes before which: every table by which `explain` arbitrates between findings, in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding
+
+# Several causes may recognise one birth or one exception. The most specific one reports it: most causes name the
+# mistake and have 0; above them are those that prove more, below them those that name only the arithmetic, or nothing.
+SPECIFICITY = {
+    "optimizer-epsilon": 2,
+    "clip-of-infinite-norm": 2,
+    "half-precision-overflow": 1,
+    "half-precision-underflow": 1,
+    "division-by-zero": -1,
+    "infinity-arithmetic": -2,
+    "float-overflow": -2,
+    "unexplained-nonfinite": -3,
+    "batchnorm-of-one": 3,
+    "ragged-last-batch": 2,
+    "ragged-batch": 1,
+    "unexplained-error": -1,
+}
+
+# Causes that account for the same measured excess. The first of a row gives way to the others, which lie further back:
+# with inputs of size 1 the gradient would not have exploded.
+GIVES_WAY_TO: dict[str, tuple[str, ...]] = {
+    "exploding-gradients": ("unscaled-inputs", "unscaled-targets"),
+    "badly-scaled-initialisation": ("unscaled-inputs",),
+    "sum-over-batch": ("unscaled-inputs", "unscaled-targets"),
+}
 
 # What a network looks like that does not learn, whatever the reason.
 SYMPTOMS = (
@@ -101,35 +120,29 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "detached-graph",
     ),
 }
+# From the nearest cause to the one furthest back.
 NEARNESS = list(MAY_EXPLAIN)
-# A program that is wired wrongly, or fed wrongly, does not learn; then the symptom is no cause of its own.
+# A program that is wired or fed wrongly does not learn; then the symptom is no cause of its own.
 FAMILIES_BEHIND_SYMPTOMS = ("wiring", "data")
 
 
-def causes_by_name(finding: Finding, findings: list[Finding]) -> Iterator[int]:
-    """Yield the places of findings that may explain one, the nearest cause first."""
-    by_table = [
-        place
-        for place, other in enumerate(findings)
-        if finding.detector in MAY_EXPLAIN.get(other.detector, ()) and _not_later(other, finding)
-    ]
-    yield from sorted(by_table, key=lambda place: NEARNESS.index(findings[place].detector))
-    if finding.detector in (*SYMPTOMS, "learning-rate-too-low"):
-        yield from (
-            place
-            for place, other in enumerate(findings)
-            if other.severity != "note" and family_of(other) in FAMILIES_BEHIND_SYMPTOMS
-        )
+def specificity(finding: Finding) -> int:
+    """Return how much a cause proves, compared with others that recognise the same event."""
+    return SPECIFICITY.get(finding.detector, 0)
 
 
 def family_of(finding: Finding) -> str:
-    """Return the folder that a finding's detector lives in: numerics, dynamics, wiring …"""
+    """Return the folder of the finding's cause: numerics, dynamics, wiring …"""
     detector = all_detectors().get(finding.detector)
     parts = detector.__module__.split(".") if detector is not None else []
     return parts[-2] if len(parts) > 1 else ""
 
 
-def _not_later(cause: Finding, consequence: Finding) -> bool:
-    if cause.severity == "note":
-        return False
-    return cause.step is None or consequence.step is None or cause.step <= consequence.step
+def is_dynamics(finding: Finding) -> bool:
+    """Tell whether the finding is about the course of training, and so stands behind the births it names."""
+    return family_of(finding) == "dynamics"
+
+
+def is_about_exception(finding: Finding) -> bool:
+    """Tell whether the finding explains why the program stopped with an exception."""
+    return family_of(finding) == "errors"
