@@ -8,7 +8,7 @@ from tests.detect.helpers import birth, tensor, trace_with
 from torchwhy.detect.views.training.manual_divergence import diverged_by_hand, has_run_away
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, Step
-from torchwhy.record.learning import HandUpdate
+from torchwhy.record.learning import ManualUpdate
 from torchwhy.record.trace import Trace
 
 
@@ -34,7 +34,7 @@ def test_divergence_stands_at_the_line_of_the_update() -> None:
     steps = [
         Step(step=n, optimizer=-1, losses=[10.0 ** (4 * n)], milliseconds=1.0) for n in range(3)
     ]
-    trace = _trace(born, HandUpdate(step=1, location=place), *steps)
+    trace = _trace(born, ManualUpdate(step=1, location=place), *steps)
 
     diverged = diverged_by_hand(trace, born)
 
@@ -43,5 +43,5 @@ def test_divergence_stands_at_the_line_of_the_update() -> None:
     assert diverged.losses == [1.0, 1e4, 1e8]
 
 
-def _trace(born: Birth, *events: HandUpdate | Step) -> Trace:
+def _trace(born: Birth, *events: ManualUpdate | Step) -> Trace:
     return Trace((*events, *trace_with(born).events))

@@ -15,7 +15,7 @@ from torchwhy.detect.causes.errors.matmul_size_mismatch import MatmulSizeMismatc
 from torchwhy.detect.causes.errors.missing_batch_dimension import MissingBatchDimension
 from torchwhy.detect.causes.errors.target_shape_mismatch import TargetShapeMismatch
 from torchwhy.finding import SourceSpan
-from torchwhy.record.crashes import Crash, Layer, LoaderFacts, Trial, WalkStep
+from torchwhy.record.crashes import Crash, Layer, LoaderFacts, OperandTrial, WalkStep
 from torchwhy.record.events import ModuleCalled
 
 MADE = SourceSpan("train.py", 4, end_line=4, expression="nn.Linear(1050, 10)")
@@ -92,8 +92,10 @@ def test_layer_that_worked_before_is_not_blamed():
 
 
 def test_only_a_trial_that_went_through_is_offered():
-    good = Trial(kind="resize-layer", change="make it 1568", worked=True, diff="--- a\n+++ b\n")
-    bad = Trial(kind="transpose-input", change="x.transpose(-1, -2)", worked=False)
+    good = OperandTrial(
+        kind="resize-layer", change="make it 1568", worked=True, diff="--- a\n+++ b\n"
+    )
+    bad = OperandTrial(kind="transpose-input", change="x.transpose(-1, -2)", worked=False)
 
     finding = scan(LinearSizeMismatch, in_linear(trials=[bad, good]))
 
@@ -104,7 +106,7 @@ def test_only_a_trial_that_went_through_is_offered():
 
 def test_number_that_comes_through_a_constructor_is_blamed_where_it_is_written():
     written = SourceSpan("other.py", 30, expression="1050")
-    trial = Trial(kind="resize-layer", change="make it 1568", worked=True, location=written)
+    trial = OperandTrial(kind="resize-layer", change="make it 1568", worked=True, location=written)
 
     finding = scan(LinearSizeMismatch, in_linear(trials=[trial]))
 
@@ -126,7 +128,9 @@ def test_number_that_comes_through_a_constructor_is_blamed_where_it_is_written()
             crash(
                 CHANNELS,
                 layers=[CONV],
-                trials=[Trial(kind="permute-input", change="x.permute(0, 3, 1, 2)", worked=True)],
+                trials=[
+                    OperandTrial(kind="permute-input", change="x.permute(0, 3, 1, 2)", worked=True)
+                ],
             ),
             "channels-last-image",
         ),

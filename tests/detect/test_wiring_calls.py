@@ -16,7 +16,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ExceptionSeen, ScaleChanged, Step, Weights
 from torchwhy.record.learning import (
     CallSeen,
-    HandUpdate,
+    ManualUpdate,
     ParameterCensus,
     StaleGradients,
     StepCalls,
@@ -88,7 +88,7 @@ def test_gradients_cleared_only_once_per_epoch_are_reported():
 
 def test_leftovers_of_an_update_by_hand_are_reported_where_the_weights_are_written():
     written = SourceSpan("train.py", 7, expression="w -= 0.1 * w.grad")
-    events = [HandUpdate(step=1, location=written), stale(4, 4, optimizer=-1)]
+    events = [ManualUpdate(step=1, location=written), stale(4, 4, optimizer=-1)]
 
     (finding,) = MissingZeroGrad().scan(trace(*events))
 

@@ -103,7 +103,7 @@ def index_note(note: Callable[[Any], object]) -> Callable[[Any], Any]:
     return noted
 
 
-class Stands:
+class Descriptors:
     """Makes the stand-ins that a step meets, here in Python."""
 
     engine: Callable[..., Any] = staticmethod(NotedEngine)

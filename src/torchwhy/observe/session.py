@@ -22,10 +22,10 @@ from torch.optim.optimizer import (
 )
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.descriptors import NotedOnAccess, Stands
+from torchwhy.observe.descriptors import Descriptors, NotedOnAccess
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.native.native_descriptors import stands_of
+from torchwhy.observe.native.native_descriptors import descriptors_for
 from torchwhy.observe.probes import array_warnings, backward, reads, scaler
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.call_order import CallOrder
@@ -153,11 +153,11 @@ class Session:
         before, after = self.cruise.around_step(
             protect("step probe", watch.before_step), protect("step probe", watch.after_step)
         )
-        stands = stands_of(self, before, after)
-        self.modes.stand_in = stands.forward
-        backward.install(self.hooks, self.cruise.around_backward(thoroughly), stands)
-        self._install_optimizer_hooks(stands)
-        self.batches.install(self.hooks, self.guests, stands)
+        descriptors = descriptors_for(self, before, after)
+        self.modes.stand_in = descriptors.forward
+        backward.install(self.hooks, self.cruise.around_backward(thoroughly), descriptors)
+        self._install_optimizer_hooks(descriptors)
+        self.batches.install(self.hooks, self.guests, descriptors)
         self.holdings.install(self.hooks, protect)
         self.calls.install(self.hooks, protect)
         self.state_dicts.install(self.hooks, protect)
@@ -168,7 +168,7 @@ class Session:
             evaluated,
             protect("evaluation probe", self.evaluations.read_later),
             sentinel=watch,
-            stands=stands,
+            descriptors=descriptors,
         )
         scaler.install(
             self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled)
@@ -266,15 +266,15 @@ class Session:
             rerun_of_step=self.rerun_step,
         )
 
-    def _install_optimizer_hooks(self, stands: Stands) -> None:
+    def _install_optimizer_hooks(self, descriptors: Descriptors) -> None:
         made = self.guests.protect("optimizer probe", self.sentinel.optimizers.made)
         note_new_optimizers(
             self.hooks.replace,
             lambda original: NotedOnAccess(original, lambda o: made(o, frame_at(2))),
         )
         for register, hook in (
-            (register_optimizer_step_pre_hook, stands.before_step),
-            (register_optimizer_step_post_hook, stands.after_step),
+            (register_optimizer_step_pre_hook, descriptors.before_step),
+            (register_optimizer_step_post_hook, descriptors.after_step),
         ):
             handle = register(hook)
             self.hooks.add(handle.remove)

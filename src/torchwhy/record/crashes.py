@@ -74,7 +74,7 @@ class LoaderFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     location: SourceSpan | None = None
 
 
-class Trial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class OperandTrial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A change that was tried on the real operands right after the exception, and whether it went through.
 
     `kind` says what sort of change (`resize-layer`, `permute-input`, `cast-target` …), `diff` is the same change of the
@@ -115,7 +115,7 @@ class Crash(Event, frozen=True, tag="crash"):
     layers: list[Layer] = []
     walk: list[WalkStep] = []
     loader: LoaderFacts | None = None
-    trials: list[Trial] = []
+    trials: list[OperandTrial] = []
     worker: str | None = None
     facts: dict[str, Real | bool | str | list[int] | None] = {}
     places: dict[str, SourceSpan] = {}

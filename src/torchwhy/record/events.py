@@ -18,7 +18,7 @@ from torchwhy.record.crashes import FrameSeen as FrameSeen
 from torchwhy.record.crashes import Layer as Layer
 from torchwhy.record.crashes import LoaderFacts as LoaderFacts
 from torchwhy.record.crashes import NamedTensor as NamedTensor
-from torchwhy.record.crashes import Trial as Trial
+from torchwhy.record.crashes import OperandTrial as OperandTrial
 from torchwhy.record.crashes import WalkStep as WalkStep
 from torchwhy.record.event import BEFORE_FIRST_STEP as BEFORE_FIRST_STEP
 from torchwhy.record.event import SCHEMA as SCHEMA
@@ -315,7 +315,7 @@ AnyEvent = (
     | crashes.Crash
     | learning.StepCalls
     | learning.StaleGradients
-    | learning.HandUpdate
+    | learning.ManualUpdate
     | learning.ParameterCensus
     | learning.GraphOperation
     | learning.GraphCut

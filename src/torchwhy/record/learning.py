@@ -37,7 +37,7 @@ class StepCalls(Event, frozen=True, tag="calls"):
     calls: list[CallSeen]
 
 
-class HandUpdate(Event, frozen=True, tag="hand-update"):
+class ManualUpdate(Event, frozen=True, tag="hand-update"):
     """Where a program without optimizer wrote its weights between two backward passes."""
 
     step: int

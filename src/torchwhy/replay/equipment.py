@@ -19,10 +19,10 @@ from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
-from torchwhy.replay.nonfinite.nonfinite_log import BirthBook
-from torchwhy.replay.nonfinite.program_context import Context
-from torchwhy.replay.parameters.parameter_memory import KnownParameters
-from torchwhy.replay.parameters.parameter_watch import FollowedParameters
+from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
+from torchwhy.replay.nonfinite.program_context import LiveContext
+from torchwhy.replay.parameters.parameter_memory import ParameterMemory
+from torchwhy.replay.parameters.parameter_watch import ParameterWatch
 from torchwhy.replay.step.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -42,19 +42,21 @@ class Stage:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.context = Context(session)
-        self.book = BirthBook(session.write, self.context)
+        self.context = LiveContext(session)
+        self.nonfinite_log = NonfiniteLog(session.write, self.context)
         self.modules = ModuleStack(session.names, session.postpone, session.guests.protect)
-        self.microscope = Microscope(self.book, self.modules, self._microscope_failed)
+        self.microscope = Microscope(self.nonfinite_log, self.modules, self._microscope_failed)
         self.context.microscope = self.microscope
         self.snapshot = Snapshot(session)
         self.graph = GraphWriter(self)
         self.activity = ActivityWriter(self)
-        self.known = KnownParameters(self)
-        self.followed = FollowedParameters(session)
+        self.parameter_memory = ParameterMemory(self)
+        self.parameter_watch = ParameterWatch(session)
         # In the place of observe's own, before it is wired: the same curves, and the bad readings besides.
         self.evaluations = session.evaluations = WatchedEvaluations(session)
-        self.phase = 0  # of the look in hand: 0 is the first, and any that has no phase of its own
+        self.observation = (
+            0  # of the look in hand: 0 is the first, and any that has no phase of its own
+        )
         self.compiles = False
         self.earlier: list[Operation] = []  # forward operations of the steps of this look so far
         self.is_frozen = False  # some parameter was, at an optimizer's first step
@@ -79,12 +81,12 @@ class Stage:
         self._step_aside_for_fetching()
         microscope.enter()
 
-    def begin_phase(self, number: int, own: list[torch.Tensor], *, seconds: float) -> None:
+    def begin_observation(self, number: int, own: list[torch.Tensor], *, seconds: float) -> None:
         """Put the microscope on for a later phase, in which `own` are trained; what ran since is not known."""
         microscope, step = self.microscope, self.session.sentinel.step
-        self.phase = number
-        self.known.begin_phase(own)
-        microscope.ledger.begin_anew()
+        self.observation = number
+        self.parameter_memory.begin_observation(own)
+        microscope.memory_writers.begin_anew()
         microscope.used_parameters.clear()
         microscope.forwards.clear()
         microscope.without_graph, microscope.missed_update = 0, False
@@ -98,8 +100,8 @@ class Stage:
 
     def _step_aside_for_fetching(self) -> None:
         microscope, batches = self.microscope, self.session.batches
-        microscope.glances = not self.session.is_bounded
-        if microscope.glances:
+        microscope.logs_briefly = not self.session.is_bounded
+        if microscope.logs_briefly:
             protect = self.session.guests.protect
             batches.on_fetch = protect("microscope", microscope.pause)
             batches.on_fetched = protect("microscope", microscope.resume)
@@ -108,7 +110,7 @@ class Stage:
         """Doze through a long time without training, as in playing games before the first update."""
         if torch.is_grad_enabled():
             self.microscope.resume()
-        elif self.microscope.glances and self.microscope.without_graph > ENOUGH_WITHOUT_GRAPH:
+        elif self.microscope.logs_briefly and self.microscope.without_graph > ENOUGH_WITHOUT_GRAPH:
             self.microscope.pause()
 
     def look_without_limit(self, step: int | None = None) -> None:
@@ -116,7 +118,7 @@ class Stage:
         if self.compiles:
             force_eager(on=True)
         self.microscope.limit_seconds = float("inf")
-        self.microscope.glances = False
+        self.microscope.logs_briefly = False
         self.session.batches.on_fetch = self.session.batches.on_fetched = None
         if step is not None:
             self.begin_step(step)
@@ -130,8 +132,8 @@ class Stage:
         self.earlier = []
         self.session.batches.on_fetch = self.session.batches.on_fetched = None
         self.modules.tells = False
-        self.phase = self.modules.phase = 0
-        self.book.drop_reaches()
+        self.observation = self.modules.observation = 0
+        self.nonfinite_log.drop_reaches()
         self.session.own_seconds += self.microscope.seconds - self._told_seconds
         self._told_seconds = self.microscope.seconds
         if self.session.sentinel.step or self.session.sentinel.optimizers.any_made:
@@ -157,7 +159,7 @@ class Stage:
         """Note which births bad losses descend from."""
         for loss in losses if self.microscope.is_on else []:
             if not gradients.is_finite(loss):
-                self.book.reached(self.microscope.source_of(loss.detach()), "loss")
+                self.nonfinite_log.reached(self.microscope.source_of(loss.detach()), "loss")
 
     def note_bad_gradients(self, check: Check) -> None:
         """Note which births bad gradients descend from."""
@@ -167,14 +169,16 @@ class Stage:
             if gradient is not None and not gradients.is_finite(gradient):
                 if self._came_unseen(check, gradient):
                     continue
-                self.book.reached(self.microscope.source_of(gradient), f"gradient of {name}")
+                self.nonfinite_log.reached(
+                    self.microscope.source_of(gradient), f"gradient of {name}"
+                )
 
     def _came_unseen(self, check: Check, gradient: torch.Tensor) -> bool:
         """Tell whether a backward pass in another thread gave a gradient: no operation of it was seen."""
-        ledger, operations = self.microscope.ledger, self.microscope.operations()
+        memory_writers, operations = self.microscope.memory_writers, self.microscope.operations()
         return (
             bool(check.losses)
-            and ledger.entry(gradient) is None
+            and memory_writers.entry(gradient) is None
             and not any(operation.phase == "backward" for operation in operations)
         )
 
@@ -184,7 +188,7 @@ class Stage:
             return
         for name, parameter in zip(check.watched.names(), check.watched.parameters(), strict=True):
             if not gradients.is_finite(parameter):
-                self.book.reached(
+                self.nonfinite_log.reached(
                     self.microscope.source_of(parameter.detach()), f"parameter {name}"
                 )
 
@@ -199,12 +203,14 @@ class Stage:
     def _module_gave(self, path: str, output: Any) -> None:
         for tensor in output if isinstance(output, (list, tuple)) else [output]:
             if isinstance(tensor, torch.Tensor) and not gradients.is_finite(tensor):
-                self.book.noticed(self.microscope.ledger.births_of(tensor), f"output of {path}")
+                self.nonfinite_log.noticed(
+                    self.microscope.memory_writers.births_of(tensor), f"output of {path}"
+                )
 
     def _clipped(self, operation: Operation) -> None:
         """Note that gradients are being clipped; a norm that overflows makes all of them 0, which no check sees."""
         if operation.births and operation.info.base in NORMS:
-            self.book.tell_now(operation.births, "norm of the gradients")
+            self.nonfinite_log.tell_now(operation.births, "norm of the gradients")
         if self._last_clip == operation.step:
             return
         self._last_clip = operation.step

@@ -13,7 +13,7 @@ PARTS = {
     "torchwhy.record.step_log": ("StepLog", "add"),
     "torchwhy.observe.probes.modes": ("ModeCounter", "backward_ran"),
     "torchwhy.replay.handler": ("Replay", "is_quiet"),
-    "torchwhy.replay.triggers.step_triggers": ("Signals", "take"),
+    "torchwhy.replay.triggers.step_triggers": ("Triggers", "take"),
 }
 part = sys.argv[1]
 witness.seed()

@@ -94,10 +94,10 @@ def test_what_is_no_tensor_is_left_to_python():
         assert not records.fast.surely_finite(thing)
 
 
-def test_stand_ins_refuse_what_they_were_not_made_for():
+def test_descriptors_refuse_what_they_were_not_made_for():
     fast = records.fast
     for kind in (fast.Engine, fast.Read, fast.Forward, fast.Changed, fast.IndexNote):
         with pytest.raises(TypeError):
             kind(None, print, None)
     with pytest.raises(TypeError):
-        fast.Pace(cruise=object())
+        fast.NativeCruise(cruise=object())

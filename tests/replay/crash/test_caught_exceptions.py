@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from torchwhy.replay.crash.caught_exceptions import (
-    Catch,
-    catch_of,
+    Handler,
     comes_out_of_a_step,
     costs_step,
+    handler_of,
 )
 from torchwhy.replay.crash.exception_watchers import Monitor, Tracer
 from torchwhy.source import files
@@ -33,7 +33,7 @@ def trace_to_here(error: BaseException) -> TracebackType:
 def caught_by(error: BaseException) -> list[str]:
     """Return what is done instead, in the source of the test that caught the exception."""
     trace = trace_to_here(error)
-    catch = catch_of(trace.tb_frame, trace.tb_lineno, error)
+    catch = handler_of(trace.tb_frame, trace.tb_lineno, error)
     return [ast.unparse(statement) for statement in catch.instead] if catch is not None else []
 
 
@@ -67,15 +67,15 @@ def test_suppress_is_a_catch():
             torch.zeros(2) @ torch.zeros(3)
         finally:
             error = sys.exc_info()[1]
-            caught.append(catch_of(sys._getframe(), error.__traceback__.tb_lineno, error))
+            caught.append(handler_of(sys._getframe(), error.__traceback__.tb_lineno, error))
 
     assert caught[0] is not None
     assert caught[0].instead == []
 
 
-def clause(text: str) -> Catch:
+def clause(text: str) -> Handler:
     (node,) = (part for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Try))
-    return Catch(node.body, node.handlers[0].body)
+    return Handler(node.body, node.handlers[0].body)
 
 
 @pytest.mark.parametrize(

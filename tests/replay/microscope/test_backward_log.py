@@ -35,13 +35,13 @@ class Scene:
         self.births, self.running, self.waiting = {}, [], []
         self.node = Node()
         self.looked, self.ways = [], []
-        self.film = records.fast.Film(
+        self.backward_log = records.fast.BackwardLog(
             microscope=self.microscope,
             births=self.births,
             running=self.running,
             waiting=self.waiting,
             info_of=info_of,
-            look_around=self.way,
+            call_site=self.way,
             look=lambda *seen: self.looked.append(seen),
             weak=weak_reference(),
             current_node=lambda: self.node,
@@ -52,7 +52,7 @@ class Scene:
         return len(self.ways)
 
     def __torch_dispatch__(self, function, *args, **kwargs):  # its frame is the mode's
-        return self.film.run(function, args, kwargs or None)
+        return self.backward_log.run(function, args, kwargs or None)
 
 
 def test_ordinary_operation_runs_and_is_kept():
@@ -61,22 +61,22 @@ def test_ordinary_operation_runs_and_is_kept():
     product = scene.__torch_dispatch__(aten.mul.Tensor, torch.ones(3), torch.full((3,), 2.0))
 
     assert product.tolist() == [2, 2, 2]
-    [(order, info, step, node, sequence, way, written)] = scene.film.take()
-    assert (order, info.base, step, node, sequence) == (
+    [(order, info, step, node, node_number, way, written)] = scene.backward_log.take()
+    assert (order, info.base, step, node, node_number) == (
         41, "mul", 3, "torch::autograd::MulBackward0", 7,
     )  # fmt: skip
     assert [weak.cdata for weak in written] == [storage_key(product)]
     assert (way, scene.ways) == (1, ["test_ordinary_operation_runs_and_is_kept"])
     assert scene.microscope.seen == 41
-    assert scene.film.kept == []
-    assert scene.film.seconds > 0
+    assert scene.backward_log.kept == []
+    assert scene.backward_log.seconds > 0
 
 
 def test_memory_is_not_kept_alive():
     scene = Scene()
     scene.__torch_dispatch__(aten.mul.Tensor, torch.ones(3), torch.ones(3))
 
-    [(*_, written)] = scene.film.take()
+    [(*_, written)] = scene.backward_log.take()
 
     assert [weak.expired() for weak in written] == [True]
 
@@ -85,7 +85,7 @@ def test_view_has_no_memory_of_its_own():
     scene = Scene()
     scene.__torch_dispatch__(aten.t.default, torch.ones(2, 3))
 
-    [(*_, written)] = scene.film.take()
+    [(*_, written)] = scene.backward_log.take()
 
     assert written == []
 
@@ -94,11 +94,11 @@ def test_way_is_found_once_for_one_place_and_anew_in_the_next_pass():
     scene = Scene()
     for times in range(3):
         if times == 2:
-            scene.film.begin()
+            scene.backward_log.begin()
         scene.__torch_dispatch__(aten.neg.default, torch.ones(1))
     scene.__torch_dispatch__(aten.neg.default, torch.ones(1))  # another place
 
-    assert [way for *_, way, _ in scene.film.take()] == [1, 1, 2, 3]
+    assert [way for *_, way, _ in scene.backward_log.take()] == [1, 1, 2, 3]
 
 
 @pytest.mark.parametrize("bad", [torch.inf, torch.nan])
@@ -112,7 +112,7 @@ def test_bad_result_is_looked_at(bad):
     assert (info.base, function, kwargs) == ("neg", aten.neg.default, None)
     assert looked_at is result
     assert args[0] is given
-    assert scene.film.take() == []
+    assert scene.backward_log.take() == []
 
 
 def test_result_that_c_cannot_read_is_looked_at():
@@ -138,7 +138,7 @@ def test_what_is_not_ordinary_does_not_run(odd):
         scene.microscope.last_sequence -= 1
 
     assert scene.__torch_dispatch__(aten.neg.default, torch.ones(2)) is NotImplemented
-    assert scene.film.take() == []
+    assert scene.backward_log.take() == []
 
 
 @pytest.mark.parametrize("function", [aten.add_.Tensor, aten.detach.default])
@@ -154,4 +154,4 @@ def test_error_of_the_operation_is_the_programs():
 
     with pytest.raises(RuntimeError, match="must match"):
         scene.__torch_dispatch__(aten.add.Tensor, torch.ones(2), torch.ones(3))
-    assert scene.film.take() == []
+    assert scene.backward_log.take() == []

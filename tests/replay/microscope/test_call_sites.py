@@ -23,7 +23,7 @@ def walks():
 
     def look():
         frame = sys._getframe(1)
-        found.append((call_sites.look_around(frame), call_sites.walk_in_python(frame)))
+        found.append((call_sites.call_site(frame), call_sites.walk_in_python(frame)))
 
     return found, look
 
@@ -92,4 +92,4 @@ def test_part_of_torch(walks):
 
 
 def test_without_a_frame_there_is_nothing():
-    assert call_sites.look_around(None) == ((), (), "torch")
+    assert call_sites.call_site(None) == ((), (), "torch")

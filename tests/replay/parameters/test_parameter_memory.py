@@ -11,12 +11,12 @@ from torch import nn
 
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.replay.equipment import Stage
-from torchwhy.replay.parameters.parameter_memory import KnownParameters, _is_as_drawn
+from torchwhy.replay.parameters.parameter_memory import ParameterMemory, _is_as_drawn
 
 
 def stage_with(*models: nn.Module) -> Any:
     names = SimpleNamespace(roots=lambda: [("net", model) for model in models])
-    return SimpleNamespace(phase=0, session=SimpleNamespace(names=names))
+    return SimpleNamespace(observation=0, session=SimpleNamespace(names=names))
 
 
 def entry(parameter: torch.Tensor, **more: Any) -> ParameterSeen:
@@ -50,9 +50,9 @@ def test_gradient_left_over_from_the_phase_before_has_not_arrived():
     layer = nn.Linear(3, 1)
     layer(torch.ones(2, 3)).sum().backward()
     stage = stage_with(layer)
-    known = KnownParameters(cast("Stage", stage))
-    stage.phase = 1
-    known.begin_phase([])
+    known = ParameterMemory(cast("Stage", stage))
+    stage.observation = 1
+    known.begin_observation([])
 
     assert not known.has_arrived(layer.weight)
     layer.zero_grad(set_to_none=False)
@@ -66,11 +66,11 @@ def test_gradient_left_over_from_the_phase_before_has_not_arrived():
 def test_values_that_changed_between_two_looks_are_of_unknown_origin():
     layer = nn.Linear(3, 4)
     stage = stage_with(layer)
-    known = KnownParameters(cast("Stage", stage))
+    known = ParameterMemory(cast("Stage", stage))
     weight, bias = layer.weight, layer.bias
     for one in (weight, bias):
         known.remember({id(one): entry(one, written_by="random")}, {id(one): one})
-    stage.phase = 1
+    stage.observation = 1
     with torch.no_grad():
         weight.add_(0.5)
 
@@ -81,10 +81,10 @@ def test_values_that_changed_between_two_looks_are_of_unknown_origin():
 def test_first_holder_of_a_parameter_is_the_one_that_trained_it():
     layer = nn.Linear(3, 4)
     stage = stage_with(layer)
-    known = KnownParameters(cast("Stage", stage))
+    known = ParameterMemory(cast("Stage", stage))
     known.held_by(0, [layer.weight])
     known.held_by(1, [layer.weight, layer.bias])
-    stage.phase = 1
+    stage.observation = 1
 
-    assert known.was_trained(layer.weight, phase={1})
-    assert not known.was_trained(layer.bias, phase={1})
+    assert known.was_trained(layer.weight, observation={1})
+    assert not known.was_trained(layer.bias, observation={1})

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import random
 
-from torchwhy.replay.triggers.loss_statistics import Course
+from torchwhy.replay.triggers.loss_statistics import LossStatistics
 
 
-def after(losses: list[float]) -> Course:
-    course = Course()
+def after(losses: list[float]) -> LossStatistics:
+    statistics = LossStatistics()
     for loss in losses:
-        course.add(loss)
-    return course
+        statistics.add(loss)
+    return statistics
 
 
 def falls_at_each_mark(losses: list[float]) -> list[bool]:
-    course, answers = Course(), []
+    statistics, answers = LossStatistics(), []
     for loss in losses:
-        course.add(loss)
-        if course.at_mark():
-            answers.append(course.falls())
+        statistics.add(loss)
+        if statistics.at_mark():
+            answers.append(statistics.falls())
     return answers
 
 

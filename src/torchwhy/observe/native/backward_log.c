@@ -1,48 +1,48 @@
-/* Runs the operations of a backward pass for the microscope, and keeps of the ordinary ones what glance.py would.
+/* Runs the operations of a backward pass for the microscope and logs the ordinary ones, as backward_log.py does.
 
-   Ordinary is one that writes into nothing, records no graph, gives plain finite tensors, and runs in no module. Every
-   other one is handed to Python: before it ran by NotImplemented, after it ran by `look`. */
+   An operation is ordinary if it writes into no argument, records no graph, returns plain finite tensors, and runs in
+   no module. All others go to Python: before they run by NotImplemented, afterwards by `look`. */
 
 #include "fast.h"
 #include <structmember.h>
 
-enum { MICROSCOPE, BIRTHS, RUNNING, WAITING, INFO_OF, LOOK_AROUND, LOOK, WEAK, CURRENT_NODE, GLIMPSES, AROUND, CODE, FIELDS };
+enum { MICROSCOPE, BIRTHS, RUNNING, WAITING, INFO_OF, CALL_SITE_OF, LOOK, WEAK, CURRENT_NODE, LOGGED, CALL_SITE, CODE, FIELDS };
 
 typedef struct {
     PyObject_HEAD
     PyObject *field[FIELDS];
-    int instruction; /* of the frame that `AROUND` was found for, whose code is `CODE` */
+    int instruction; /* of the frame that `CALL_SITE` belongs to; its code is `CODE` */
     double seconds;  /* spent here, without the operations themselves */
-} Film;
+} BackwardLog;
 
-static int film_init(Film *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"microscope", "births", "running", "waiting", "info_of", "look_around", "look", "weak", "current_node", NULL};
-    PyObject *given[GLIMPSES];
+static int log_init(BackwardLog *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"microscope", "births", "running", "waiting", "info_of", "call_site", "look", "weak", "current_node", NULL};
+    PyObject *given[LOGGED];
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OO!O!O!OOOOO", names, &given[MICROSCOPE], &PyDict_Type,
                                      &given[BIRTHS], &PyList_Type, &given[RUNNING], &PyList_Type, &given[WAITING],
-                                     &given[INFO_OF], &given[LOOK_AROUND], &given[LOOK], &given[WEAK], &given[CURRENT_NODE]))
+                                     &given[INFO_OF], &given[CALL_SITE_OF], &given[LOOK], &given[WEAK], &given[CURRENT_NODE]))
         return -1;
-    for (int i = 0; i < GLIMPSES; i++) {
+    for (int i = 0; i < LOGGED; i++) {
         Py_INCREF(given[i]);
         Py_XSETREF(self->field[i], given[i]);
     }
-    Py_XSETREF(self->field[GLIMPSES], PyList_New(0));
-    return self->field[GLIMPSES] == NULL ? -1 : 0;
+    Py_XSETREF(self->field[LOGGED], PyList_New(0));
+    return self->field[LOGGED] == NULL ? -1 : 0;
 }
 
-static int film_traverse(Film *self, visitproc visit, void *arg) {
+static int log_traverse(BackwardLog *self, visitproc visit, void *arg) {
     for (int i = 0; i < FIELDS; i++) Py_VISIT(self->field[i]);
     return 0;
 }
 
-static int film_clear(Film *self) {
+static int log_clear(BackwardLog *self) {
     for (int i = 0; i < FIELDS; i++) Py_CLEAR(self->field[i]);
     return 0;
 }
 
-static void film_dealloc(Film *self) {
+static void log_dealloc(BackwardLog *self) {
     PyObject_GC_UnTrack(self);
-    film_clear(self);
+    log_clear(self);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -53,20 +53,20 @@ static int truth(PyObject *object, PyObject *name) {
     return answer;
 }
 
-/* The way to the operation, a new reference: the same for all that one place of the program, or torch's engine, runs. */
-static PyObject *around(Film *self) {
+/* Return the operation's call site, a new reference. All operations that one frame starts share it. */
+static PyObject *call_site(BackwardLog *self) {
     PyFrameObject *here = PyEval_GetFrame(); /* of the dispatch mode */
     PyFrameObject *back = here == NULL ? NULL : PyFrame_GetBack(here);
     if (back == NULL) return NULL;
-    PyObject *code = (PyObject *)PyFrame_GetCode(back), *found = self->field[AROUND];
+    PyObject *code = (PyObject *)PyFrame_GetCode(back), *found = self->field[CALL_SITE];
     int instruction = PyFrame_GetLasti(back);
     if (found == NULL || code != self->field[CODE] || instruction != self->instruction) {
-        found = PyObject_CallOneArg(self->field[LOOK_AROUND], (PyObject *)back);
+        found = PyObject_CallOneArg(self->field[CALL_SITE_OF], (PyObject *)back);
         if (found != NULL) {
             self->instruction = instruction;
             Py_INCREF(code);
             Py_XSETREF(self->field[CODE], code);
-            Py_XSETREF(self->field[AROUND], found);
+            Py_XSETREF(self->field[CALL_SITE], found);
         }
     }
     Py_DECREF(code);
@@ -76,7 +76,7 @@ static PyObject *around(Film *self) {
 }
 
 /* Add a weak reference to the memory of a result; 0 if the result is not ordinary. */
-static int keep(Film *self, PyObject *result, PyObject *written) {
+static int keep(BackwardLog *self, PyObject *result, PyObject *written) {
     if ((PyObject *)Py_TYPE(result) != torch.tensor) return result == Py_None;
     if (!is_plain_and_finite(result)) return 0;
     if (written == NULL) return 1;
@@ -88,15 +88,15 @@ static int keep(Film *self, PyObject *result, PyObject *written) {
     return kept;
 }
 
-static int keep_all(Film *self, PyObject *result, PyObject *written) {
+static int keep_all(BackwardLog *self, PyObject *result, PyObject *written) {
     if (!PyTuple_CheckExact(result) && !PyList_CheckExact(result)) return keep(self, result, written);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++)
         if (!keep(self, PySequence_Fast_GET_ITEM(result, i), written)) return 0;
     return 1;
 }
 
-/* 1 if the operation was noted as it is, 0 if Python has to look; never an exception. */
-static int note(Film *self, PyObject *info, PyObject *node, PyObject *result) {
+/* Return 1 if the operation was logged, 0 if Python has to look at it; raises nothing. */
+static int note(BackwardLog *self, PyObject *info, PyObject *node, PyObject *result) {
     int is_kept = truth(info, NAME(keeps_memory)), noted = 0;
     PyObject *written = is_kept < 0 ? NULL : PyList_New(0);
     if (written == NULL || !keep_all(self, result, is_kept ? written : NULL)) goto done;
@@ -106,13 +106,13 @@ static int note(Film *self, PyObject *info, PyObject *node, PyObject *result) {
     PyObject *step = PyObject_GetAttr(self->field[MICROSCOPE], NAME(step));
     PyObject *name = PyObject_CallMethodNoArgs(node, NAME(name));
     PyObject *number = PyObject_CallMethodNoArgs(node, NAME(_sequence_nr));
-    PyObject *way = around(self);
+    PyObject *way = call_site(self);
     PyObject *counted = order < 0 ? NULL : PyLong_FromLongLong(order);
     if (step != NULL && name != NULL && number != NULL && way != NULL && counted != NULL) {
-        PyObject *glimpse = PyTuple_Pack(7, counted, info, step, name, number, way, written);
-        noted = glimpse != NULL && PyObject_SetAttr(self->field[MICROSCOPE], NAME(seen), counted) == 0 &&
-                PyList_Append(self->field[GLIMPSES], glimpse) == 0;
-        Py_XDECREF(glimpse);
+        PyObject *entry = PyTuple_Pack(7, counted, info, step, name, number, way, written);
+        noted = entry != NULL && PyObject_SetAttr(self->field[MICROSCOPE], NAME(seen), counted) == 0 &&
+                PyList_Append(self->field[LOGGED], entry) == 0;
+        Py_XDECREF(entry);
     }
     Py_XDECREF(step);
     Py_XDECREF(name);
@@ -125,8 +125,8 @@ done:
     return noted;
 }
 
-/* Tell whether the operation in hand has got a node of its own, so that it will be differentiated, too. */
-static int is_recorded(Film *self) {
+/* Tell whether the running operation got an autograd node of its own, so that it can be differentiated itself. */
+static int is_recorded(BackwardLog *self) {
     long long number;
     PyObject *last = PyObject_GetAttr(self->field[MICROSCOPE], NAME(last_sequence));
     int recorded = last == NULL || !asked(torch.next_sequence, &number) || number != PyLong_AsLongLong(last);
@@ -134,8 +134,8 @@ static int is_recorded(Film *self) {
     return recorded;
 }
 
-/* The node that is being differentiated and what is known of the operation, if it may be ordinary; new references. */
-static int may_run(Film *self, PyObject *function, PyObject **node, PyObject **info) {
+/* Return the node being differentiated and the operation's info, if it may be ordinary; new references. */
+static int may_run(BackwardLog *self, PyObject *function, PyObject **node, PyObject **info) {
     if (PyDict_GET_SIZE(self->field[BIRTHS]) || PyList_GET_SIZE(self->field[RUNNING]) || PyList_GET_SIZE(self->field[WAITING]))
         return 0;
     *node = PyObject_CallNoArgs(self->field[CURRENT_NODE]);
@@ -150,7 +150,7 @@ static int may_run(Film *self, PyObject *function, PyObject **node, PyObject **i
 }
 
 /* run(function, args, kwargs or None): the result, or NotImplemented if it did not run. */
-static PyObject *film_run(Film *self, PyObject *const *args, Py_ssize_t count) {
+static PyObject *log_run(BackwardLog *self, PyObject *const *args, Py_ssize_t count) {
     PyObject *node = NULL, *info = NULL;
     if (count != 3 || !PyTuple_Check(args[1])) {
         PyErr_SetString(PyExc_TypeError, "run(function, args, kwargs)");
@@ -175,47 +175,47 @@ static PyObject *film_run(Film *self, PyObject *const *args, Py_ssize_t count) {
     return result;
 }
 
-/* Return what was kept, and begin anew. */
-static PyObject *film_take(Film *self, PyObject *unused) {
+/* Return the logged operations and start an empty list. */
+static PyObject *log_take(BackwardLog *self, PyObject *unused) {
     (void)unused;
     PyObject *anew = PyList_New(0);
     if (anew == NULL) return NULL;
-    PyObject *kept = self->field[GLIMPSES];
-    self->field[GLIMPSES] = anew;
+    PyObject *kept = self->field[LOGGED];
+    self->field[LOGGED] = anew;
     return kept;
 }
 
-/* A new backward pass: what was found of the way to an operation may hold no longer. */
-static PyObject *film_begin(Film *self, PyObject *unused) {
+/* Forget the call site: a new backward pass may start elsewhere. */
+static PyObject *log_begin(BackwardLog *self, PyObject *unused) {
     (void)unused;
-    Py_CLEAR(self->field[AROUND]);
+    Py_CLEAR(self->field[CALL_SITE]);
     Py_CLEAR(self->field[CODE]);
     Py_RETURN_NONE;
 }
 
-static PyMethodDef film_methods[] = {
-    {"run", (PyCFunction)(void (*)(void))film_run, METH_FASTCALL, "Run an operation, or return NotImplemented."},
-    {"take", (PyCFunction)film_take, METH_NOARGS, "Return what was kept, and begin anew."},
-    {"begin", (PyCFunction)film_begin, METH_NOARGS, "A backward pass begins."},
+static PyMethodDef log_methods[] = {
+    {"run", (PyCFunction)(void (*)(void))log_run, METH_FASTCALL, "Run an operation, or return NotImplemented."},
+    {"take", (PyCFunction)log_take, METH_NOARGS, "Return the logged operations and start an empty list."},
+    {"begin", (PyCFunction)log_begin, METH_NOARGS, "Forget the call site of the last backward pass."},
     {NULL},
 };
 
-static PyMemberDef film_members[] = {
-    {"kept", T_OBJECT, offsetof(Film, field[GLIMPSES]), READONLY, "what was kept so far"},
-    {"seconds", T_DOUBLE, offsetof(Film, seconds), 0, "spent here"},
+static PyMemberDef log_members[] = {
+    {"kept", T_OBJECT, offsetof(BackwardLog, field[LOGGED]), READONLY, "the logged operations"},
+    {"seconds", T_DOUBLE, offsetof(BackwardLog, seconds), 0, "spent here"},
     {NULL},
 };
 
-PyTypeObject FilmType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.Film",
-    .tp_basicsize = sizeof(Film),
+PyTypeObject BackwardLogType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.BackwardLog",
+    .tp_basicsize = sizeof(BackwardLog),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Keeps what is ordinary in a backward pass.",
+    .tp_doc = "Logs the ordinary operations of a backward pass.",
     .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)film_init,
-    .tp_dealloc = (destructor)film_dealloc,
-    .tp_traverse = (traverseproc)film_traverse,
-    .tp_clear = (inquiry)film_clear,
-    .tp_methods = film_methods,
-    .tp_members = film_members,
+    .tp_init = (initproc)log_init,
+    .tp_dealloc = (destructor)log_dealloc,
+    .tp_traverse = (traverseproc)log_traverse,
+    .tp_clear = (inquiry)log_clear,
+    .tp_methods = log_methods,
+    .tp_members = log_members,
 };

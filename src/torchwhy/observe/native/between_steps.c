@@ -1,12 +1,12 @@
-/* Between two steps at cruising speed: batches, forwards and numbers that are read, in front of `BatchKeeper`,
-   `ModeCounter` and reads.py. The same rules as in cruise.c. */
+/* Between two steps at cruising speed: batches, forwards and numbers that the program reads, as in batches.py, modes.py
+   and reads.py. */
 
 #include "fast.h"
 #include <math.h>
 
 /* Repeat the shapes of a list of torch.Size in numbers, once for each list: it stays the same object as long as batches
    have these shapes. */
-static int shapes_are_known(Pace *self) {
+static int shapes_are_known(NativeCruise *self) {
     PyObject *shapes = OBJECT(self->batches, BATCHES_SHAPES);
     if (shapes == self->shapes_of) return shapes != NULL;
     if (shapes == NULL || !PyList_CheckExact(shapes) || PyList_GET_SIZE(shapes) > MOST_LEAVES) return 0;
@@ -24,7 +24,7 @@ static int shapes_are_known(Pace *self) {
     return 1;
 }
 
-static int has_the_same_shapes(Pace *self, PyObject *data) {
+static int has_the_same_shapes(NativeCruise *self, PyObject *data) {
     if (!PyList_CheckExact(data) || !shapes_are_known(self)) return 0;
     if (PyList_GET_SIZE(data) != PyList_GET_SIZE(self->shapes_of)) return 0;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(data); i++)
@@ -33,7 +33,7 @@ static int has_the_same_shapes(Pace *self, PyObject *data) {
 }
 
 /* RandomState.take, while it would only hand out what it has. */
-int random_rests(Pace *self, PyObject *random) {
+int random_rests(NativeCruise *self, PyObject *random) {
     if (!IS(random, RandomType) || OBJECT(random, RANDOM_STATE) == NULL || OBJECT(random, RANDOM_STATE) == Py_None) return 0;
     long long count = WHOLE(random, RANDOM_ASKED) + 1;
     if (WHOLE(random, RANDOM_STILL) < self->still || count % self->seldom == 0) return 0;
@@ -49,7 +49,7 @@ static int share(PyObject *batch, int field, PyObject *value) {
     return 1;
 }
 
-static PyObject *new_batch(Pace *self, PyObject *data) {
+static PyObject *new_batch(NativeCruise *self, PyObject *data) {
     PyTypeObject *kind = (PyTypeObject *)torch.batch;
     PyObject *batch = PyType_IsSubtype(kind, &BatchType) ? kind->tp_alloc(kind, 0) : NULL;
     if (batch == NULL) return NULL;
@@ -70,7 +70,7 @@ static PyObject *new_batch(Pace *self, PyObject *data) {
 }
 
 /* No batch of an evaluation is in hand, and there is room. */
-static int has_room(Pace *self, PyObject *recent) {
+static int has_room(NativeCruise *self, PyObject *recent) {
     Py_ssize_t kept = PyObject_Size(recent);
     if (kept <= 0) return kept == 0;
     PyObject *newest = PySequence_GetItem(recent, kept - 1);
@@ -91,8 +91,8 @@ static PyObject *variable(PyFrameObject *frame, PyObject *name) {
 }
 
 /* BatchKeeper._keep, for one more batch of the loader in hand, in training: 1 when it was kept. */
-int pace_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
-    Pace *self = (Pace *)object;
+int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
+    NativeCruise *self = (NativeCruise *)object;
     PyObject *batches = self->batches, *following = OBJECT(batches, BATCHES_FOLLOWING);
     PyObject *recent = OBJECT(batches, BATCHES_RECENT), *seen = OBJECT(batches, BATCHES_SEEN);
     if (!FLAG(self->cruise, CRUISE_ON) || following == NULL || !PyWeakref_Check(following)) return 0;
@@ -122,7 +122,7 @@ int pace_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
 }
 
 /* Look a place up among the tallies, and remember it if it feeds backward passes. */
-static KnownForward *found_forward(Pace *self, PyObject *model, PyObject *code, int place, int training) {
+static KnownForward *found_forward(NativeCruise *self, PyObject *model, PyObject *code, int place, int training) {
     PyObject *tallies = OBJECT(self->modes, MODES_TALLIES);
     PyObject *key = Py_BuildValue("(NOOLi)", PyLong_FromVoidPtr(model), training ? Py_True : Py_False, Py_True,
                                   (long long)(intptr_t)code, place);
@@ -141,7 +141,7 @@ static KnownForward *found_forward(Pace *self, PyObject *model, PyObject *code, 
     return found;
 }
 
-static KnownForward *known_forward(Pace *self, PyObject *model, PyFrameObject *user, int training) {
+static KnownForward *known_forward(NativeCruise *self, PyObject *model, PyFrameObject *user, int training) {
     PyCodeObject *code = PyFrame_GetCode(user);
     int place = PyFrame_GetLasti(user);
     KnownForward *known = NULL;
@@ -156,8 +156,8 @@ static KnownForward *known_forward(Pace *self, PyObject *model, PyFrameObject *u
 }
 
 /* ModeCounter.noted, for a model that its user's frame calls where it did so before: 1 when it was counted. */
-int pace_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller) {
-    Pace *self = (Pace *)object;
+int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller) {
+    NativeCruise *self = (NativeCruise *)object;
     PyObject *recent = OBJECT(self->modes, MODES_RECENT);
     if (!FLAG(self->cruise, CRUISE_ON) || recent == NULL || !grad_enabled()) return 0;
     PyCodeObject *code = PyFrame_GetCode(caller);
@@ -187,8 +187,8 @@ int pace_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller)
 
 /* The program looks at a number, as in `loss.item()`: nothing to note when it is finite, gradients are on, and nothing
    that it looked at since the last backward pass waits to be judged. */
-int pace_ignores_read(PyObject *object, PyObject *tensor) {
-    Pace *self = (Pace *)object;
+int cruise_ignores_read(PyObject *object, PyObject *tensor) {
+    NativeCruise *self = (NativeCruise *)object;
     double value;
     if (!FLAG(self->cruise, CRUISE_ON) || FLAG(self->sentinel, SENTINEL_BAD_EVALUATIONS)) return 0;
     if (OBJECT(self->sentinel, SENTINEL_LAST_READ) != Py_None) return 0;

@@ -1,4 +1,4 @@
-/* The walk up the stack of surroundings.py: the user's places on the way, and through which part of torch it leads. */
+/* The walk up the stack of call_sites.py: the user's frames, and the part of torch that it passes through. */
 
 #include "fast.h"
 

@@ -1,14 +1,14 @@
-/* One ordinary step at cruising speed: in front of `Cruise`, with its objects.
+/* One ordinary step at cruising speed, on the objects of cruise.py.
 
-   The names are those of cruise.py, and so is the meaning; whoever changes a rule there changes it here.
+   Names and rules are those of cruise.py: change a rule in both.
    tests/guest/test_native.py trains the same programs both ways and compares every event. */
 
 #include "fast.h"
 #include <math.h>
 
 /* Cruise.around_backward: a loss that is about to be differentiated. */
-int pace_before_backward(PyObject *object, PyObject *outputs) {
-    Pace *self = (Pace *)object;
+int cruise_before_backward(PyObject *object, PyObject *outputs) {
+    NativeCruise *self = (NativeCruise *)object;
     double value;
     long long sequence;
     if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
@@ -49,7 +49,7 @@ int pace_before_backward(PyObject *object, PyObject *outputs) {
 }
 
 /* A learning rate that has moved by less than is worth a line is taken for the same. */
-static int rate_is_known(Pace *self, PyObject *rate, PyObject *before, PyObject *told) {
+static int rate_is_known(NativeCruise *self, PyObject *rate, PyObject *before, PyObject *told) {
     if (rate == before) return 1;
     if (rate == NULL || !PyFloat_CheckExact(rate) || !PyFloat_CheckExact(told)) return 0;
     double known = PyFloat_AS_DOUBLE(told);
@@ -57,7 +57,7 @@ static int rate_is_known(Pace *self, PyObject *rate, PyObject *before, PyObject 
 }
 
 /* Entry.holds_the_same. */
-static int holds_the_same(Pace *self, PyObject *entry, PyObject *optimizer) {
+static int holds_the_same(NativeCruise *self, PyObject *entry, PyObject *optimizer) {
     PyObject *members = OBJECT(entry, ENTRY_MEMBERS), *rates = OBJECT(entry, ENTRY_RATES);
     PyObject *groups = PyObject_GetAttr(optimizer, NAME(param_groups));
     if (groups == NULL) {
@@ -85,7 +85,7 @@ static int holds_the_same(Pace *self, PyObject *entry, PyObject *optimizer) {
 
    The gradients are held until the step is made: the optimizer asks for the same ones, and to make their Python
    objects twice would cost more than to read them. */
-static int gradients_are_fine(Pace *self, PyObject *reading) {
+static int gradients_are_fine(NativeCruise *self, PyObject *reading) {
     PyObject *small = OBJECT(reading, READING_SMALL), *others = OBJECT(reading, READING_OTHERS);
     if (!FLAG(reading, READING_IS_POSSIBLE) || small == NULL || others == NULL || !PyList_CheckExact(small)) return 0;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(small); i++) {
@@ -104,12 +104,12 @@ static int gradients_are_fine(Pace *self, PyObject *reading) {
     return fine;
 }
 
-static void let_gradients_go(Pace *self) {
+static void let_gradients_go(NativeCruise *self) {
     if (PyList_GET_SIZE(self->gradients) > 0) PyList_SetSlice(self->gradients, 0, PyList_GET_SIZE(self->gradients), NULL);
 }
 
 /* StepLog.add, while there is room. */
-static int add_to_log(Pace *self, long long step, long long optimizer, double loss, double milliseconds) {
+static int add_to_log(NativeCruise *self, long long step, long long optimizer, double loss, double milliseconds) {
     struct {
         int64_t step, optimizer;
         double loss, milliseconds;
@@ -131,7 +131,7 @@ static int add_to_log(Pace *self, long long step, long long optimizer, double lo
 }
 
 /* The entry of an optimizer; borrowed. */
-static PyObject *entry_of(Pace *self, PyObject *optimizer) {
+static PyObject *entry_of(NativeCruise *self, PyObject *optimizer) {
     PyObject *entries = OBJECT(self->cruise, CRUISE_ENTRIES), *entry = NULL;
     PyObject *key = PyLong_FromVoidPtr(optimizer);
     if (key != NULL && entries != NULL && PyDict_CheckExact(entries)) entry = PyDict_GetItemWithError(entries, key);
@@ -143,7 +143,7 @@ static PyObject *entry_of(Pace *self, PyObject *optimizer) {
 }
 
 /* Cruise._is_fine, for a step with one loss: 1 when it was checked and recorded. */
-static int check_step(Pace *self, PyObject *optimizer, PyObject *args, PyObject *keywords) {
+static int check_step(NativeCruise *self, PyObject *optimizer, PyObject *args, PyObject *keywords) {
     if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
     if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 1) return 0;
     if (keywords != Py_None && PyObject_Size(keywords) != 0) return 0;
@@ -172,7 +172,7 @@ static int check_step(Pace *self, PyObject *optimizer, PyObject *args, PyObject 
 }
 
 /* Cruise._follow_batches is for others, unless a loop with one optimizer drew one batch, or none at all ever. */
-static int batches_are_ordinary(Pace *self) {
+static int batches_are_ordinary(NativeCruise *self) {
     long long serial = WHOLE(self->batches, BATCHES_SERIAL);
     return serial == 0
         || (serial == WHOLE(self->cruise, CRUISE_SERIAL) + 1 && serial + 1 != WHOLE(self->cruise, CRUISE_LOOKOUT)
@@ -180,7 +180,7 @@ static int batches_are_ordinary(Pace *self) {
 }
 
 /* Cruise._close after which nothing is due: 1 when the step was closed. */
-static int close_step(Pace *self) {
+static int close_step(NativeCruise *self) {
     PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
     if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
@@ -212,7 +212,7 @@ static int close_step(Pace *self) {
     return 1;
 }
 
-static PyObject *before_step(Pace *self, PyObject *const *args, Py_ssize_t count) {
+static PyObject *before_step(NativeCruise *self, PyObject *const *args, Py_ssize_t count) {
     let_gradients_go(self); /* of a step that was never finished */
     if (count == 3 && check_step(self, args[0], args[1], args[2])) Py_RETURN_NONE;
     PyErr_Clear();
@@ -220,7 +220,7 @@ static PyObject *before_step(Pace *self, PyObject *const *args, Py_ssize_t count
     return PyObject_Vectorcall(self->before, args, (size_t)count, NULL);
 }
 
-static PyObject *after_step(Pace *self, PyObject *const *args, Py_ssize_t count) {
+static PyObject *after_step(NativeCruise *self, PyObject *const *args, Py_ssize_t count) {
     let_gradients_go(self);
     if (close_step(self)) Py_RETURN_NONE;
     PyErr_Clear();
@@ -229,13 +229,13 @@ static PyObject *after_step(Pace *self, PyObject *const *args, Py_ssize_t count)
 
 enum { HELD = 8 };
 
-static void held_by(Pace *self, PyObject ***held) {
+static void held_by(NativeCruise *self, PyObject ***held) {
     PyObject **all[HELD] = {&self->cruise, &self->sentinel, &self->batches, &self->modes,
                             &self->log,    &self->guests,   &self->before,  &self->after};
     memcpy(held, all, sizeof all);
 }
 
-static int pace_init(Pace *self, PyObject *args, PyObject *keywords) {
+static int cruise_init(NativeCruise *self, PyObject *args, PyObject *keywords) {
     static char *names[] = {"cruise", "sentinel", "batches", "modes", "log", "guests", "before", "after", "rate_change",
                             "most_bytes", "batches_without_step", "lines_at_once", "slots", "still", "seldom", NULL};
     PyObject *given[HELD], **held[HELD];
@@ -254,7 +254,7 @@ static int pace_init(Pace *self, PyObject *args, PyObject *keywords) {
     return self->gradients == NULL ? -1 : 0;
 }
 
-static int pace_traverse(Pace *self, visitproc visit, void *arg) {
+static int cruise_traverse(NativeCruise *self, visitproc visit, void *arg) {
     PyObject **held[HELD];
     held_by(self, held);
     for (int i = 0; i < HELD; i++) Py_VISIT(*held[i]);
@@ -267,7 +267,7 @@ static int pace_traverse(Pace *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static int pace_clear(Pace *self) {
+static int cruise_clear(NativeCruise *self) {
     PyObject **held[HELD];
     held_by(self, held);
     for (int i = 0; i < HELD; i++) Py_CLEAR(*held[i]);
@@ -280,27 +280,27 @@ static int pace_clear(Pace *self) {
     return 0;
 }
 
-static void pace_dealloc(Pace *self) {
+static void cruise_dealloc(NativeCruise *self) {
     PyObject_GC_UnTrack(self);
-    pace_clear(self);
+    cruise_clear(self);
     Py_TYPE(self)->tp_free(self);
 }
 
-static PyMethodDef pace_methods[] = {
+static PyMethodDef cruise_methods[] = {
     {"before_step", (PyCFunction)(void (*)(void))before_step, METH_FASTCALL, "Check the step that is about to be made."},
     {"after_step", (PyCFunction)(void (*)(void))after_step, METH_FASTCALL, "Close the step that was made."},
     {NULL},
 };
 
-PyTypeObject PaceType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.Pace",
+PyTypeObject NativeCruiseType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.NativeCruise",
     .tp_doc = "Ordinary steps at cruising speed; hands every other one to Python.",
-    .tp_basicsize = sizeof(Pace),
+    .tp_basicsize = sizeof(NativeCruise),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)pace_init,
-    .tp_traverse = (traverseproc)pace_traverse,
-    .tp_clear = (inquiry)pace_clear,
-    .tp_dealloc = (destructor)pace_dealloc,
-    .tp_methods = pace_methods,
+    .tp_init = (initproc)cruise_init,
+    .tp_traverse = (traverseproc)cruise_traverse,
+    .tp_clear = (inquiry)cruise_clear,
+    .tp_dealloc = (destructor)cruise_dealloc,
+    .tp_methods = cruise_methods,
 };

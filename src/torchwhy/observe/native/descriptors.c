@@ -1,4 +1,4 @@
-/* The stand-ins that `probes` put on torch, as in access.py, backward.py, reads.py and modes.py, without a frame. */
+/* The descriptors of descriptors.py without a Python frame: ordinary events of a cruising loop never reach Python. */
 
 #include "fast.h"
 #include <structmember.h>
@@ -6,69 +6,69 @@
 typedef struct {
     PyObject_HEAD
     PyObject *original; /* what torch has there */
-    PyObject *note;     /* what is told of an access that is not ordinary */
-    PyObject *pace;     /* to which it is handed first */
+    PyObject *note;     /* called for an access that is not ordinary */
+    PyObject *cruise;     /* asked first, whether it is ordinary */
     PyObject *extra;    /* the sentinel, the watched models, the attribute's name */
-} Stand;
+} Descriptor;
 
-static int stand_init(Stand *self, PyObject *args, PyObject *keywords) {
-    PyObject *original, *note, *pace, *extra = Py_None;
+static int descriptor_init(Descriptor *self, PyObject *args, PyObject *keywords) {
+    PyObject *original, *note, *cruise, *extra = Py_None;
     if (keywords != NULL && PyDict_Size(keywords) > 0) {
         PyErr_SetString(PyExc_TypeError, "takes no keywords");
         return -1;
     }
-    if (!PyArg_ParseTuple(args, "OOO!|O", &original, &note, &PaceType, &pace, &extra)) return -1;
+    if (!PyArg_ParseTuple(args, "OOO!|O", &original, &note, &NativeCruiseType, &cruise, &extra)) return -1;
     if (Py_TYPE(self) == &ReadType && !IS(extra, SentinelType)) {
         PyErr_SetString(PyExc_TypeError, "reads are noted with a sentinel");
         return -1;
     }
     Py_INCREF(original);
     Py_INCREF(note);
-    Py_INCREF(pace);
+    Py_INCREF(cruise);
     Py_INCREF(extra);
     Py_XSETREF(self->original, original);
     Py_XSETREF(self->note, note);
-    Py_XSETREF(self->pace, pace);
+    Py_XSETREF(self->cruise, cruise);
     Py_XSETREF(self->extra, extra);
     return 0;
 }
 
-static int stand_traverse(Stand *self, visitproc visit, void *arg) {
+static int descriptor_traverse(Descriptor *self, visitproc visit, void *arg) {
     Py_VISIT(self->original);
     Py_VISIT(self->note);
-    Py_VISIT(self->pace);
+    Py_VISIT(self->cruise);
     Py_VISIT(self->extra);
     return 0;
 }
 
-static int stand_clear(Stand *self) {
+static int descriptor_clear(Descriptor *self) {
     Py_CLEAR(self->original);
     Py_CLEAR(self->note);
-    Py_CLEAR(self->pace);
+    Py_CLEAR(self->cruise);
     Py_CLEAR(self->extra);
     return 0;
 }
 
-static void stand_dealloc(Stand *self) {
+static void descriptor_dealloc(Descriptor *self) {
     PyObject_GC_UnTrack(self);
-    stand_clear(self);
+    descriptor_clear(self);
     Py_TYPE(self)->tp_free(self);
 }
 
-/* What is asked of a stand-in for a function and is not its own business is asked of the function. */
-static PyObject *stand_getattr(Stand *self, PyObject *name) {
+/* Attributes that the descriptor does not have come from the function it replaces. */
+static PyObject *descriptor_getattr(Descriptor *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr((PyObject *)self, name);
     if (value != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
     PyErr_Clear();
     return PyObject_GetAttr(self->original, name);
 }
 
-static PyMemberDef stand_members[] = {
-    {"original", T_OBJECT, offsetof(Stand, original), READONLY, "what torch has there"},
+static PyMemberDef descriptor_members[] = {
+    {"original", T_OBJECT, offsetof(Descriptor, original), READONLY, "what torch has there"},
     {NULL},
 };
 
-/* Tell Python. What it raises must go on: a step that is withheld is withheld by an exception. */
+/* Call Python. Its exceptions pass through: an exception is how a step is withheld. */
 static int tell(PyObject *note, PyObject *instance) {
     PyObject *told = PyObject_CallOneArg(note, instance);
     Py_XDECREF(told);
@@ -82,22 +82,22 @@ static PyObject *bind(PyObject *function, PyObject *instance, PyObject *owner) {
     return function;
 }
 
-static PyObject *read_get(Stand *self, PyObject *instance, PyObject *owner) {
+static PyObject *read_get(Descriptor *self, PyObject *instance, PyObject *owner) {
     if (instance != NULL && instance != Py_None && !FLAG(self->extra, SENTINEL_IN_UPDATE)) {
-        int ordinary = pace_ignores_read(self->pace, instance);
+        int ordinary = cruise_ignores_read(self->cruise, instance);
         PyErr_Clear();
         if (!ordinary && tell(self->note, instance) < 0) return NULL;
     }
     return bind(self->original, instance, owner);
 }
 
-static PyObject *forward_get(Stand *self, PyObject *instance, PyObject *owner) {
+static PyObject *forward_get(Descriptor *self, PyObject *instance, PyObject *owner) {
     PyObject *key = instance == NULL ? NULL : PyLong_FromVoidPtr(instance);
     int watched = key == NULL ? 0 : PyDict_Contains(self->extra, key);
     Py_XDECREF(key);
     if (watched == 1) {
         PyFrameObject *caller = PyEval_GetFrame();
-        int ordinary = caller != NULL && pace_count_forward(self->pace, instance, caller);
+        int ordinary = caller != NULL && cruise_count_forward(self->cruise, instance, caller);
         PyErr_Clear();
         if (caller != NULL && !ordinary) {
             PyObject *told = PyObject_CallFunctionObjArgs(self->note, instance, caller, NULL);
@@ -111,7 +111,7 @@ static PyObject *forward_get(Stand *self, PyObject *instance, PyObject *owner) {
 }
 
 /* Assignment: `original` is None, `note` may change the value, `extra` is the name in the instance. */
-static int changed_set(Stand *self, PyObject *instance, PyObject *value) {
+static int changed_set(Descriptor *self, PyObject *instance, PyObject *value) {
     PyObject *attributes = PyObject_GenericGetDict(instance, NULL);
     if (attributes == NULL) return -1;
     int done;
@@ -127,7 +127,7 @@ static int changed_set(Stand *self, PyObject *instance, PyObject *value) {
         if (frame != NULL && PyObject_IsTrue(value) == 1) {
             PyCodeObject *code = PyFrame_GetCode(frame);
             if (PyUnicode_CompareWithASCIIString(code->co_name, "__next__") == 0)
-                ordinary = pace_keep(self->pace, instance, frame);
+                ordinary = cruise_keep(self->cruise, instance, frame);
             Py_DECREF(code);
             PyErr_Clear();
         }
@@ -142,8 +142,8 @@ static int changed_set(Stand *self, PyObject *instance, PyObject *value) {
 }
 
 /* The engine: looking up `run_backward` notes the variables of the frame that does. */
-static PyObject *engine_getattr(Stand *self, PyObject *name) {
-    if (name != NAME(run_backward) && PyUnicode_Compare(name, NAME(run_backward)) != 0) return stand_getattr(self, name);
+static PyObject *engine_getattr(Descriptor *self, PyObject *name) {
+    if (name != NAME(run_backward) && PyUnicode_Compare(name, NAME(run_backward)) != 0) return descriptor_getattr(self, name);
     PyFrameObject *frame = PyEval_GetFrame();
     PyObject *locals = frame == NULL ? NULL : PyFrame_GetLocals(frame);
     PyObject *outputs = locals == NULL ? NULL : PyObject_GetItem(locals, NAME(t_outputs));
@@ -151,7 +151,7 @@ static PyObject *engine_getattr(Stand *self, PyObject *name) {
     int ordinary = 0;
     if (keywords != NULL && PyDict_CheckExact(keywords)) {
         PyObject *accumulates = PyDict_GetItemWithError(keywords, NAME(accumulate_grad));
-        if (accumulates == NULL || accumulates == Py_True) ordinary = pace_before_backward(self->pace, outputs);
+        if (accumulates == NULL || accumulates == Py_True) ordinary = cruise_before_backward(self->cruise, outputs);
     }
     PyErr_Clear();
     int failed = !ordinary && locals != NULL && tell(self->note, locals) < 0;
@@ -162,7 +162,7 @@ static PyObject *engine_getattr(Stand *self, PyObject *name) {
 }
 
 /* Called with an index that a sampler gives: notes it and hands it on. */
-static PyObject *index_call(Stand *self, PyObject *args, PyObject *keywords) {
+static PyObject *index_call(Descriptor *self, PyObject *args, PyObject *keywords) {
     (void)keywords;
     if (PyTuple_GET_SIZE(args) != 1) {
         PyErr_SetString(PyExc_TypeError, "takes one index");
@@ -174,24 +174,24 @@ static PyObject *index_call(Stand *self, PyObject *args, PyObject *keywords) {
     return index;
 }
 
-#define STAND(variable, name, doc, ...)                                                  \
+#define DESCRIPTOR(variable, name, doc, ...)                                                  \
     PyTypeObject variable = {                                                            \
         PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast." name, \
         .tp_doc = doc,                                                                   \
-        .tp_basicsize = sizeof(Stand),                                                   \
+        .tp_basicsize = sizeof(Descriptor),                                                   \
         .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,                             \
         .tp_new = PyType_GenericNew,                                                     \
-        .tp_init = (initproc)stand_init,                                                 \
-        .tp_traverse = (traverseproc)stand_traverse,                                     \
-        .tp_clear = (inquiry)stand_clear,                                                \
-        .tp_dealloc = (destructor)stand_dealloc,                                         \
-        .tp_members = stand_members,                                                     \
+        .tp_init = (initproc)descriptor_init,                                                 \
+        .tp_traverse = (traverseproc)descriptor_traverse,                                     \
+        .tp_clear = (inquiry)descriptor_clear,                                                \
+        .tp_dealloc = (destructor)descriptor_dealloc,                                         \
+        .tp_members = descriptor_members,                                                     \
         __VA_ARGS__}
 
-STAND(EngineType, "Engine", "Stands in for torch's engine.", .tp_getattro = (getattrofunc)engine_getattr);
-STAND(ReadType, "Read", "Stands in for a way to read a number.", .tp_getattro = (getattrofunc)stand_getattr,
+DESCRIPTOR(EngineType, "Engine", "Stands in for torch's engine.", .tp_getattro = (getattrofunc)engine_getattr);
+DESCRIPTOR(ReadType, "Read", "Stands in for a way to read a number.", .tp_getattro = (getattrofunc)descriptor_getattr,
       .tp_descr_get = (descrgetfunc)read_get);
-STAND(ForwardType, "Forward", "Stands in for a class's forward.", .tp_getattro = (getattrofunc)stand_getattr,
+DESCRIPTOR(ForwardType, "Forward", "Stands in for a class's forward.", .tp_getattro = (getattrofunc)descriptor_getattr,
       .tp_descr_get = (descrgetfunc)forward_get);
-STAND(ChangedType, "Changed", "Passes every assignment on.", .tp_descr_set = (descrsetfunc)changed_set);
-STAND(IndexNoteType, "IndexNote", "Notes an index and hands it on.", .tp_call = (ternaryfunc)index_call);
+DESCRIPTOR(ChangedType, "Changed", "Passes every assignment on.", .tp_descr_set = (descrsetfunc)changed_set);
+DESCRIPTOR(IndexNoteType, "IndexNote", "Notes an index and hands it on.", .tp_call = (ternaryfunc)index_call);

@@ -136,7 +136,7 @@ PyObject *walked(PyObject *module, PyObject *args);
 
 /* ---- backward_log.c ---- */
 
-extern PyTypeObject FilmType;
+extern PyTypeObject BackwardLogType;
 
 /* ---- exception_watchers.c ---- */
 
@@ -164,14 +164,14 @@ typedef struct {
     int next_forward;
     PyObject *shapes_of; /* the list that `shapes` repeats, owned */
     Shape shapes[MOST_LEAVES];
-} Pace;
+} NativeCruise;
 
-extern PyTypeObject PaceType;
-int pace_before_backward(PyObject *pace, PyObject *outputs);
-int pace_keep(PyObject *pace, PyObject *iterator, PyFrameObject *frame);
-int pace_count_forward(PyObject *pace, PyObject *model, PyFrameObject *caller);
-int pace_ignores_read(PyObject *pace, PyObject *tensor);
-int random_rests(Pace *pace, PyObject *random);
+extern PyTypeObject NativeCruiseType;
+int cruise_before_backward(PyObject *cruise, PyObject *outputs);
+int cruise_keep(PyObject *cruise, PyObject *iterator, PyFrameObject *frame);
+int cruise_count_forward(PyObject *cruise, PyObject *model, PyFrameObject *caller);
+int cruise_ignores_read(PyObject *cruise, PyObject *tensor);
+int random_rests(NativeCruise *cruise, PyObject *random);
 
 /* Our own time is taken at one step in so many, and counts for all of them: a clock costs as much as what it times. */
 enum { TIMED = 8 };

@@ -115,14 +115,14 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     /* As in records.py, to be raised with what Python expects here: a library left over from before is not used. */
-    if (PyModule_AddIntConstant(module, "EDITION", 2) < 0) {
+    if (PyModule_AddIntConstant(module, "EDITION", 3) < 0) {
         Py_DECREF(module);
         return NULL;
     }
     PyTypeObject *types[] = {
-        &PaceType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
+        &NativeCruiseType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
         &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,
-        &ModesType, &TallyType, &TracerType, &FilmType,
+        &ModesType, &TallyType, &TracerType, &BackwardLogType,
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (PyModule_AddType(module, types[i]) < 0) {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe.descriptors import Stands
+from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.native import records
 from torchwhy.observe.probes import batches
 from torchwhy.observe.steps import cruise, random_state
@@ -40,7 +40,7 @@ def is_ready() -> bool:
     )
 
 
-class NativeStands(Stands):
+class NativeDescriptors(Descriptors):
     """The same stand-ins in C; the ordinary ones of a loop that cruises never reach Python."""
 
     def __init__(
@@ -50,7 +50,7 @@ class NativeStands(Stands):
         after_step: Callable[..., Any],
     ) -> None:
         fast = records.fast
-        pace = fast.Pace(
+        native_cruise = fast.NativeCruise(
             cruise=session.cruise,
             sentinel=session.sentinel,
             batches=session.batches,
@@ -67,18 +67,22 @@ class NativeStands(Stands):
             still=random_state.STILL,
             seldom=random_state.SELDOM,
         )
-        super().__init__(pace.before_step, pace.after_step)
-        self.engine = lambda engine, note: fast.Engine(engine, note, pace)
-        self.read = lambda original, note, sentinel: fast.Read(original, note, pace, sentinel)
-        self.forward = lambda original, note, models: fast.Forward(original, note, pace, models)
-        self.assigned = lambda name, change: fast.Changed(None, change, pace, name)
-        self.index_note = lambda note: fast.IndexNote(None, note, pace)
+        super().__init__(native_cruise.before_step, native_cruise.after_step)
+        self.engine = lambda engine, note: fast.Engine(engine, note, native_cruise)
+        self.read = lambda original, note, sentinel: fast.Read(
+            original, note, native_cruise, sentinel
+        )
+        self.forward = lambda original, note, models: fast.Forward(
+            original, note, native_cruise, models
+        )
+        self.assigned = lambda name, change: fast.Changed(None, change, native_cruise, name)
+        self.index_note = lambda note: fast.IndexNote(None, note, native_cruise)
 
 
-def stands_of(
+def descriptors_for(
     session: Session, before_step: Callable[..., Any], after_step: Callable[..., Any]
-) -> Stands:
+) -> Descriptors:
     """Return the stand-ins for a session: in C where that was built, else in Python."""
     if is_ready():
-        return NativeStands(session, before_step, after_step)
-    return Stands(before_step, after_step)
+        return NativeDescriptors(session, before_step, after_step)
+    return Descriptors(before_step, after_step)

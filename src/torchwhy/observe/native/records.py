@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 VARIABLE = "TORCHWHY_NATIVE"
-EDITION = 2  # of what the accelerator offers; one that was built from older source is not used
+EDITION = 3  # of what the accelerator offers; one that was built from older source is not used
 
 
 def is_refused() -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from torchwhy.observe.descriptors import Stands
+from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.torch_features.autograd_nodes import OPTIONS, ROOTS, replace_engine
 
 
-def install(hooks: Hooks, note: Callable[..., object], stands: Stands) -> None:
+def install(hooks: Hooks, note: Callable[..., object], descriptors: Descriptors) -> None:
     """Put the noting engine in the place of torch's; `note` is given the roots of each backward pass."""
 
     def noted(variables: Mapping[str, Any]) -> None:
         accumulates = variables.get(OPTIONS, {}).get("accumulate_grad", True)
         note(variables.get(ROOTS, ()), accumulates=bool(accumulates))
 
-    replace_engine(hooks.replace, lambda engine: stands.engine(engine, noted))
+    replace_engine(hooks.replace, lambda engine: descriptors.engine(engine, noted))

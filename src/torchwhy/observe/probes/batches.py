@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.descriptors import Stands, index_note
+from torchwhy.observe.descriptors import Descriptors, index_note
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import BatchesRecord, BatchRecord
@@ -128,9 +128,9 @@ class BatchKeeper(BatchesRecord):
         self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
         self._seen: deque[Any] | None = None  # the indices it has drawn and not handed out
 
-    def install(self, hooks: Hooks, guests: Guests, stands: Stands) -> None:
+    def install(self, hooks: Hooks, guests: Guests, descriptors: Descriptors) -> None:
         """Watch every iterator made from now on."""
-        self._index_note = stands.index_note
+        self._index_note = descriptors.index_note
         iterators = loader_iterator_class()
         keep = guests.lightly("batch probe", self._keep)
         follow = guests.protect("sampler probe", self._follow)
@@ -147,7 +147,7 @@ class BatchKeeper(BatchesRecord):
             return value if followed is None else followed
 
         for name, change in ((COUNTED, counted), (SAMPLED, sampled)):
-            hooks.replace(iterators, name, stands.assigned(name, change))
+            hooks.replace(iterators, name, descriptors.assigned(name, change))
 
     @property
     def length(self) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.descriptors import Stands
+from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, function_depth
 from torchwhy.observe.torch_features.tensor_parts import item
@@ -25,7 +25,7 @@ def install(
     later: Callable[[Any], object],
     *,
     sentinel: Any,
-    stands: Stands,
+    descriptors: Descriptors,
 ) -> None:
     """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
 
@@ -48,7 +48,7 @@ def install(
 
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
-        hooks.replace(torch.Tensor, name, stands.read(original, noted, sentinel), group=GROUP)
+        hooks.replace(torch.Tensor, name, descriptors.read(original, noted, sentinel), group=GROUP)
     for name in ("isnan", "isfinite", "isinf"):
         original = getattr(torch, name)
         stand_in = _noting(original, noted, name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from torchwhy.observe.probes.batches import BatchKeeper
     from torchwhy.observe.session import Session
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
 
 FIRST_STEPS = 24  # of each optimizer that are looked at thoroughly
 BACKWARDS_WITHOUT_STEP = 4  # under a scaler, besides twice as many as usual
@@ -42,7 +42,7 @@ NEEDED = ("cruise", "loss probe", "step probe", "batch probe")  # without one of
 class Entry(EntryRecord):
     """One optimizer in the steady part of its loop: what it held when the cruise began."""
 
-    def __init__(self, optimizer: Any, watched: Watched) -> None:
+    def __init__(self, optimizer: Any, watched: WatchedOptimizer) -> None:
         self.reference = weakref.ref(optimizer)
         self.watched = watched
         self.index = watched.index
@@ -355,7 +355,7 @@ class Cruise(CruiseRecord):
             if not entry.reading.is_possible:
                 return False
             entry.highest, entry.most = handler.quiet_limits(watched)
-        sentinel.stale.rest()
+        sentinel.stale_gradients.rest()
         self.is_plain = sentinel.scaler is None
         self._is_alone = len(living) == 1
         self._copies, self._only_random = handler.copies_after_steps()
@@ -364,7 +364,7 @@ class Cruise(CruiseRecord):
         self._until = min(session.holdings.next_step, sentinel.step + to_sample)
         return True
 
-    def _entry_of(self, watched: Watched) -> Entry:
+    def _entry_of(self, watched: WatchedOptimizer) -> Entry:
         optimizer = watched.optimizer
         entry = self._entries.get(id(optimizer))
         if entry is None or (entry.reading.is_possible and not entry.holds_the_same(optimizer)):

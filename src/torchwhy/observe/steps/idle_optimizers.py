@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.program.frames import Site, span_of, user_sites
-from torchwhy.observe.steps.watched_optimizers import Watched
+from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import IdleOptimizer
 
@@ -22,7 +22,7 @@ FIRST_TOLD = 3  # backward passes without a step; then told at twice as many, an
 Mark = tuple[int, float]  # version and first element of a parameter
 
 
-class IdleWatch:
+class IdleOptimizerWatch:
     """Counts backward passes since an optimizer was made; costs nothing once it has stepped."""
 
     def __init__(self, session: Session) -> None:
@@ -33,7 +33,7 @@ class IdleWatch:
         self._reached_at: dict[int, Site | None] = {}
 
     def before_backward(
-        self, watched: Watched, roots: list[torch.Tensor], frame: FrameType | None
+        self, watched: WatchedOptimizer, roots: list[torch.Tensor], frame: FrameType | None
     ) -> None:
         """Count one more backward pass for an optimizer that has not stepped yet."""
         index = watched.index
@@ -76,7 +76,7 @@ def _reaches(roots: list[torch.Tensor], wanted: set[int]) -> bool:
     return False
 
 
-def _marks(watched: Watched) -> list[Mark]:
+def _marks(watched: WatchedOptimizer) -> list[Mark]:
     # `p.data -= …` leaves no trace in the version, so a value is kept as well.
     return [
         (version_of(parameter), float(parameter.detach().flatten()[0].item()))

@@ -21,9 +21,9 @@ from torchwhy.observe.program.frames import calling_span
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.dropped_losses import DroppedLosses
 from torchwhy.observe.steps.random_state import RandomState
-from torchwhy.observe.steps.stale_gradients import StaleWatch
-from torchwhy.observe.steps.stale_manual_gradients import HandWatch
-from torchwhy.observe.steps.watched_optimizers import Watched, WatchedOptimizers
+from torchwhy.observe.steps.stale_gradients import StaleGradientWatch
+from torchwhy.observe.steps.stale_manual_gradients import StaleManualGradientWatch
+from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.torch_features.autograd_nodes import sequence_number
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
@@ -43,7 +43,7 @@ class Check:
     """What was seen before one optimizer step: the verdict and the numbers behind it."""
 
     step: int
-    watched: Watched | None
+    watched: WatchedOptimizer | None
     losses: list[Real]
     bad_loss: bool = False
     bad_gradients: bool = False
@@ -67,8 +67,8 @@ class Handler(Protocol):
     def copies_after_steps(self) -> tuple[bool, RandomState | None]: ...
     def after_quiet_step(self) -> None: ...
     def drew_batches(self, before: int, now: int) -> int: ...
-    def quiet_limits(self, watched: Watched) -> tuple[float, int]: ...
-    def take_quiet_losses(self, watched: Watched, losses: list[float]) -> None: ...
+    def quiet_limits(self, watched: WatchedOptimizer) -> tuple[float, int]: ...
+    def take_quiet_losses(self, watched: WatchedOptimizer, losses: list[float]) -> None: ...
     def bad_backward(self, check: Check) -> None: ...
     def loss_was_read(self, loss: torch.Tensor) -> None: ...
     def at_exit(self) -> None: ...
@@ -82,8 +82,8 @@ class Sentinel(SentinelRecord):
     def __init__(self, session: Session) -> None:
         self.session = session
         self.optimizers = WatchedOptimizers(session)
-        self.stale = StaleWatch(session)
-        self.by_hand = HandWatch(session)
+        self.stale_gradients = StaleGradientWatch(session)
+        self.stale_manual_gradients = StaleManualGradientWatch(session)
         self.step = 0
         self.backwards = 0
         self.sequence_before = (
@@ -171,7 +171,7 @@ class Sentinel(SentinelRecord):
         self.session.handler.after_step(check)
         if not self.frozen:
             if check.watched is not None:
-                self.stale.after_step(check.watched, self.step)
+                self.stale_gradients.after_step(check.watched, self.step)
             self.step += 1
             self.dropped.stepped()
             if check.watched is not None:
@@ -189,15 +189,15 @@ class Sentinel(SentinelRecord):
         self.session.calls.note_inner("backward", frame)
         self.session.modes.backward_ran(roots)
         if self.optimizers.any_made:
-            self.stale.before_backward(roots, frame)
+            self.stale_gradients.before_backward(roots, frame)
         else:
-            self.by_hand.before_backward(roots, frame)
+            self.stale_manual_gradients.before_backward(roots, frame)
 
-    def _note_step(self, watched: Watched) -> None:
+    def _note_step(self, watched: WatchedOptimizer) -> None:
         frame = frame_at(2)
         self.session.calls.note_inner("step", frame)
         self.session.calls.end_step(self.step)
-        self.stale.before_step(watched, self.step, frame)
+        self.stale_gradients.before_step(watched, self.step, frame)
 
     def alarm(self, check: Check, *, withheld: bool, what: str | None = None) -> None:
         """Write what was found bad, by name."""
@@ -326,7 +326,7 @@ class Sentinel(SentinelRecord):
                 watched.next_sample = self.session.budget.next_sample(watched.steps)
 
     def _measure_weights(
-        self, check: Check, watched: Watched, tensors: list[torch.Tensor | None]
+        self, check: Check, watched: WatchedOptimizer, tensors: list[torch.Tensor | None]
     ) -> None:
         parameters, names = watched.parameters(), watched.names()
         picks = chosen(parameters)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.program.frames import span_of, user_sites
-from torchwhy.observe.steps.idle_optimizers import IdleWatch
-from torchwhy.observe.steps.watched_optimizers import Watched
+from torchwhy.observe.steps.idle_optimizers import IdleOptimizerWatch
+from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.learning import StaleGradients
@@ -26,12 +26,12 @@ ENOUGH_IN_CLOSURES = 6  # calls in a row that found old gradients
 Marks = dict[int, tuple[int, int]]  # position of a parameter → address and version of its gradient
 
 
-class StaleWatch:
+class StaleGradientWatch:
     """Compares memory and version of a few gradients: exact, and a microsecond each."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._idle = IdleWatch(session)
+        self._idle = IdleOptimizerWatch(session)
         self._used: dict[int, tuple[int, Marks]] = {}
         self._suspect: dict[int, SourceSpan | None] = {}
         self._times: dict[int, int] = {}
@@ -48,7 +48,7 @@ class StaleWatch:
         self._suspect.clear()
 
     @unseen
-    def after_step(self, watched: Watched, step: int) -> None:
+    def after_step(self, watched: WatchedOptimizer, step: int) -> None:
         """Remember the gradients this step has used."""
         if step >= STEPS_WATCHED:
             self._used.pop(watched.index, None)
@@ -88,12 +88,12 @@ class StaleWatch:
             else:
                 self._cleared.add(watched.index)
 
-    def _clipped(self, watched: Watched) -> bool:
+    def _clipped(self, watched: WatchedOptimizer) -> bool:
         """Tell whether gradients were clipped after the step: that writes to them, and clears nothing."""
         clips = self._session.calls.counts.get("clip", 0)
         return clips > self._clips.get(watched.index, clips)
 
-    def _in_closure(self, watched: Watched, frame: FrameType | None) -> None:
+    def _in_closure(self, watched: WatchedOptimizer, frame: FrameType | None) -> None:
         """Count the backward passes within a step that found gradients of an earlier one."""
         seen, left = self._in_closures.get(watched.index, (0, 0))
         if seen >= CLOSURES_WATCHED:
@@ -107,7 +107,9 @@ class StaleWatch:
             sites = user_sites(frame, limit=1)
             self._closure_sites[watched.index] = span_of(sites[0]) if sites else None
 
-    def _convict_closure(self, watched: Watched, step: int, frame: FrameType | None) -> None:
+    def _convict_closure(
+        self, watched: WatchedOptimizer, step: int, frame: FrameType | None
+    ) -> None:
         """A closure that found gradients at each of its calls but the first, and some: nobody ever clears them."""
         seen, left = self._in_closures.get(watched.index, (0, 0))
         if left < ENOUGH_IN_CLOSURES or left != seen - 1 or watched.index in self._times:
@@ -127,7 +129,7 @@ class StaleWatch:
         )
 
     @unseen
-    def before_step(self, watched: Watched, step: int, frame: FrameType | None) -> None:
+    def before_step(self, watched: WatchedOptimizer, step: int, frame: FrameType | None) -> None:
         """Convict when the backward really added to what was left: the same memory in a newer version."""
         if watched.index in self._in_closures:
             self._convict_closure(watched, step, frame)
@@ -162,7 +164,7 @@ class StaleWatch:
             )
 
 
-def _remain(watched: Watched, marks: Marks, *, untouched: bool) -> bool:
+def _remain(watched: WatchedOptimizer, marks: Marks, *, untouched: bool) -> bool:
     """Tell whether the marked gradients are still there and not zero; `untouched`: and nobody wrote to them."""
     parameters = watched.parameters()
     kept = []

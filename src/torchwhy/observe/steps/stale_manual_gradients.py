@@ -21,7 +21,7 @@ LEAVES_WATCHED = 3  # whoever clears one gradient clears all
 BACKWARDS_WATCHED = 40  # a loop that clears its gradients so often does it always
 
 
-class HandWatch:
+class StaleManualGradientWatch:
     """Remembers a few leaves at each backward pass, and compares at the next one."""
 
     def __init__(self, session: Session) -> None:

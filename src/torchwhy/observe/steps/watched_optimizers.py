@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torchwhy.observe.session import Session
 
 
-class Watched(WatchedRecord):
+class WatchedOptimizer(WatchedRecord):
     """One optimizer under watch."""
 
     def __init__(self, index: int, optimizer: Any, session: Session) -> None:
@@ -89,18 +89,20 @@ class WatchedOptimizers:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._watched: weakref.WeakKeyDictionary[Any, Watched] = weakref.WeakKeyDictionary()
+        self._watched: weakref.WeakKeyDictionary[Any, WatchedOptimizer] = (
+            weakref.WeakKeyDictionary()
+        )
         self._described: set[int] = set()
-        self._living: list[Watched] = []
+        self._living: list[WatchedOptimizer] = []
         self.any_made = False
         self.count = 0
 
-    def made(self, optimizer: Any, frame: FrameType | None) -> Watched:
+    def made(self, optimizer: Any, frame: FrameType | None) -> WatchedOptimizer:
         """Note a new optimizer and the line that made it."""
         if optimizer in self._watched:
             return self._watched[optimizer]
         self.any_made = True
-        watched = self._watched[optimizer] = Watched(self.count, optimizer, self._session)
+        watched = self._watched[optimizer] = WatchedOptimizer(self.count, optimizer, self._session)
         self._living = [*self._living, watched]
         self.count += 1
         self._session.names.learn(frame)
@@ -115,7 +117,7 @@ class WatchedOptimizers:
         self._session.handler.optimizer_made()
         return watched
 
-    def of(self, optimizer: Any, frame: FrameType | None) -> Watched:
+    def of(self, optimizer: Any, frame: FrameType | None) -> WatchedOptimizer:
         """Return the record of an optimizer; at its first step its parameters are named."""
         watched = self._watched.get(optimizer) or self.made(optimizer, frame)
         if watched.index not in self._described:
@@ -132,7 +134,7 @@ class WatchedOptimizers:
         )
         return (watched.index, watched.steps) if watched is not None else (-1, 0)
 
-    def all(self) -> list[Watched]:
+    def all(self) -> list[WatchedOptimizer]:
         """Return the record of every optimizer that still lives."""
         for watched in self._living:
             if watched.optimizer is None:
@@ -140,7 +142,7 @@ class WatchedOptimizers:
                 break
         return self._living
 
-    def _describe(self, watched: Watched) -> None:
+    def _describe(self, watched: WatchedOptimizer) -> None:
         parameters = watched.parameters()
         self._session.write(
             OptimizerDescribed(

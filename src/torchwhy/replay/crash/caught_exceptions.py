@@ -20,7 +20,7 @@ from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.exception_watchers import watcher_for
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
-from torchwhy.replay.crash.frames.traceback_frames import spots_of
+from torchwhy.replay.crash.frames.traceback_frames import frames_of
 from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.post_mortem import post_mortem
 from torchwhy.replay.crash.thread_exceptions import watch_threads
@@ -40,7 +40,7 @@ STEADY = 3  # steps of one batch each after which a batch without a step is rema
 
 
 @dataclass
-class Seen:
+class CaughtAt:
     """One place that swallows: the first exception there in full, the later ones counted."""
 
     crash: Crash
@@ -48,13 +48,13 @@ class Seen:
     times: int = 1
 
 
-class Swallowed:
+class CaughtExceptions:
     """Watches the first step (the whole run where that is free), and later the batch that seems to be lost."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._watcher = watcher_for(stage.session.guests.protect("exception watch", self._arrived))
-        self._seen: dict[tuple[str, int, str], Seen] = {}
+        self._seen: dict[tuple[str, int, str], CaughtAt] = {}
         self._ignored: set[tuple[int, int, type]] = set()
         self._has_begun = False
         self._last_serial = 0
@@ -159,14 +159,14 @@ class Swallowed:
         ours = has_own_frames(trace)
         if not is_watched and not ours:
             return
-        catch = catch_of(trace.tb_frame, trace.tb_lineno, error)
-        if is_watched and catch is None:
+        handler = handler_of(trace.tb_frame, trace.tb_lineno, error)
+        if is_watched and handler is None:
             self._forget(error)
-        elif is_watched and catch is not None and comes_out_of_a_step(trace):
-            self._take_up(error, trace, costs_step=costs_step(catch))
+        elif is_watched and handler is not None and comes_out_of_a_step(trace):
+            self._take_up(error, trace, costs_step=costs_step(handler))
         elif is_watched and len(self._ignored) < MOST_TIMES:
             self._ignored.add(key)
-        if ours and catch is not None:
+        if ours and handler is not None:
             # The first entry is the user's own; the interpreter holds on to it, so the rest is changed in place.
             trace.tb_next = without_own_frames(trace.tb_next)
 
@@ -175,10 +175,10 @@ class Swallowed:
         place = (trace.tb_frame.f_code.co_filename, trace.tb_lineno, type(error).__name__)
         known = self._seen.get(place)
         if known is None:
-            crash = post_mortem(self._stage, error, spots_of(trace), caught=True)
+            crash = post_mortem(self._stage, error, frames_of(trace), caught=True)
             if crash.raised_by != "torch":
                 return
-            known = self._seen[place] = Seen(crash, costs_step, times=0)
+            known = self._seen[place] = CaughtAt(crash, costs_step, times=0)
         known.times += 1
         vars(error)[MARK] = place
         if known.times >= MOST_TIMES and not self._watcher.stays_on:
@@ -204,14 +204,14 @@ def has_own_frames(trace: TracebackType | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Catch:
+class Handler:
     """A stretch of source whose exceptions are taken: what is tried, and what is done instead."""
 
     tried: list[ast.stmt]
     instead: list[ast.stmt]
 
 
-def catch_of(frame: FrameType, line: int, error: BaseException) -> Catch | None:
+def handler_of(frame: FrameType, line: int, error: BaseException) -> Handler | None:
     """Return the innermost `try`/`except` or `suppress` around a line that will take the exception."""
     scope = program_text.scope_of(frame.f_code)
     around = [
@@ -224,11 +224,11 @@ def catch_of(frame: FrameType, line: int, error: BaseException) -> Catch | None:
         if isinstance(node, ast.Try):
             for handler in node.handlers:
                 if handler.type is None or _takes(_kinds(handler.type), frame, error):
-                    return Catch(node.body, handler.body)
+                    return Handler(node.body, handler.body)
         elif _takes(
             [kind for item in node.items for kind in _suppressed(item.context_expr)], frame, error
         ):
-            return Catch(node.body, [])
+            return Handler(node.body, [])
     return None
 
 
@@ -257,30 +257,28 @@ def _takes(kinds: list[ast.expr], frame: FrameType, error: BaseException) -> boo
 
 def comes_out_of_a_step(trace: TracebackType) -> bool:
     """Tell whether the exception was raised by an operation, a module or a backward pass."""
-    last = spots_of(trace)
+    last = frames_of(trace)
     if last[-1].layer == "user":
         return not last[-1].is_at_raise
-    names = {spot.frame.f_code.co_name for spot in last if spot.layer == "torch"}
+    names = {frame.code.co_name for frame in last if frame.layer == "torch"}
     if names & set(NO_STEP):
         return False
-    files = [
-        spot.frame.f_code.co_filename.replace("\\", "/") for spot in last if spot.layer == "torch"
-    ]
+    files = [frame.filename.replace("\\", "/") for frame in last if frame.layer == "torch"]
     return any(f"/torch/{part}" in file for file in files for part in STEP_FILES) or any(
         "/torchwhy/" in file for file in files
     )
 
 
-def costs_step(catch: Catch) -> bool:
+def costs_step(handler: Handler) -> bool:
     """Tell whether the exception ends the iteration before its update, as the source has it."""
-    instead = [part for statement in catch.instead for part in ast.walk(statement)]
+    instead = [part for statement in handler.instead for part in ast.walk(statement)]
     if any(isinstance(part, ast.Raise) for part in instead):
         return False
     if any(
         isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part) for part in instead
     ):
         return True
-    tried = [part for statement in catch.tried for part in ast.walk(statement)]
+    tried = [part for statement in handler.tried for part in ast.walk(statement)]
     calls = [part.func for part in tried if isinstance(part, ast.Call)]
     return any(
         isinstance(function, ast.Attribute) and function.attr in STEP_WORDS for function in calls

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from torchwhy.observe.program.exceptions import clean, note_uncaught
-from torchwhy.replay.crash.frames.traceback_frames import spots_of, told_error
+from torchwhy.replay.crash.frames.traceback_frames import frames_of, told_error
 from torchwhy.replay.crash.post_mortem import post_mortem
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def watch_threads(stage: Stage) -> None:
             return
         told.append(True)
         cause = told_error(error)
-        spots = spots_of(cause.__traceback__)
+        frames = frames_of(cause.__traceback__)
         protect("exception probe", note_uncaught)(session, error)
         with suppress(Exception):
             clean(error)
@@ -40,7 +40,7 @@ def watch_threads(stage: Stage) -> None:
         show(threading.ExceptHookArgs((args.exc_type, error, trace, args.thread)))
 
         def look() -> None:
-            crash = post_mortem(stage, cause, spots, caught=True)
+            crash = post_mortem(stage, cause, frames, caught=True)
             session.write(msgspec.structs.replace(crash, caught=False))
 
         protect("autopsy", look)()

@@ -29,7 +29,7 @@ from torchwhy.replay.experiments.stability_bounds import bound_of, preconditione
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
 
 QUESTION = "which learning rate is stable here?"
 MOST_PRODUCTS = 12  # Lanczos vectors: enough for the largest eigenvalue to a per cent on networks that were tried
@@ -94,7 +94,7 @@ class Curvature:
         hooks.replace(saved, "__enter__", NotedOnAccess(saved.__enter__, bar), group=reads.GROUP)
 
     @unseen
-    def measure(self, loss: torch.Tensor, watched: Watched, reason: str) -> None:
+    def measure(self, loss: torch.Tensor, watched: WatchedOptimizer, reason: str) -> None:
         """Measure the curvature of `loss` and keep the rate that would be stable until the step is made."""
         began = time.perf_counter()
         elapsed = began - self._session.began
@@ -161,7 +161,7 @@ def _is_plain(loss: torch.Tensor) -> bool:
     return True
 
 
-def _side_of(loss: torch.Tensor, watched: Watched) -> Side | None:
+def _side_of(loss: torch.Tensor, watched: WatchedOptimizer) -> Side | None:
     """Return what to differentiate by, None where the optimizer or its parameters are not of a kind we know."""
     optimizer = watched.optimizer
     if optimizer is None:  # the program has let go of it

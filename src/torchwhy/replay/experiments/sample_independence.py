@@ -187,7 +187,7 @@ class Samples:
     def _made_at(self, module: nn.Module, kind: str) -> SourceSpan | None:
         """Return where a layer was made: where its weights were written, or where the source says so."""
         for parameter in module.parameters():
-            entry = self._stage.microscope.ledger.entry(parameter)
+            entry = self._stage.microscope.memory_writers.entry(parameter)
             site = (
                 entry.last_operation.place() if entry is not None and entry.last_operation else None
             )

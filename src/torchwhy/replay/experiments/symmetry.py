@@ -13,7 +13,7 @@ from torchwhy.replay.microscope.measures import rows_equal
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
 
 QUESTION = "do equal rows of a weight become different?"
 TOGETHER = 1e-3  # distance between rows over the way they went: rounding in a matrix product makes them differ a little
@@ -31,7 +31,7 @@ class Symmetry:
         self._session = session
         self._equal: dict[int, list[tuple[str, weakref.ref[torch.Tensor], torch.Tensor]]] = {}
 
-    def check(self, watched: Watched) -> None:
+    def check(self, watched: WatchedOptimizer) -> None:
         """Called after each step; does something at the first one and at two later ones only."""
         if watched.steps == 0:
             # The first update is done. Rows that it made differ are no matter of interest.
@@ -45,7 +45,7 @@ class Symmetry:
         elif watched.steps in ASKED_AFTER and self._equal.get(watched.index):
             self._tell(watched)
 
-    def _tell(self, watched: Watched) -> None:
+    def _tell(self, watched: WatchedOptimizer) -> None:
         equal = [
             name
             for name, reference, row in self._equal[watched.index]

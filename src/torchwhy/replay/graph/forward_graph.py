@@ -41,35 +41,35 @@ class GraphWriter:
     def write_ancestors(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
         """Write what led to these losses, and the losses themselves."""
         for loss in losses:
-            entry = self._stage.microscope.ledger.entry(loss)
-            maker = entry.last_operation if entry is not None else None
+            entry = self._stage.microscope.memory_writers.entry(loss)
+            producer = entry.last_operation if entry is not None else None
             found: list[Operation] = []
-            if maker is not None:
-                found = sorted(_ancestors(maker), key=lambda o: o.order)
+            if producer is not None:
+                found = sorted(_ancestors(producer), key=lambda o: o.order)
                 self.reached.update(operation.order for operation in found)
                 names = self._stage.session.names.parameters()
                 for operation in found:
                     self._note(operation, names)
-            site = maker.place() if maker is not None else None
+            site = producer.place() if producer is not None else None
             self._stage.session.write(
                 LossRoot(
                     step=self._stage.session.sentinel.step,
-                    order=maker.order if maker is not None else None,
+                    order=producer.order if producer is not None else None,
                     value=encode(float(loss.item())) if not loss.is_complex() else 0.0,
                     location=span_of(site) if site else None,
                     accumulates=accumulates,
                     operations=_with_gradient(found),
-                    look=self._stage.phase,
+                    look=self._stage.observation,
                 )
             )
 
     def write_places(self, losses: list[torch.Tensor]) -> None:
         """Write where the losses of a later step were made, without what led to them."""
         for loss in losses:
-            entry = self._stage.microscope.ledger.entry(loss)
-            maker = entry.last_operation if entry is not None else None
-            site = maker.place() if maker is not None else None
-            if maker is not None and site is not None and not loss.is_complex():
+            entry = self._stage.microscope.memory_writers.entry(loss)
+            producer = entry.last_operation if entry is not None else None
+            site = producer.place() if producer is not None else None
+            if producer is not None and site is not None and not loss.is_complex():
                 self._stage.session.write(
                     LossRoot(
                         step=self._stage.session.sentinel.step,
@@ -77,7 +77,7 @@ class GraphWriter:
                         value=encode(float(loss.item())),
                         location=span_of(site),
                         accumulates=False,
-                        operations=_with_gradient(_ancestors(maker)),
+                        operations=_with_gradient(_ancestors(producer)),
                     )
                 )
 
@@ -101,7 +101,7 @@ class GraphWriter:
                 made_at=self._stage.activity.made_at(operation.module)
                 if _is_odd(operation)
                 else None,
-                look=self._stage.phase,
+                look=self._stage.observation,
             )
         )
 
@@ -118,7 +118,7 @@ def _event(operation: Operation, site: Site | None, **noted: Any) -> GraphOperat
         input_shapes=list(operation.input_shapes),
         leaves=list(operation.leaves),
         scalars={name: _plain(value) for name, value in operation.scalars},
-        differentiable=operation.sequence is not None,
+        differentiable=operation.node_number is not None,
         facts=list(operation.facts),
         is_view=operation.info.is_view or operation.info.base in CUTS,
         tracked=list(operation.tracked),
@@ -158,7 +158,7 @@ def _ancestors(root: Operation) -> list[Operation]:
 
 def _with_gradient(operations: list[Operation]) -> int:
     """Return how many of these a backward pass goes through; how a batch is made does not count."""
-    return sum(operation.sequence is not None for operation in operations)
+    return sum(operation.node_number is not None for operation in operations)
 
 
 def _plain(value: Any) -> Real | bool | str | list[int] | None:

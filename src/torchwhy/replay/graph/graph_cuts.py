@@ -82,7 +82,7 @@ def write_cuts(stage: Stage, check: Check, *, fed: set[int] | None = None) -> No
                 joins=cut.meets,
                 whole=whole,
                 loaded=_was_loaded(stage, parameter, watched.index),
-                look=stage.phase,
+                look=stage.observation,
             ),
         )
     for event in found.values():
@@ -137,7 +137,7 @@ def _is_dry(
 
 def _own_gradient(stage: Stage, parameter: torch.Tensor) -> torch.Tensor | None:
     """Return the gradient of the watched step; one that is left over from an earlier phase does not count."""
-    if stage.phase and not stage.known.has_arrived(parameter):
+    if stage.observation and not stage.parameter_memory.has_arrived(parameter):
         return None
     return parameter.grad
 
@@ -171,7 +171,7 @@ def _write_if_only_read(
             op=read.info.name,
             location=where,
             loaded=_was_loaded(stage, parameter, check.watched.index),
-            look=stage.phase,
+            look=stage.observation,
         )
     )
 
@@ -324,9 +324,9 @@ def _wrapped(cut: Cut) -> SourceSpan | None:
 
 def _was_loaded(stage: Stage, parameter: torch.Tensor, optimizer: int) -> bool:
     """Tell whether a parameter holds values worth keeping: out of a file, or of an earlier phase."""
-    if stage.known.was_trained(parameter, phase={optimizer}):
+    if stage.parameter_memory.was_trained(parameter, observation={optimizer}):
         return True
-    entry = stage.microscope.ledger.entry(parameter)
+    entry = stage.microscope.memory_writers.entry(parameter)
     base = (
         entry.last_operation.info.base
         if entry is not None and entry.last_operation is not None

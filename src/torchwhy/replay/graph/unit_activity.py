@@ -77,7 +77,7 @@ class ActivityWriter:
         units = measures.units(values, unit_dim, low=low, high=high)
         site = operation.place()
         odd = (
-            (operation.step > 0 and not self._stage.phase)
+            (operation.step > 0 and not self._stage.observation)
             or units.dead == count
             or units.outside > ODD
         )
@@ -96,7 +96,7 @@ class ActivityWriter:
                 rms=encode(measures.root_mean_square(values)),
                 # The source is read only where somebody may ask: not in the first step of a healthy run.
                 made_at=self.made_at(operation.module) if odd else None,
-                look=self._stage.phase,
+                look=self._stage.observation,
             )
         )
 
@@ -137,7 +137,7 @@ class ActivityWriter:
                 given_rms=encode(measures.root_mean_square(given)) if given is not None else 0.0,
                 given_computed=given is not None and given.grad_fn is not None,
                 rms=encode(measures.root_mean_square(gave)),
-                look=self._stage.phase,
+                look=self._stage.observation,
             )
         )
 

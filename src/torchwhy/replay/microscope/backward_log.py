@@ -27,7 +27,7 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.loader_parts import fetching_code
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_reference, weak_storage
 from torchwhy.replay.microscope.arguments import can_look, written_by
-from torchwhy.replay.microscope.call_sites import Surroundings, look_around
+from torchwhy.replay.microscope.call_sites import CallSite, call_site
 from torchwhy.replay.microscope.operations import Operation, OperationInfo, info_of
 from torchwhy.replay.microscope.write_log import Record
 from torchwhy.replay.nonfinite.nonfinite_log import Call
@@ -43,31 +43,31 @@ _root_gradients = root_gradients_code()
 _OURS = ("torchwhy.replay.microscope.dispatch_mode", __name__)
 
 
-class Glimpse(NamedTuple):
+class LoggedOperation(NamedTuple):
     """What is kept of an operation of a backward pass; most are never asked for."""
 
     order: int
     info: OperationInfo
     step: int
     node: str
-    sequence: int
-    around: Surroundings
+    node_number: int
+    called_from: CallSite
     written: list[Any]  # weak references to memory
 
 
-class Film:
+class BackwardLog:
     """The glimpses of a step, kept here; `native/film.c` also runs the operations."""
 
     def __init__(self) -> None:
-        self.kept: list[Glimpse] = []
+        self.kept: list[LoggedOperation] = []
         self.seconds = 0.0
-        self.known: tuple[object, Surroundings] | None = None
+        self.known: tuple[object, CallSite] | None = None
 
     def run(self, function: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002 - as in C
         """Run an operation that a glance is enough for; here none."""
         return NotImplemented
 
-    def take(self) -> list[Glimpse]:
+    def take(self) -> list[LoggedOperation]:
         """Return what was kept, and begin anew."""
         kept, self.kept = self.kept, []
         return kept
@@ -77,26 +77,26 @@ class Film:
         self.known = None
 
 
-def new_film(microscope: Microscope) -> Any:
+def new_backward_log(microscope: Microscope) -> Any:
     """Return an empty one: in C where that was built, and tensors can be read there."""
     if not is_ready():
-        return Film()
-    return fast.Film(
+        return BackwardLog()
+    return fast.BackwardLog(
         microscope=microscope,
-        births=microscope.book.births,
+        births=microscope.nonfinite_log.births,
         running=microscope.modules.stack,
         waiting=microscope.before_next,
         info_of=info_of,
-        look_around=look_around,
+        call_site=call_site,
         look=microscope.look_again,
         weak=weak_reference(),
         current_node=current_node,
     )
 
 
-def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
+def log_briefly(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
     """Tell whether an operation needs no more than this; it is noted who wrote what, the rest is left out."""
-    if microscope.book.is_open:
+    if microscope.nonfinite_log.is_open:
         return False
     node, frame = current_node(), _program_below(frame_at(2))
     if node is not None:
@@ -113,8 +113,12 @@ def is_enough(microscope: Microscope, info: OperationInfo, call: Call, result: A
     microscope.seen += 1
     if written and updates:
         operation = Operation(microscope.seen, info, microscope.next_step)
-        around = _surroundings(microscope, frame)
-        operation.sites, operation.outer, operation.phase = around.sites, around.outer, "update"
+        called_from = _call_site_of_update(microscope, frame)
+        operation.sites, operation.outer, operation.phase = (
+            called_from.sites,
+            called_from.outer,
+            "update",
+        )
         microscope.writes.ran(operation, written, written)
     return True
 
@@ -144,35 +148,43 @@ def _differentiates(
         and isinstance(tensor, torch.Tensor)
         and storage_key(tensor) is not None
     ]
-    around = _around_backward(microscope.film, frame)
+    called_from = _call_site_of_backward(microscope.backward_log, frame)
     place = (node.name(), node_sequence(node))
-    microscope.film.kept.append(
-        Glimpse(microscope.seen, info, microscope.step, *place, around, written)
+    microscope.backward_log.kept.append(
+        LoggedOperation(microscope.seen, info, microscope.step, *place, called_from, written)
     )
     return True
 
 
-def develop(microscope: Microscope) -> None:
+def restore_operations(microscope: Microscope) -> None:
     """Make operations of what was glimpsed, before anything that may ask for them."""
-    if not microscope.film.kept:
+    if not microscope.backward_log.kept:
         return
-    for order, info, step, node, sequence, around, written in microscope.film.take():
+    for (
+        order,
+        info,
+        step,
+        node,
+        node_number,
+        called_from,
+        written,
+    ) in microscope.backward_log.take():
         operation = Operation(order, info, step)
-        operation.sites, operation.outer = around.sites, around.outer
-        microscope.place_in_backward(operation, node, sequence)
+        operation.sites, operation.outer = called_from.sites, called_from.outer
+        microscope.place_in_backward(operation, node, node_number)
         for weak in written:
-            microscope.ledger.wrote_memory(weak, operation)
+            microscope.memory_writers.wrote_memory(weak, operation)
         microscope.remember(operation)
 
 
-def _around_backward(film: Any, frame: FrameType) -> Surroundings:
+def _call_site_of_backward(backward_log: Any, frame: FrameType) -> CallSite:
     """Return the way to an operation of a backward pass, the same for all that one place runs."""
-    if not isinstance(film, Film):
-        return look_around(frame)
+    if not isinstance(backward_log, BackwardLog):
+        return call_site(frame)
     key = (frame.f_code, frame.f_lasti)
-    if film.known is None or film.known[0] != key:
-        film.known = (key, look_around(frame))
-    return film.known[1]
+    if backward_log.known is None or backward_log.known[0] != key:
+        backward_log.known = (key, call_site(frame))
+    return backward_log.known[1]
 
 
 def note_update(microscope: Microscope, parameters: list[torch.Tensor]) -> None:
@@ -189,11 +201,11 @@ def is_torchs_own(optimizer: Any) -> bool:
     return type(optimizer).__module__.startswith("torch.optim.")
 
 
-def _surroundings(microscope: Microscope, frame: FrameType) -> Surroundings:
+def _call_site_of_update(microscope: Microscope, frame: FrameType) -> CallSite:
     """Return the way to an update, the same for all of its operations."""
-    check, known = microscope.open_check(), microscope.surroundings_of_update
+    check, known = microscope.open_check(), microscope.call_site_of_update
     if known is None or known[0] is not check:
-        known = microscope.surroundings_of_update = (check, look_around(frame))
+        known = microscope.call_site_of_update = (check, call_site(frame))
     return known[1]
 
 

@@ -28,7 +28,7 @@ _PARTS: tuple[tuple[str, Part], ...] = (
 _backward_entry = backward_entry_code()
 
 
-class Surroundings(NamedTuple):
+class CallSite(NamedTuple):
     """`sites`: the user's frames inside backward, or all of them in forward; `outer`: those that called backward."""
 
     sites: tuple[Site, ...]
@@ -48,14 +48,14 @@ def part_of(filename: str) -> Part:
     return "torch"
 
 
-def look_around(frame: FrameType | None) -> Surroundings:
+def call_site(frame: FrameType | None) -> CallSite:
     """Walk from an operation outwards."""
     if fast is not None and frame is not None:
-        return Surroundings(*fast.walked(frame, MOST_SITES, MOST_FRAMES))
+        return CallSite(*fast.walked(frame, MOST_SITES, MOST_FRAMES))
     return walk_in_python(frame)
 
 
-def walk_in_python(frame: FrameType | None) -> Surroundings:
+def walk_in_python(frame: FrameType | None) -> CallSite:
     """Return what the accelerator does, where it was not built."""
     inner: list[Site] = []
     library: list[Site] = []
@@ -81,7 +81,7 @@ def walk_in_python(frame: FrameType | None) -> Surroundings:
         frame = frame.f_back
     if outer is None and not inner:
         inner = library
-    return Surroundings(tuple(inner), tuple(outer or ()), part)
+    return CallSite(tuple(inner), tuple(outer or ()), part)
 
 
 if fast is not None:

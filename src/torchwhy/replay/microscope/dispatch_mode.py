@@ -26,10 +26,10 @@ from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_mode
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope import backward_log
 from torchwhy.replay.microscope.arguments import can_look, operands_of, written_by
-from torchwhy.replay.microscope.call_sites import Surroundings, look_around
+from torchwhy.replay.microscope.call_sites import CallSite, call_site
 from torchwhy.replay.microscope.copies import with_copies
 from torchwhy.replay.microscope.forward_notes import CUTS, ForwardNotes
-from torchwhy.replay.microscope.memory_writers import Ledger
+from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.microscope.operations import (
     Operation,
@@ -40,16 +40,12 @@ from torchwhy.replay.microscope.operations import (
 )
 from torchwhy.replay.microscope.write_log import WriteLog
 from torchwhy.replay.nonfinite.lineage import Lineage
-from torchwhy.replay.nonfinite.nonfinite_log import BirthBook, Call
+from torchwhy.replay.nonfinite.nonfinite_log import Call, NonfiniteLog
 from torchwhy.replay.nonfinite.underflow import is_worth_keeping
 
-MOST_HELD = (
-    16_000_000  # elements of the program's tensors that a step may keep alive longer because of us
-)
+MOST_HELD = 16_000_000  # elements of the program's tensors that a step may keep alive longer
 FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
-MOST_OPERATIONS = (
-    60_000  # operations remembered of the current step; beyond, the older half is forgotten
-)
+MOST_OPERATIONS = 60_000  # of the current step; beyond, the older half is forgotten
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -59,23 +55,26 @@ class Microscope(DispatchMode):
     """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
 
     def __init__(
-        self, book: BirthBook, modules: ModuleStack, fail: Callable[[BaseException], None]
+        self,
+        nonfinite_log: NonfiniteLog,
+        modules: ModuleStack,
+        fail: Callable[[BaseException], None],
     ) -> None:
         super().__init__()
-        self.book = book
+        self.nonfinite_log = nonfinite_log
         self.modules = modules
-        self.ledger = Ledger()
-        self.lineage = Lineage(book, self.ledger)
+        self.memory_writers = MemoryWriters()
+        self.lineage = Lineage(nonfinite_log, self.memory_writers)
         self.writes = WriteLog()
         self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
         self.is_on = False
-        self.glances = False  # at operations between the program's own, see glance.py
+        self.logs_briefly = False  # at operations between the program's own, see backward_log.py
         self.step = 0
         # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
         self.next_step = 0
         self.updating: Callable[[], bool] = lambda: False
         self.open_check: Callable[[], object] = lambda: None  # of the update in hand
-        self.surroundings_of_update: tuple[object, Surroundings] | None = None
+        self.call_site_of_update: tuple[object, CallSite] | None = None
         self.without_graph = 0  # operations seen while no graph was recorded
         self.missed_update = False  # an optimizer wrote while it had stepped aside
         self.own_seconds = 0.0
@@ -89,7 +88,7 @@ class Microscope(DispatchMode):
         self.used_parameters = self.notes.used_parameters
         self._fail = fail
         self._operations: list[Operation] = []
-        self._by_sequence: dict[int, Operation] = {}
+        self._by_node_number: dict[int, Operation] = {}
         self.last_sequence = 0
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
@@ -97,9 +96,7 @@ class Microscope(DispatchMode):
         self._below: list[Any] = []  # modes of the program that were there during a pause
         self._thread = 0
         self._held = 0
-        self.film = backward_log.new_film(
-            self
-        )  # of backward, to be made operations when somebody asks
+        self.backward_log = backward_log.new_backward_log(self)
 
     @property
     def is_busy(self) -> bool:
@@ -109,7 +106,7 @@ class Microscope(DispatchMode):
     @property
     def seconds(self) -> float:
         """Return how long it has looked so far, without the operations themselves."""
-        return self.own_seconds + float(self.film.seconds)
+        return self.own_seconds + float(self.backward_log.seconds)
 
     def enter(self) -> None:
         """Start looking."""
@@ -144,9 +141,8 @@ class Microscope(DispatchMode):
         if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
             return
         modes = active_modes()
-        if (
-            modes and modes[-1] is self
-        ):  # a mode of the program above us has to find us below when it ends
+        # A mode of the program above us has to find us below when it ends.
+        if modes and modes[-1] is self:
             self._is_entered = not take_off(self)
             self.is_paused = not self._is_entered
             self._below = modes[:-1]
@@ -172,9 +168,9 @@ class Microscope(DispatchMode):
         for operation in self._operations:
             operation.let_go()
         self._held = 0
-        self.film.take()
+        self.backward_log.take()
         self._operations.clear()
-        self._by_sequence.clear()
+        self._by_node_number.clear()
         self.notes.forget()
 
     def forward_begins(self, module: torch.nn.Module) -> None:
@@ -186,11 +182,11 @@ class Microscope(DispatchMode):
     def operation_of(self, tensor: torch.Tensor) -> Operation | None:
         """Return the forward operation of this step that made a tensor, views included; None if it has no graph."""
         node = tensor.grad_fn
-        return None if node is None else self._by_sequence.get(node_sequence(node))
+        return None if node is None else self._by_node_number.get(node_sequence(node))
 
     def operations(self) -> list[Operation]:
         """Return what ran in this step so far, oldest first."""
-        backward_log.develop(self)
+        backward_log.restore_operations(self)
         return list(self._operations)
 
     def forward_operations(self) -> list[Operation]:
@@ -202,8 +198,8 @@ class Microscope(DispatchMode):
         return [later for later in self.operations() if later.order > operation.order]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.glances and self.is_on:
-            result = self.film.run(func, args, kwargs)
+        if self.logs_briefly and self.is_on:
+            result = self.backward_log.run(func, args, kwargs)
             if result is not NotImplemented:
                 return result
         kwargs = kwargs or {}
@@ -221,7 +217,7 @@ class Microscope(DispatchMode):
             before = (
                 None
                 if info.is_overwriting or not info.writes
-                else with_copies(self.ledger, info, args, kwargs)
+                else with_copies(self.memory_writers, info, args, kwargs)
             )
         except Exception as problem:
             self._fail(problem)
@@ -239,7 +235,7 @@ class Microscope(DispatchMode):
     def _seen(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         began = time.perf_counter() - self.counted_elsewhere()
         try:
-            if not (self.glances and backward_log.is_enough(self, info, call, result)):
+            if not (self.logs_briefly and backward_log.log_briefly(self, info, call, result)):
                 self._look(info, call, result, before=before)
             self.own_seconds += time.perf_counter() - self.counted_elsewhere() - began
             if self.seconds > self.limit_seconds:
@@ -249,7 +245,7 @@ class Microscope(DispatchMode):
 
     def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         func, args, kwargs = call
-        backward_log.develop(self)
+        backward_log.restore_operations(self)
         self.seen += 1
         given = tensors_in((*args, *kwargs.values()) if kwargs else args)
         if info.base in READS:
@@ -290,7 +286,7 @@ class Microscope(DispatchMode):
                 and self._may_hold(operation, given)
             ):
                 operation.call = (func, *((args, kwargs) if before is None else before))
-            self.ledger.wrote(output, operation, births)
+            self.memory_writers.wrote(output, operation, births)
             if operation.node is None and position == 0 and operation.phase == "forward":
                 self.on_forward(operation, output)
         if operation.phase == "clip":
@@ -298,7 +294,7 @@ class Microscope(DispatchMode):
 
     def source_of(self, tensor: torch.Tensor) -> frozenset[int]:
         """Return the births of a bad tensor met outside of any operation: a loss, a gradient, a weight."""
-        known = self.ledger.births_of(tensor)
+        known = self.memory_writers.births_of(tensor)
         if known:
             return known
         ran = self.operations()
@@ -306,29 +302,29 @@ class Microscope(DispatchMode):
 
     def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
         operation = Operation(self.seen, info, self.step)
-        around = look_around(frame_at(3))
-        operation.sites, operation.outer = around.sites, around.outer
+        called_from = call_site(frame_at(3))
+        operation.sites, operation.outer = called_from.sites, called_from.outer
         node = current_node()
         if node is None:
             self.without_graph += not torch.is_grad_enabled()
             operation.step = self.next_step
             operation.module = self.modules.path
-            operation.phase = self._phase(around.part)
+            operation.phase = self._phase(called_from.part)
         else:
             self.place_in_backward(operation, node.name(), node_sequence(node))
             operation.module = self.modules.path or operation.module
-            if around.part in ("clip", "optim"):
-                operation.phase = self._phase(around.part)
+            if called_from.part in ("clip", "optim"):
+                operation.phase = self._phase(called_from.part)
             if operation.node == "AccumulateGrad":
-                operation.parameter = self.book.name_of(getattr(node, "variable", None))
-        sequence = sequence_number()
-        if sequence > self.last_sequence:
-            for number in range(self.last_sequence, sequence):
-                self._by_sequence[number] = operation
-            operation.sequence = sequence - 1
-            self.last_sequence = sequence
+                operation.parameter = self.nonfinite_log.name_of(getattr(node, "variable", None))
+        node_number = sequence_number()
+        if node_number > self.last_sequence:
+            for number in range(self.last_sequence, node_number):
+                self._by_node_number[number] = operation
+            operation.node_number = node_number - 1
+            self.last_sequence = node_number
         keys = [storage_key(tensor) for tensor in given]
-        operation.inputs = self.ledger.writers_of(keys)
+        operation.inputs = self.memory_writers.writers_of(keys)
         if node is None:
             self.notes.describe(operation, (given, keys), args)
         self.remember(operation)
@@ -338,14 +334,14 @@ class Microscope(DispatchMode):
         """Keep an operation for as long as the step lasts."""
         if len(self._operations) >= MOST_OPERATIONS:
             del self._operations[: MOST_OPERATIONS // 2]
-            for number in sorted(self._by_sequence)[: len(self._by_sequence) // 2]:
-                del self._by_sequence[number]
+            for number in sorted(self._by_node_number)[: len(self._by_node_number) // 2]:
+                del self._by_node_number[number]
         self._operations.append(operation)
 
-    def place_in_backward(self, operation: Operation, name: str, sequence: int) -> None:
+    def place_in_backward(self, operation: Operation, name: str, node_number: int) -> None:
         """Tell an operation which node of the graph, by name and number, it is computed for."""
         operation.node = name.rpartition(":")[2]
-        operation.forward = self._by_sequence.get(sequence)
+        operation.forward = self._by_node_number.get(node_number)
         operation.module = operation.forward.module if operation.forward else None
         accumulates = "AccumulateGrad" in name or (
             operation.info.base in ("add", "add_") and "Add" not in name
@@ -355,7 +351,7 @@ class Microscope(DispatchMode):
     def _may_hold(self, operation: Operation, given: list[torch.Tensor]) -> bool:
         """Tell whether the operands may be kept until the step is over: not many, outside of autograd very few."""
         elements = sum(tensor.numel() for tensor in given)
-        most = MOST_HELD if operation.sequence is not None else FEW
+        most = MOST_HELD if operation.node_number is not None else FEW
         if elements > most or self._held + elements > MOST_HELD:
             return False
         self._held += elements
@@ -371,21 +367,23 @@ class Microscope(DispatchMode):
     def _note_read(self, given: list[torch.Tensor]) -> None:
         for tensor in given:
             if can_look(tensor) and not gradients.is_finite(tensor):
-                self.book.noticed(self.ledger.births_of(tensor), "a value the program reads")
+                self.nonfinite_log.noticed(
+                    self.memory_writers.births_of(tensor), "a value the program reads"
+                )
 
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
         """Note that a value left its graph here, by the program's own word or inside of a torch function."""
         try:
             if current_node() is not None or any(map(is_lazy, (*given, result))):
                 return
-            backward_log.develop(self)
+            backward_log.restore_operations(self)
             self.seen += 1
             operation = Operation(self.seen, info, self.next_step)
-            around = look_around(frame_at(2))
-            operation.sites, operation.outer = around.sites, around.outer
+            called_from = call_site(frame_at(2))
+            operation.sites, operation.outer = called_from.sites, called_from.outer
             operation.module = self.modules.path
             keys = [storage_key(tensor) for tensor in given]
-            operation.inputs = self.ledger.writers_of(keys)
+            operation.inputs = self.memory_writers.writers_of(keys)
             self.notes.trace_back(operation, (list(given), keys))
             if result is not None:
                 operation.shape = list(result.shape)

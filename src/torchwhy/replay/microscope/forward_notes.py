@@ -75,7 +75,7 @@ class ForwardNotes:
             elif source is None:
                 leaves.append("input")
         measured = base in DIFFERENCES and all(tensor.numel() <= MOST_MEASURED for tensor in given)
-        if base in LOSS_OPERATIONS or (measured and operation.sequence is not None):
+        if base in LOSS_OPERATIONS or (measured and operation.node_number is not None):
             operation.facts = [tensor_facts.facts_of(tensor) for tensor in given[:3]]
 
     def trace_back(self, operation: Operation, operands: Operands) -> None:
@@ -158,7 +158,7 @@ def _geometry(tensor: torch.Tensor, *, follows: bool) -> Geometry | None:
 
 def _masks_in(operation: Operation, args: Any) -> tuple[Any, ...] | None:
     """Return the arguments that may hide values, for operations in the autograd graph; no activations."""
-    if operation.sequence is None:
+    if operation.node_number is None:
         return None
     if operation.info.base == "nan_to_num":
         return (torch.isfinite(args[0].detach()),) if _has_numbers(args[0]) else None

@@ -30,7 +30,7 @@ class Entry:
         self.unwritten = operation if operation is not None and operation.info.is_empty else None
 
 
-class Ledger:
+class MemoryWriters:
     """Keyed by memory, not by tensor object: views, detached aliases and stolen gradients share the entry.
 
     The weak reference in each entry keeps the key from being reused while we hold it.

@@ -44,7 +44,7 @@ class ModuleStack:
         self._handles: list[Any] = []
         self._told = 0
         self.step = 0
-        self.phase = 0
+        self.observation = 0
         self._thread = 0  # the one that a later phase is looked at in
         self.tells = True
         self.on_output: Callable[[str, Any], object] = lambda *_: None
@@ -79,9 +79,9 @@ class ModuleStack:
         self._handles.clear()
         self.stack.clear()
 
-    def begin_anew(self, phase: int) -> None:
+    def begin_anew(self, observation: int) -> None:
         """Forget who ran: another phase begins, and what was freed meanwhile may have left its identity to others."""
-        self.phase, self.tells, self._told = phase, True, 0
+        self.observation, self.tells, self._told = observation, True, 0
         self._thread = threading.get_ident()
         self._paths.clear()
         self._called.clear()
@@ -100,7 +100,7 @@ class ModuleStack:
                 self.install()
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
-        if self.phase and threading.get_ident() != self._thread:
+        if self.observation and threading.get_ident() != self._thread:
             return
         if not self.stack:
             self.on_call()
@@ -116,7 +116,7 @@ class ModuleStack:
             self._called[id(module)] = (weakref.ref(module), threading.get_ident())
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        if self.phase and threading.get_ident() != self._thread:
+        if self.observation and threading.get_ident() != self._thread:
             return
         if any(running is module for running in self.stack):
             while self.stack and self.stack.pop() is not module:
@@ -136,7 +136,12 @@ class ModuleStack:
         path, kind = self._path(module), type(module).__name__
         self._tell_later(
             partial(
-                _event, (self.step, self.phase), path, kind, (_sizes(inputs), _sizes(output)), site
+                _event,
+                (self.step, self.observation),
+                path,
+                kind,
+                (_sizes(inputs), _sizes(output)),
+                site,
             )
         )
 
@@ -154,7 +159,7 @@ class ModuleStack:
         """Tell whether a module was called while we followed."""
         return id(module) in self._called
 
-    def strangers_to(self, known: set[int]) -> list[nn.Module]:
+    def modules_outside(self, known: set[int]) -> list[nn.Module]:
         """Return the modules that ran here and are none of these: kept in a plain list, say.
 
         Not those that ran in another thread: it may be writing their gradients.

@@ -105,7 +105,7 @@ class Operation:
     outer: tuple[Site, ...] = ()
     module: str | None = None
     node: str | None = None
-    sequence: int | None = None
+    node_number: int | None = None
     forward: Operation | None = None
     inputs: tuple[Operation | None, ...] = ()
     births: frozenset[int] = frozenset()

@@ -28,24 +28,27 @@ class WriteLog:
     """Outlives the steps of the microscope: a second optimizer may trip over what the first one wrote."""
 
     def __init__(self) -> None:
-        self._by_sequence: dict[int, tuple[Operation, list[int | None]]] = {}
+        self._by_node_number: dict[int, tuple[Operation, list[int | None]]] = {}
         self.writes: list[Record] = []
 
     def ran(
         self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]
     ) -> None:
         """Take note of an operation that recorded a gradient node, or changed memory in place."""
-        if len(self._by_sequence) + len(self.writes) >= MOST_RECORDS or operation.node is not None:
+        if (
+            len(self._by_node_number) + len(self.writes) >= MOST_RECORDS
+            or operation.node is not None
+        ):
             return
-        if operation.sequence is not None:
+        if operation.node_number is not None:
             keys = [storage_key(tensor) for tensor in touched]
-            self._by_sequence[operation.sequence] = (operation, keys)
+            self._by_node_number[operation.node_number] = (operation, keys)
         if written and not operation.info.is_empty:
             self.writes.append(_record(operation, [storage_key(tensor) for tensor in written]))
 
-    def needed_by(self, sequence: int) -> Record | None:
+    def needed_by(self, node_number: int) -> Record | None:
         """Return the operation that recorded the node with this number."""
-        known = self._by_sequence.get(sequence)
+        known = self._by_node_number.get(node_number)
         return None if known is None else _record(*known)
 
     def writer_after(self, needed: Record, *, of_weight: bool = False) -> Record | None:

@@ -32,7 +32,7 @@ def look_at_the_end(stage: Stage) -> None:
         stage.session.write(evaluation)
     elif not sentinel.backwards and stage.microscope.is_on:
         stage.microscope.leave()
-        stage.book.blame_noticed(stage.microscope.ledger.living_births())
+        stage.nonfinite_log.blame_noticed(stage.microscope.memory_writers.living_births())
         _values_without_training(stage)
 
 
@@ -44,9 +44,9 @@ def _bad_loss_at_the_end(stage: Stage, loss: torch.Tensor) -> None:
     )
     if stage.microscope.is_on:
         stage.note_bad_losses([loss])
-        stage.book.write_all()
+        stage.nonfinite_log.write_all()
         stage.session.write(
-            Replayed(step=step, how="first-step", reproduced=stage.book.any_reached())
+            Replayed(step=step, how="first-step", reproduced=stage.nonfinite_log.any_reached())
         )
 
 
@@ -68,7 +68,7 @@ def _bad_weights_at_the_end(stage: Stage) -> bool:
 
 
 def _values_without_training(stage: Stage) -> None:
-    if stage.book.any_reached():
+    if stage.nonfinite_log.any_reached():
         stage.session.write(Alarm(step=0, optimizer=None, what="value", losses=[]))
-        stage.book.write_all()
+        stage.nonfinite_log.write_all()
         stage.session.write(Replayed(step=0, how="first-step", reproduced=True))

@@ -18,7 +18,7 @@ from torchwhy.observe.torch_features.loader_parts import fetch_again
 from torchwhy.record.events import ArrayWarning, Birth
 from torchwhy.replay.equipment import Stage
 from torchwhy.replay.nonfinite import stream
-from torchwhy.replay.nonfinite.stream import Maker
+from torchwhy.replay.nonfinite.stream import MakeBatch
 
 if TYPE_CHECKING:
     import torch
@@ -28,16 +28,16 @@ def look_into_data_code(stage: Stage) -> None:
     """Give every bad batch the births that its making has; the microscope must be on."""
     if stage.session.on_failure != "stop" or not stage.microscope.is_on:
         return
-    found = [birth for birth in stage.book.spoilers() if birth.origin == "batch"]
+    found = [birth for birth in stage.nonfinite_log.spoilers() if birth.origin == "batch"]
     for batch in reversed(stage.context.batches()):
         iterator = batch.iterator()
         if iterator is not None and stream.is_stream(iterator):
             if found:
-                _make_again(stage, found, stream.maker(iterator))
+                _refetch(stage, found, stream.reader_of(iterator))
             return
         own = [birth for birth in found if _is_of(birth, batch)]
         if own and iterator is not None:
-            _make_again(stage, own, _by_index(iterator, batch.indices))
+            _refetch(stage, own, _by_index(iterator, batch.indices))
             return
 
 
@@ -45,7 +45,7 @@ def _is_of(birth: Birth, batch: Batch) -> bool:
     return bool(birth.dataset_indices) and set(birth.dataset_indices) <= set(batch.indices or [])
 
 
-def _by_index(iterator: Any, indices: list[int] | None) -> Maker:
+def _by_index(iterator: Any, indices: list[int] | None) -> MakeBatch:
     def make(looking: AbstractContextManager[Any]) -> Any:
         with looking:
             return fetch_again(iterator, indices)
@@ -53,7 +53,7 @@ def _by_index(iterator: Any, indices: list[int] | None) -> Maker:
     return make
 
 
-def _make_again(stage: Stage, sources: list[Birth], make: Maker) -> None:
+def _refetch(stage: Stage, sources: list[Birth], make: MakeBatch) -> None:
     states = seeds.take()
     sentinel = stage.session.sentinel
     in_update, sentinel.in_update = (
@@ -66,14 +66,14 @@ def _make_again(stage: Stage, sources: list[Birth], make: Maker) -> None:
         Exception
     ):  # the dataset may refuse to be asked twice: then the batch stays where the value is told
         # Our hooks run unseen, even by the microscope, which is therefore put on for this alone.
-        again = dict(leaves_of(make(stage.microscope)))
+        refetched = dict(leaves_of(make(stage.microscope)))
         for source in sources:
-            _connect(stage, source, again.get(source.field or ""), began=began)
+            _connect(stage, source, refetched.get(source.field or ""), began=began)
     sentinel.in_update = in_update
     seeds.restore(states)
 
 
-def _let_numpy_name_the_line(stage: Stage, make: Maker) -> None:
+def _let_numpy_name_the_line(stage: Stage, make: MakeBatch) -> None:
     """Make the batch with NumPy raising where it would only warn: the traceback ends in the guilty expression."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
@@ -95,9 +95,9 @@ def _connect(stage: Stage, source: Birth, leaf: torch.Tensor | None, *, began: i
         return
     births = [
         birth
-        for birth in map(stage.book.get, stage.microscope.ledger.births_of(leaf))
+        for birth in map(stage.nonfinite_log.get, stage.microscope.memory_writers.births_of(leaf))
         if birth is not None
     ]
     made = [birth.id for birth in births if birth.kind != "source" and birth.order > began]
     if made:
-        stage.book.descends(source, made)
+        stage.nonfinite_log.descends(source, made)

@@ -10,9 +10,9 @@ from torchwhy.replay.microscope.arguments import (
     makes_nan_of_infinite_scalar,
     nonfinite_scalars,
 )
-from torchwhy.replay.microscope.memory_writers import Ledger
+from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.operations import Operation
-from torchwhy.replay.nonfinite.nonfinite_log import BirthBook, Call
+from torchwhy.replay.nonfinite.nonfinite_log import Call, NonfiniteLog
 
 NONE: frozenset[int] = frozenset()
 
@@ -20,16 +20,16 @@ NONE: frozenset[int] = frozenset()
 class Lineage:
     """Asks the ledger who wrote an operand, and books what nobody wrote."""
 
-    def __init__(self, book: BirthBook, ledger: Ledger) -> None:
-        self._book = book
-        self._ledger = ledger
+    def __init__(self, nonfinite_log: NonfiniteLog, memory_writers: MemoryWriters) -> None:
+        self._log = nonfinite_log
+        self._memory_writers = memory_writers
 
     def births_in(
         self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
     ) -> frozenset[int]:
         """Return the births that a result's bad values descend from; none if it has no bad value."""
         if gradients.is_finite(output):
-            if self._book.is_open and output.is_floating_point():
+            if self._log.is_open and output.is_floating_point():
                 self._healed(given, operation)
             return NONE
         bad_inputs = [t for t in given if can_look(t) and not gradients.is_finite(t)]
@@ -37,7 +37,7 @@ class Lineage:
             return self._born_here(operation, call, output, given)
         parents = NONE
         for tensor in bad_inputs:
-            known = self._ledger.births_of(tensor)
+            known = self._memory_writers.births_of(tensor)
             parents |= known or frozenset({self.source(tensor, operation)})
         holds_nan = bool(torch.isnan(output).any().item())
         fed_nan = any(
@@ -46,7 +46,7 @@ class Lineage:
             if t.is_floating_point() or t.is_complex()
         )
         if holds_nan and not fed_nan:
-            return frozenset({self._book.from_infinity(operation, call, output, given, parents)})
+            return frozenset({self._log.from_infinity(operation, call, output, given, parents)})
         return parents
 
     def _born_here(
@@ -56,29 +56,27 @@ class Lineage:
         if info.base == "set_":
             # A worker's batch arrives: whose value it is, is known when it is used.
             is_batch = operation.phase == "data"
-            return (
-                NONE if is_batch else frozenset({self._book.from_source(output, operation, None)})
-            )
+            return NONE if is_batch else frozenset({self._log.from_source(output, operation, None)})
         if not info.is_creating and makes_nan_of_infinite_scalar(call, output):
-            return frozenset({self._book.from_infinity(operation, call, output, given, ())})
+            return frozenset({self._log.from_infinity(operation, call, output, given, ())})
         if info.is_creating or nonfinite_scalars(call):
-            return frozenset({self._book.from_constant(operation, output)})
-        return frozenset({self._book.by_operation(operation, call, output, given)})
+            return frozenset({self._log.from_constant(operation, output)})
+        return frozenset({self._log.by_operation(operation, call, output, given)})
 
     def source(self, tensor: torch.Tensor, operation: Operation) -> int:
         """Return the birth of a bad tensor that nobody here computed, and remember it for its memory."""
-        entry = self._ledger.entry(tensor)
-        maker = (entry.unwritten or entry.last_operation) if entry is not None else None
-        birth = self._book.from_source(tensor, operation, maker)
-        self._ledger.wrote(tensor, maker or operation, frozenset({birth}))
+        entry = self._memory_writers.entry(tensor)
+        producer = (entry.unwritten or entry.last_operation) if entry is not None else None
+        birth = self._log.from_source(tensor, operation, producer)
+        self._memory_writers.wrote(tensor, producer or operation, frozenset({birth}))
         if entry is None:
-            written = self._ledger.entry(tensor)
+            written = self._memory_writers.entry(tensor)
             if written is not None:
                 written.last_operation = None
         return birth
 
     def _healed(self, given: list[torch.Tensor], operation: Operation) -> None:
         for tensor in given:
-            births = self._ledger.births_of(tensor)
+            births = self._memory_writers.births_of(tensor)
             if births:
-                self._book.healed(births, operation)
+                self._log.healed(births, operation)

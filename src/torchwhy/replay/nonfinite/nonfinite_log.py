@@ -36,7 +36,7 @@ REDUCING = {
 }  # fmt: skip
 
 
-class Surround(Protocol):
+class ProgramContext(Protocol):
     """What the book asks of the program around: names, the current batch, later operations."""
 
     def origin_of(self, tensor: torch.Tensor) -> provenance.Origin: ...
@@ -48,12 +48,12 @@ class Surround(Protocol):
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None: ...
 
 
-class BirthBook:
+class NonfiniteLog:
     """Makes `Birth` records and follows what they reach; writes those that spoiled something."""
 
-    def __init__(self, write: Callable[[Event], None], surround: Surround) -> None:
+    def __init__(self, write: Callable[[Event], None], context: ProgramContext) -> None:
         self._write = write
-        self._surround = surround
+        self._context = context
         self.births: dict[int, Birth] = {}
         self._reached: dict[int, list[str]] = {}
         self._healed_by: dict[int, SourceSpan] = {}
@@ -63,13 +63,13 @@ class BirthBook:
 
     def name_of(self, parameter: Any) -> str | None:
         """Return what the program calls a parameter."""
-        return self._surround.name_of(parameter)
+        return self._context.name_of(parameter)
 
     def by_operation(
         self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
     ) -> int:
         """Book a value born by an operation on finite operands."""
-        return self._book(operation, "operation", output, call=call, given=given)
+        return self._add(operation, "operation", output, call=call, given=given)
 
     def from_infinity(
         self,
@@ -80,7 +80,7 @@ class BirthBook:
         parents: Iterable[int],
     ) -> int:
         """Book a NaN that an operation made out of infinities."""
-        return self._book(
+        return self._add(
             operation, "from-infinity", output, call=call, given=given, parents=sorted(parents)
         )
 
@@ -90,22 +90,22 @@ class BirthBook:
         is_literal = operation.info.base not in ("lift_fresh", "lift_fresh_copy") or (
             site is not None and (output.dim() == 0 or writes_nonfinite_constant(site))
         )
-        return self._book(operation, "source", output, origin="literal" if is_literal else "array")
+        return self._add(operation, "source", output, origin="literal" if is_literal else "array")
 
     def from_source(
-        self, tensor: torch.Tensor, operation: Operation, maker: Operation | None
+        self, tensor: torch.Tensor, operation: Operation, producer: Operation | None
     ) -> int:
         """Book a bad tensor that came in from outside: a batch, a weight, an array, unwritten memory."""
-        if maker is not None and maker.info.is_empty:
-            return self._book(maker, "source", tensor, origin="uninitialised")
-        origin = self._surround.origin_of(tensor)
+        if producer is not None and producer.info.is_empty:
+            return self._add(producer, "source", tensor, origin="uninitialised")
+        origin = self._context.origin_of(tensor)
         if origin.kind in ("unknown", "array") and operation.info.base in (
             "lift_fresh",
             "lift_fresh_copy",
         ):
             return self.from_constant(operation, tensor)
         kind = "array" if origin.kind == "unknown" else origin.kind
-        return self._book(
+        return self._add(
             operation,
             "source",
             tensor,
@@ -209,7 +209,7 @@ class BirthBook:
         """Return the weight as the origin of a value that was copied into it from a file or an array."""
         if birth.kind != "source" or birth.origin not in ("array", "unknown"):
             return {}
-        weight = self._surround.weight_filled_by(birth.id)
+        weight = self._context.weight_filled_by(birth.id)
         return {} if weight is None else {"origin": weight.kind, "origin_name": weight.name}
 
     def tell_now(self, births: Iterable[int], what: str) -> None:
@@ -224,7 +224,7 @@ class BirthBook:
         """Forget what was spoiled so far: it belongs to a step that passed."""
         self._reached.clear()
 
-    def _book(
+    def _add(
         self,
         operation: Operation,
         kind: Any,
@@ -241,8 +241,8 @@ class BirthBook:
             return MOST_BIRTHS
         mask = tensor_facts.bad_elements(output)
         site = operation.place()
-        positions = tensor_facts.bad_rows(mask, self._surround.rows())
-        indices = self._surround.dataset_indices(output if kind == "source" else None)
+        positions = tensor_facts.bad_rows(mask, self._context.rows())
+        indices = self._context.dataset_indices(output if kind == "source" else None)
         self.births[number] = Birth(
             id=number,
             step=operation.step,
@@ -283,9 +283,9 @@ class BirthBook:
         return _with_names(operation, operands)
 
     def _tensor_operand(self, argument: str, tensor: torch.Tensor, mask: torch.Tensor) -> Operand:
-        origin = self._surround.origin_of(tensor)
+        origin = self._context.origin_of(tensor)
         there = tensor_facts.at_born(tensor, mask)
-        wide = self._surround.in_float32(tensor) if there is not None and there[0] == 0 else None
+        wide = self._context.in_float32(tensor) if there is not None and there[0] == 0 else None
         there_wide = tensor_facts.at_born(wide, mask) if wide is not None else None
         return Operand(
             argument=argument,
@@ -305,7 +305,7 @@ class BirthBook:
         if forward is None:
             return None
         site = forward.place()
-        later = self._surround.operations_after(forward)
+        later = self._context.operations_after(forward)
         return ForwardTwin(
             op=forward.info.name,
             location=span_in_module(site, forward.module) if site else None,

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from torchwhy.replay.microscope.dispatch_mode import Microscope
 
 
-class Context:
+class LiveContext:
     """Answers from the session's names and batches and the microscope's ledger."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.microscope: Microscope
-        self.handed_out: Callable[[], Batch | None] = lambda: None  # again, in a repeated step
+        self.repeated_batch: Callable[[], Batch | None] = lambda: None  # again, in a repeated step
 
     def batches(self) -> list[Batch]:
         """Return the batches of the step in hand."""
@@ -34,9 +34,9 @@ class Context:
 
     def in_hand(self) -> Batch | None:
         """Return the batch that the program works on: the one it got last."""
-        again = self.handed_out()
-        if again is not None:
-            return again
+        repeated = self.repeated_batch()
+        if repeated is not None:
+            return repeated
         batches = self.batches()
         return batches[-1] if batches else None
 
@@ -89,7 +89,7 @@ class Context:
     def weight_filled_by(self, birth: int) -> Origin | None:
         """Return the parameter or buffer that a bad value was copied into as a whole, not computed into."""
         for key, (kind, name) in self._session.names.by_memory().items():
-            entry = self.microscope.ledger.entry_at(key)
+            entry = self.microscope.memory_writers.entry_at(key)
             if entry is None or entry.last_operation is None or birth not in entry.births:
                 continue
             if entry.last_operation.info.base in ("copy_", "set_"):
@@ -98,14 +98,14 @@ class Context:
 
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Return a half-precision tensor as float32 would have had it, None for others."""
-        return redo_in_float32(tensor, self.microscope.ledger)
+        return redo_in_float32(tensor, self.microscope.memory_writers)
 
     def origin_of(self, tensor: torch.Tensor) -> Origin:
         """Return where a tensor came from: batch, parameter, buffer or the operation that made it."""
         key = storage_key(tensor)
         if key is None:
             return Origin()
-        entry = self.microscope.ledger.entry(tensor)
+        entry = self.microscope.memory_writers.entry(tensor)
         known = self._session.names.by_memory().get(key)
         if known is not None:
             return Origin(known[0], known[1])  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ def hidden_by(forward: Operation, later: list[Operation], mask: torch.Tensor) ->
     for operation in later[:MOST_FOLLOWED]:
         sources = [source.order if source is not None else -1 for source in operation.inputs]
         fed = [position for position, order in enumerate(sources) if order in reachable]
-        if operation.node is not None or operation.sequence is None or not fed:
+        if operation.node is not None or operation.node_number is None or not fed:
             continue
         ends.difference_update(sources)
         if operation.kept is not None and _discards(operation, fed, mask):

@@ -11,7 +11,7 @@ import torch
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.sentinel import Check
 from torchwhy.record.events import REFUSED, Alarm, Replayed
-from torchwhy.replay.crash.frames.traceback_frames import Spot, below, blamed
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, below, blamed
 from torchwhy.replay.equipment import Stage
 
 COMPLAINT = re.compile(
@@ -20,15 +20,15 @@ COMPLAINT = re.compile(
 )
 
 
-def refused_values(error: BaseException, spots: list[Spot]) -> list[torch.Tensor]:
+def refused_values(error: BaseException, frames: list[TracebackFrame]) -> list[torch.Tensor]:
     """Return the bad tensors in the user's innermost frame and those below; none unless the exception means them."""
-    user = blamed(spots)
+    user = blamed(frames)
     if user is None or not COMPLAINT.search(str(error)):
         return []
     found = {
         id(tensor): tensor
-        for spot in (user, *below(spots, user))
-        for tensor in _tensors(spot.variables.values())
+        for frame in (user, *below(frames, user))
+        for tensor in _tensors(frame.variables.values())
     }
     bad = [tensor for tensor in found.values() if not gradients.is_finite(tensor)]
     return [tensor for tensor in bad if bool(torch.isnan(tensor.detach()).any())] or bad
@@ -46,14 +46,14 @@ def raise_alarm(stage: Stage, values: list[torch.Tensor]) -> None:
     stage.session.write(Alarm(step=step, optimizer=None, what="value", losses=[]))
     if stage.microscope.is_on:
         note(stage, values)
-        stage.book.write_all()
+        stage.nonfinite_log.write_all()
         stage.session.write(
-            Replayed(step=step, how="first-step", reproduced=stage.book.any_reached())
+            Replayed(step=step, how="first-step", reproduced=stage.nonfinite_log.any_reached())
         )
 
 
 def note(stage: Stage, values: list[torch.Tensor]) -> Check:
     """Note which births the refused values descend from."""
     for tensor in values:
-        stage.book.reached(stage.microscope.source_of(tensor.detach()), REFUSED)
+        stage.nonfinite_log.reached(stage.microscope.source_of(tensor.detach()), REFUSED)
     return Check(stage.session.sentinel.step, None, [], bad_loss=True)

@@ -20,7 +20,7 @@ from torchwhy.observe.torch_features.loader_parts import (
 MOST_SECONDS = 5.0  # for the batches before it; a stream that takes longer is not read again
 
 # Makes a batch within a context: the microscope, or NumPy told to raise.
-Maker = Callable[[AbstractContextManager[Any]], Any]
+MakeBatch = Callable[[AbstractContextManager[Any]], Any]
 
 
 def is_stream(iterator: Any) -> bool:
@@ -28,7 +28,7 @@ def is_stream(iterator: Any) -> bool:
     return isinstance(dataset_of(iterator), IterableDataset)
 
 
-def maker(iterator: Any) -> Maker:
+def reader_of(iterator: Any) -> MakeBatch:
     """Return what makes the batch in hand once more, from a fresh pass over the stream in this process."""
 
     def make(looking: AbstractContextManager[Any]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.replay.microscope.memory_writers import Ledger
+from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.nonfinite.wider_dtype import functional_of
 
@@ -24,15 +24,15 @@ def is_worth_keeping(output: torch.Tensor) -> bool:
     )
 
 
-def redo_in_float32(tensor: torch.Tensor, ledger: Ledger) -> torch.Tensor | None:
+def redo_in_float32(tensor: torch.Tensor, memory_writers: MemoryWriters) -> torch.Tensor | None:
     """Return the tensor as float32 would have had it; None when nothing is known of its making."""
-    maker = _maker(tensor, ledger)
-    return None if maker is None else _redone(tensor, ledger, maker, MOST_REDONE)
+    producer = _producer(tensor, memory_writers)
+    return None if producer is None else _redone(tensor, memory_writers, producer, MOST_REDONE)
 
 
-def _maker(tensor: torch.Tensor, ledger: Ledger) -> Operation | None:
+def _producer(tensor: torch.Tensor, memory_writers: MemoryWriters) -> Operation | None:
     """Return the operation that wrote the whole of a half-precision tensor, if its call is known."""
-    entry = ledger.entry(tensor)
+    entry = memory_writers.entry(tensor)
     if tensor.dtype not in HALF or entry is None or entry.last_operation is None:
         return None
     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
@@ -43,11 +43,13 @@ def _maker(tensor: torch.Tensor, ledger: Ledger) -> Operation | None:
     )
 
 
-def _redone(tensor: torch.Tensor, ledger: Ledger, maker: Operation, most: int) -> torch.Tensor:
+def _redone(
+    tensor: torch.Tensor, memory_writers: MemoryWriters, producer: Operation, most: int
+) -> torch.Tensor:
     plain = tensor.detach().float()
-    if maker.call is None:
+    if producer.call is None:
         return plain
-    function, args, kwargs = maker.call
+    function, args, kwargs = producer.call
     functional = functional_of(function)
     if functional is None or torch.Tag.nondeterministic_seeded in function.tags:
         return plain
@@ -59,11 +61,11 @@ def _redone(tensor: torch.Tensor, ledger: Ledger, maker: Operation, most: int) -
             return torch.float32
         if not isinstance(value, torch.Tensor) or value.dtype not in HALF:
             return value
-        before = _maker(value, ledger)
+        before = _producer(value, memory_writers)
         # Memory that was written again since does not hold what this operation got.
-        if before is None or most <= 1 or before.order >= maker.order:
+        if before is None or most <= 1 or before.order >= producer.order:
             return value.detach().float()
-        return _redone(value, ledger, before, most - 1)
+        return _redone(value, memory_writers, before, most - 1)
 
     try:
         with torch.no_grad():

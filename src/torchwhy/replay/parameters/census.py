@@ -17,10 +17,10 @@ from torchwhy.replay.microscope.measures import has_nonzero, rows_equal, weight_
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.parameters.freezes import reads_gradients
 from torchwhy.replay.parameters.loose_leaves import loose_leaves
-from torchwhy.replay.parameters.owners import Population, population_of
+from torchwhy.replay.parameters.owners import Owners, current_owners
 
 if TYPE_CHECKING:
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
     from torchwhy.replay.equipment import Stage
 
 RANDOM = {
@@ -45,7 +45,7 @@ LOADED = {"copy_", "set_", "_to_copy", "clone"}
 MOST_TOLD = 400  # parameters told of; a larger model is told of in part, its odd ones first
 
 
-def write_census(stage: Stage, check: Check, *, phase: set[int]) -> None:
+def write_census(stage: Stage, check: Check, *, observation: set[int]) -> None:
     """Write the state of every known parameter just before an optimizer's first step.
 
     In a look at a later phase only that of those it is about: `phase` are the optimizers that belong to it.
@@ -53,71 +53,73 @@ def write_census(stage: Stage, check: Check, *, phase: set[int]) -> None:
     watched = check.watched
     if watched is None:
         return
-    people = population_of(stage)
-    seen = _registered(stage, watched, people)
-    if stage.phase:
-        seen = _concerned(stage, seen, people, phase=phase)
+    owners = current_owners(stage)
+    seen = _registered(stage, watched, owners)
+    if stage.observation:
+        seen = _concerned(stage, seen, owners, observation=observation)
     _place_idle_parts(stage, seen)
-    loose = {id(p): (path, name, p) for path, name, p in people.loose()}
+    loose = {id(p): (path, name, p) for path, name, p in owners.loose()}
     for key, (path, name, parameter) in loose.items():
-        if key not in seen and key not in people.owners:
-            entry = _describe(stage, name, parameter, people)
+        if key not in seen and key not in owners.owners:
+            entry = _describe(stage, name, parameter, owners)
             seen[key] = msgspec.structs.replace(entry, inside=path, owner="Parameter")
-    leaves = loose_leaves(stage, people.held)
+    leaves = loose_leaves(stage, owners.held)
     for name, leaf in leaves.items():
         if id(leaf) not in seen:
-            entry = _describe(stage, name, leaf, people)
+            entry = _describe(stage, name, leaf, owners)
             seen[id(leaf)] = msgspec.structs.replace(entry, owner=LEAF)
     others = [*(parameter for _, _, parameter in loose.values()), *leaves.values()]
-    parameters = people.parameters | {id(parameter): parameter for parameter in others}
+    parameters = owners.parameters | {id(parameter): parameter for parameter in others}
     _follow_odd_ones(stage, seen, parameters)
-    stage.known.remember(seen, parameters)
+    stage.parameter_memory.remember(seen, parameters)
     odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
     _write(stage, watched, step=check.step, entries=odd_first[:MOST_TOLD])
 
 
-def _registered(stage: Stage, watched: Watched, people: Population) -> dict[int, ParameterSeen]:
+def _registered(
+    stage: Stage, watched: WatchedOptimizer, owners: Owners
+) -> dict[int, ParameterSeen]:
     """Return the parameters of an optimizer, of known models, and of modules that ran and no known model reaches."""
     names, seen = stage.session.names.parameters(), {}
     for name, parameter in zip(watched.names(), watched.parameters(), strict=True):
-        seen[id(parameter)] = _describe(stage, name, parameter, people)
-    for path, parameter in people.registered():
+        seen[id(parameter)] = _describe(stage, name, parameter, owners)
+    for path, parameter in owners.registered():
         if id(parameter) not in seen:
             name = names.get(id(parameter), path)
-            seen[id(parameter)] = _describe(stage, name, parameter, people)
-    for module in people.strangers:
+            seen[id(parameter)] = _describe(stage, name, parameter, owners)
+    for module in owners.unowned:
         for local, parameter in module.named_parameters():
             if id(parameter) not in seen:
                 name = f"{stage.modules.path_of(module)}.{local}"
-                entry = _describe(stage, name, parameter, people)
+                entry = _describe(stage, name, parameter, owners)
                 seen[id(parameter)] = msgspec.structs.replace(
                     entry,
                     inside=stage.modules.caller_of(module),
                     owner=type(module).__name__,
                     made_at=_place_of_making(stage, module, parameter)
                     or entry.made_at
-                    or stage.known.place_of(module),
+                    or stage.parameter_memory.place_of(module),
                 )
     return seen
 
 
 def _concerned(
-    stage: Stage, seen: dict[int, ParameterSeen], people: Population, *, phase: set[int]
+    stage: Stage, seen: dict[int, ParameterSeen], owners: Owners, *, observation: set[int]
 ) -> dict[int, ParameterSeen]:
     """Return the parameters that a later phase is about: those of its optimizers, and new ones that it makes use of.
 
     What was trained in a phase before may rest, or be passed through: nobody need train it again.
     """
-    own = [watched for watched in people.optimizers if watched.index in phase]
+    own = [watched for watched in owners.optimizers if watched.index in observation]
     held = {id(p) for watched in own for p in watched.parameters()}
     found: dict[int, ParameterSeen] = {}
     for key, entry in seen.items():
-        parameter = people.parameters[key]
-        was_trained = stage.known.was_trained(parameter, phase=phase)
+        parameter = owners.parameters[key]
+        was_trained = stage.parameter_memory.was_trained(parameter, observation=observation)
         rests = not entry.used and entry.gradient == "none"
         is_frozen = entry.used and not entry.requires_grad
         if key in held:
-            is_old = was_trained or stage.known.was_used(parameter)
+            is_old = was_trained or stage.parameter_memory.was_used(parameter)
             concerns = not rests or not is_old or not entry.registered
         else:
             concerns = is_frozen or (entry.gradient != "none" and not was_trained)
@@ -144,7 +146,9 @@ def _place_idle_parts(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
                 seen[key] = msgspec.structs.replace(seen[key], made_at=place)
 
 
-def _write(stage: Stage, watched: Watched, *, step: int, entries: list[ParameterSeen]) -> None:
+def _write(
+    stage: Stage, watched: WatchedOptimizer, *, step: int, entries: list[ParameterSeen]
+) -> None:
     """Write the event: the parameters, and what the source and the groups of the optimizer tell besides."""
     stage.is_frozen = stage.is_frozen or any(not p.requires_grad for p in entries)
     stage.session.write(
@@ -154,13 +158,13 @@ def _write(stage: Stage, watched: Watched, *, step: int, entries: list[Parameter
             parameters=entries,
             reads_gradients=reads_gradients() if stage.session.sentinel.backwards > 1 else None,
             decays=_decays(watched),
-            look=stage.phase,
+            look=stage.observation,
             **_schedule(watched),
         )
     )
 
 
-def _decays(watched: Watched) -> dict[str, float]:
+def _decays(watched: WatchedOptimizer) -> dict[str, float]:
     """Return the weight decay of each parameter by name, where some groups have one of their own."""
     optimizer = watched.optimizer
     groups = optimizer.param_groups if optimizer is not None else []
@@ -177,7 +181,7 @@ def _decays(watched: Watched) -> dict[str, float]:
     }
 
 
-def _schedule(watched: Watched) -> dict[str, Any]:
+def _schedule(watched: WatchedOptimizer) -> dict[str, Any]:
     """Return the rates that an optimizer with a schedule was made with."""
     optimizer = watched.optimizer
     groups = optimizer.param_groups if optimizer is not None else []
@@ -192,23 +196,21 @@ def _follow_odd_ones(
     for key, entry in seen.items():
         is_odd = entry.in_optimizer == (entry.gradient == "none") and entry.requires_grad
         is_left_out = entry.used and not entry.requires_grad
-        is_left_out = is_left_out and (not entry.in_optimizer or bool(stage.phase))
+        is_left_out = is_left_out and (not entry.in_optimizer or bool(stage.observation))
         if (is_odd or is_left_out) and key in parameters:
-            stage.followed.follow(entry.name, parameters[key], phase=stage.phase)
+            stage.parameter_watch.follow(entry.name, parameters[key], observation=stage.observation)
 
 
-def _describe(
-    stage: Stage, name: str, parameter: torch.Tensor, people: Population
-) -> ParameterSeen:
-    owner = people.owners.get(id(parameter))
+def _describe(stage: Stage, name: str, parameter: torch.Tensor, owners: Owners) -> ParameterSeen:
+    owner = owners.owners.get(id(parameter))
     entry = ParameterSeen(
         name=name,
         shape=list(parameter.shape),
-        in_optimizer=id(parameter) in people.held,
+        in_optimizer=id(parameter) in owners.held,
         requires_grad=bool(parameter.requires_grad),
         used=id(parameter) in stage.microscope.used_parameters,
         gradient=_gradient(stage, parameter),
-        registered=id(parameter) in people.owners or not isinstance(parameter, nn.Parameter),
+        registered=id(parameter) in owners.owners or not isinstance(parameter, nn.Parameter),
         owner=type(owner.module).__name__ if owner else None,
         module=owner.path if owner else None,
         model=owner.model if owner else None,
@@ -218,20 +220,20 @@ def _describe(
         rows_equal=rows_equal(parameter),
         rms=weight_size(parameter),
     )
-    if stage.phase:
-        return stage.known.complete(parameter, entry, owner.module if owner else None)
+    if stage.observation:
+        return stage.parameter_memory.complete(parameter, entry, owner.module if owner else None)
     return entry
 
 
 def _place_of_writer(stage: Stage, parameter: torch.Tensor) -> SourceSpan | None:
-    entry = stage.microscope.ledger.entry(parameter)
+    entry = stage.microscope.memory_writers.entry(parameter)
     site = entry.last_operation.place() if entry is not None and entry.last_operation else None
     return span_of(site) if site else None
 
 
 def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -> SourceSpan | None:
     """Return the user's expression that made a module: outside of the module's own class."""
-    entry = stage.microscope.ledger.entry(parameter)
+    entry = stage.microscope.memory_writers.entry(parameter)
     sites = entry.last_operation.sites if entry is not None and entry.last_operation else ()
     own = {
         getattr(function, "__code__", None)
@@ -243,7 +245,7 @@ def _place_of_making(stage: Stage, module: nn.Module, parameter: torch.Tensor) -
 
 def _gradient(stage: Stage, parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
     gradient = parameter.grad
-    if stage.phase and not stage.known.has_arrived(parameter):
+    if stage.observation and not stage.parameter_memory.has_arrived(parameter):
         return "none"  # it is left over from the phase before
     if gradient is None or gradient.is_meta:
         return "none"
@@ -264,7 +266,7 @@ def _is_orthogonal(copy: Operation) -> bool:
 def _writer(
     stage: Stage, parameter: torch.Tensor
 ) -> Literal["random", "constant", "loaded", "unknown"]:
-    entry = stage.microscope.ledger.entry(parameter)
+    entry = stage.microscope.memory_writers.entry(parameter)
     operation = entry.last_operation if entry is not None else None
     while operation is not None and operation.info.base == "_to_copy" and operation.inputs:
         operation = operation.inputs[0]  # the move to another device or type changes nothing

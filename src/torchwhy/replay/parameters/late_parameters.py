@@ -27,21 +27,21 @@ MOST_TOLD = 50  # newcomers of one run
 
 
 @dataclass
-class _Newcomer:
+class _Late:
     reference: weakref.ref[torch.Tensor]
     since: int
     version: int
     print: list[str]
 
 
-class Newcomers:
+class LateParameterWatch:
     """Compares the parameters of known models with those they had when they were first seen."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._roots: dict[int, weakref.ref[torch.nn.Module]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
-        self._new: dict[int, _Newcomer] = {}
+        self._new: dict[int, _Late] = {}
         self._told: list[str] = []
 
     def after_step(self) -> None:
@@ -93,7 +93,7 @@ class Newcomers:
         if new is None or new.reference() is not parameter:
             if len(self._new) >= MOST_TOLD:
                 return []
-            new = self._new[id(parameter)] = _Newcomer(
+            new = self._new[id(parameter)] = _Late(
                 weakref.ref(parameter),
                 step,
                 version_of(parameter),

@@ -48,7 +48,7 @@ def _is_beside_models(stage: Stage, leaf: torch.Tensor) -> bool:
 
     A term of its own that is only added, like a prior, moves nothing else.
     """
-    entry = stage.microscope.ledger.entry(leaf)
+    entry = stage.microscope.memory_writers.entry(leaf)
     made = entry.last_operation if entry is not None else None
     if made is None:
         return False

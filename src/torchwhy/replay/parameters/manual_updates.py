@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from torchwhy.record.learning import HandUpdate
+from torchwhy.record.learning import ManualUpdate
 from torchwhy.replay.microscope.expressions import span_in_module
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_NODES = 20_000  # of the graph of one loss
 
 
-class HandUpdates:
+class ManualUpdates:
     """Told at every backward pass; writes one event, at the first that finds its weights changed since the last."""
 
     def __init__(self, stage: Stage) -> None:
@@ -31,14 +31,14 @@ class HandUpdates:
             return
         since, self._since = self._since, microscope.seen
         for leaf in _leaves(losses) if since is not None else []:
-            entry = microscope.ledger.entry(leaf)
+            entry = microscope.memory_writers.entry(leaf)
             writer = entry.last_operation if entry is not None else None
             site = writer.place() if writer is not None and writer.order > (since or 0) else None
             if site is not None:
                 self._is_told = True
                 step = self._stage.session.sentinel.step
                 self._stage.session.write(
-                    HandUpdate(step=step, location=span_in_module(site, None))
+                    ManualUpdate(step=step, location=span_in_module(site, None))
                 )
                 return
 

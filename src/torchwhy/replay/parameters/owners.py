@@ -14,7 +14,7 @@ from torch import nn
 from torchwhy.observe.torch_features.module_parts import parameters_in
 
 if TYPE_CHECKING:
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
     from torchwhy.replay.equipment import Stage
 
 MOST_LOOSE = 50  # items of a plain list or dictionary that are looked at
@@ -29,12 +29,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Population:
+class Owners:
     """The parts of known models, the modules that ran and belong to none, and the optimizers."""
 
     parts: list[Part]
-    strangers: list[nn.Module]
-    optimizers: list[Watched]
+    unowned: list[nn.Module]
+    optimizers: list[WatchedOptimizer]
 
     @cached_property
     def owners(self) -> dict[int, Part]:
@@ -56,7 +56,7 @@ class Population:
         """Return every parameter by identity."""
         found = {id(p): p for watched in self.optimizers for p in watched.parameters()}
         found |= {id(p): p for _, p in self.registered()}
-        return found | {id(p): p for module in self.strangers for p in module.parameters()}
+        return found | {id(p): p for module in self.unowned for p in module.parameters()}
 
     def registered(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Yield path and value of each parameter that belongs to a known model, as often as it is held."""
@@ -78,12 +78,12 @@ class Population:
                     )
 
 
-def population_of(stage: Stage) -> Population:
+def current_owners(stage: Stage) -> Owners:
     """Return who is there now."""
     parts = [
         Part(module, f"{name}.{local}" if local else name, name)
         for name, root in stage.session.names.roots()
         for local, module in root.named_modules()
     ]
-    strangers = stage.modules.strangers_to({id(part.module) for part in parts})
-    return Population(parts, strangers, list(stage.session.sentinel.optimizers.all()))
+    unowned = stage.modules.modules_outside({id(part.module) for part in parts})
+    return Owners(parts, unowned, list(stage.session.sentinel.optimizers.all()))

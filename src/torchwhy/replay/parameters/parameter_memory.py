@@ -53,7 +53,7 @@ class _Gradient:
     version: int
 
 
-class KnownParameters:
+class ParameterMemory:
     """Keeps what each census told, and who was the first to train a parameter."""
 
     def __init__(self, stage: Stage) -> None:
@@ -70,7 +70,7 @@ class KnownParameters:
             if known is None or known[0]() is not parameter:
                 holders[id(parameter)] = (weakref.ref(parameter), optimizer)
 
-    def begin_phase(self, own: list[torch.Tensor]) -> None:
+    def begin_observation(self, own: list[torch.Tensor]) -> None:
         """Note which gradients are there already; not those of another thread, which may be writing them."""
         self._left_over.clear()
         roots = self._stage.session.names.roots()
@@ -99,15 +99,15 @@ class KnownParameters:
         # One that was filled with zeros to clear it has been written, too.
         return version_of(gradient) != before.version and bool(gradient.any().item())
 
-    def was_trained(self, parameter: torch.Tensor, *, phase: set[int]) -> bool:
+    def was_trained(self, parameter: torch.Tensor, *, observation: set[int]) -> bool:
         """Tell whether an optimizer that does not belong to the phase in hand was the first to hold a parameter."""
         holder = self._holder(parameter)
-        return bool(self._stage.phase) and holder is not None and holder not in phase
+        return bool(self._stage.observation) and holder is not None and holder not in observation
 
     def was_used(self, parameter: torch.Tensor) -> bool:
         """Tell whether an earlier look saw a parameter at work."""
         known = self._known(parameter)
-        return known is not None and known[3] < self._stage.phase
+        return known is not None and known[3] < self._stage.observation
 
     def complete(
         self, parameter: torch.Tensor, entry: ParameterSeen, module: nn.Module | None
@@ -126,10 +126,10 @@ class KnownParameters:
 
     def remember(self, seen: dict[int, ParameterSeen], parameters: dict[int, torch.Tensor]) -> None:
         """Keep what a census told; without a call for each parameter, since the first step waits for it."""
-        phase, kept = self._stage.phase, self._seen
+        observation, kept = self._stage.observation, self._seen
         for key, entry in seen.items():
             parameter, known = parameters.get(key), kept.get(key)
-            used_in = phase if entry.used else math.inf
+            used_in = observation if entry.used else math.inf
             if known is not None and known[0]() is parameter:
                 if used_in < known[3]:
                     kept[key] = (*known[:3], used_in)
@@ -139,7 +139,7 @@ class KnownParameters:
 
     def place_of(self, module: nn.Module) -> SourceSpan | None:
         """Return where the source makes a module, of which no look saw how it was made."""
-        if not self._stage.phase:
+        if not self._stage.observation:
             return None
         made = Builder(self._stage.session.names, []).made_at(module)
         return made.span if made is not None else None

@@ -12,7 +12,7 @@ from torchwhy.observe.steps import gradients
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import Followed, ParametersFollowed
-from torchwhy.replay.parameters.late_parameters import Newcomers
+from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -30,14 +30,14 @@ class _Marked:
     reference: weakref.ref[torch.Tensor]
     version: int
     print: list[str] | None
-    phase: int = 0
+    observation: int = 0
     since: int = 0
     had_gradient: bool = False
     frozen: bool = False
     thawed_at: int | None = None
 
 
-class FollowedParameters:
+class ParameterWatch:
     """Compares values at about steps 4, 8, 16 … of a phase and at the end; costs nothing where each census was fine."""
 
     def __init__(self, session: Session) -> None:
@@ -45,14 +45,14 @@ class FollowedParameters:
         self._marked: dict[tuple[int, int], _Marked] = {}
         self._origin = 0  # where the newest phase begins
         self._next_look = FIRST_LOOK
-        self._newcomers = Newcomers(session)
+        self._late_parameters = LateParameterWatch(session)
 
-    def follow(self, name: str, parameter: torch.Tensor, *, phase: int = 0) -> None:
+    def follow(self, name: str, parameter: torch.Tensor, *, observation: int = 0) -> None:
         """Remember a parameter as it is now; what a frozen one holds matters only if somebody thaws it."""
-        key, step = (phase, id(parameter)), self._session.sentinel.step
-        followed = sum(of_phase == phase for of_phase, _ in self._marked)
+        key, step = (observation, id(parameter)), self._session.sentinel.step
+        followed = sum(of_phase == observation for of_phase, _ in self._marked)
         if followed < MOST_FOLLOWED and key not in self._marked:
-            if phase:
+            if observation:
                 self._origin, self._next_look = step, step + FIRST_LOOK
             frozen = not parameter.requires_grad
             is_read = not frozen or parameter.numel() <= QUICKLY_READ
@@ -61,14 +61,14 @@ class FollowedParameters:
                 weakref.ref(parameter),
                 version_of(parameter),
                 gradients.fingerprint([parameter]) if is_read else None,
-                phase=phase,
+                observation=observation,
                 since=step,
                 frozen=frozen,
             )
 
     def after_step(self) -> None:
         """Look at doubling steps; of a long run only some steps are told here, so a look may come a little later."""
-        self._newcomers.after_step()
+        self._late_parameters.after_step()
         if self._marked:
             step = self._session.sentinel.step + 1
             if step >= self._next_look:
@@ -77,7 +77,7 @@ class FollowedParameters:
 
     def at_exit(self) -> None:
         """Look a last time, should the parameters still live."""
-        self._newcomers.look(self._session.sentinel.step)
+        self._late_parameters.look(self._session.sentinel.step)
         if self._marked:
             self.tell(self._session.sentinel.step)
 
@@ -105,8 +105,8 @@ class FollowedParameters:
                 version_of(parameter) != marked.version
                 or gradients.fingerprint([parameter]) != marked.print
             )
-            began[marked.phase] = max(began.get(marked.phase, 0), marked.since)
-            found.setdefault(marked.phase, []).append(
+            began[marked.observation] = max(began.get(marked.observation, 0), marked.since)
+            found.setdefault(marked.observation, []).append(
                 Followed(
                     name=marked.name,
                     changed=changed,
@@ -115,10 +115,13 @@ class FollowedParameters:
                     thawed_for=_thawed_for(marked, parameter, step),
                 )
             )
-        for phase, parameters in found.items():
+        for observation, parameters in found.items():
             self._session.write(
                 ParametersFollowed(
-                    step=step, updates=step - began[phase], parameters=parameters, look=phase
+                    step=step,
+                    updates=step - began[observation],
+                    parameters=parameters,
+                    look=observation,
                 )
             )
 

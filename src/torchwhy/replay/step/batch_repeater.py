@@ -14,7 +14,7 @@ from torchwhy.observe.probes.batches import Batch
 from torchwhy.observe.torch_features.loader_parts import dataset_of, loader_iterator_class
 
 
-class Handout:
+class BatchRepeater:
     """While active, iterators give the kept batches, each with the random state it was drawn in."""
 
     def __init__(self) -> None:
@@ -36,10 +36,10 @@ class Handout:
         iterators = loader_iterator_class()
         if self._original is None:
             self._original = iterators.__next__
-            handout, original = self, self._original
+            repeater, original = self, self._original
 
             def __next__(iterator: Any) -> Any:  # noqa: N807 - it takes that name's place
-                batch = handout._take(iterator)
+                batch = repeater._take(iterator)
                 return original(iterator) if batch is None else batch
 
             iterators.__next__ = __next__
@@ -92,7 +92,7 @@ def with_rows_replaced(data: Any, rows: dict[int, int], size: int) -> Any:
     return data
 
 
-class Quiet:
+class MutedOutput:
     """Keeps a repeated step from printing a second time what the first time printed already."""
 
     def __init__(self) -> None:

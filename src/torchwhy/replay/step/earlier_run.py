@@ -59,13 +59,13 @@ class EarlierRun:
     def _compared(self) -> tuple[int, int]:
         """Return how many losses before the failing step both runs have, and how many of them are equal."""
         path = self._session.directory / f"rank{self._session.rank}.jsonl"
-        again = (
+        repeated = (
             {(s.step, s.optimizer): s.losses for s in read_rank(path).of(Step)}
             if path.exists()
             else {}
         )
-        shared = [key for key in again if key in self._losses and key[0] < self.step]
-        return len(shared), sum(again[key] == self._losses[key] for key in shared)
+        shared = [key for key in repeated if key in self._losses and key[0] < self.step]
+        return len(shared), sum(repeated[key] == self._losses[key] for key in shared)
 
 
 def _first_to_look_at(alarms: Sequence[Alarm], step: int) -> int:

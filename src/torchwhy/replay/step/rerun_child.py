@@ -20,7 +20,7 @@ STEPS_AROUND = (
 )
 
 
-class SecondLook:
+class RerunChild:
     """Only in a rerun; its process ends as soon as it has seen what it came for."""
 
     def __init__(self, stage: Stage) -> None:
@@ -83,7 +83,7 @@ class SecondLook:
         if check is not None:
             session.sentinel.alarm(check, withheld=False)
         look_into_data_code(self._stage)
-        self._stage.book.write_all()
+        self._stage.nonfinite_log.write_all()
         session.write(
             Replayed(
                 step=self._earlier.step,

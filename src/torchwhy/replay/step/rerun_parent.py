@@ -72,21 +72,21 @@ def rerun(
     run = read_run(run_directory)
     if place is not None:
         run = replace(run, command=place[0], directory=os.fspath(place[1]))
-    again = run_directory / "rerun"
-    again.mkdir(exist_ok=True)
+    rerun_directory = run_directory / "rerun"
+    rerun_directory.mkdir(exist_ok=True)
     unstarted = replace(
         run, rerun_step=step, exit_code=None, signal=None, seconds=None, timed_out=False
     )
     try:
         ended = run_quietly(
-            again,
+            rerun_directory,
             unstarted,
             limit_seconds=limit_seconds,
-            progress=lambda seconds: progress(seconds, last_step(again)),
+            progress=lambda seconds: progress(seconds, last_step(rerun_directory)),
         )
     except KeyboardInterrupt:
         return INTERRUPTED
-    if any(_saw(path, step) for path in again.glob("rank*.jsonl")):
+    if any(_saw(path, step) for path in rerun_directory.glob("rank*.jsonl")):
         return None
     if ended.timed_out:
         return (
@@ -95,7 +95,7 @@ def rerun(
         )
     return (
         f"the second run ended with exit code {ended.exit_code} before it came to step {step}; "
-        f"its output is in {os.path.relpath(again / 'output.txt')}."
+        f"its output is in {os.path.relpath(rerun_directory / 'output.txt')}."
     )
 
 

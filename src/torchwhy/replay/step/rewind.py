@@ -13,7 +13,7 @@ from torchwhy.observe.torch_features.torch_internals import force_eager, world_s
 from torchwhy.record.events import Birth, Replayed, SampleTried
 from torchwhy.replay.equipment import Stage
 from torchwhy.replay.nonfinite.data_code import look_into_data_code
-from torchwhy.replay.step.batch_repeater import Handout, Quiet, with_rows_replaced
+from torchwhy.replay.step.batch_repeater import BatchRepeater, MutedOutput, with_rows_replaced
 
 if TYPE_CHECKING:
     from torchwhy.observe.probes.batches import Batch
@@ -29,10 +29,10 @@ class Rewind:
         self.session = stage.session
         self.state = "watching"
         self.alarmed = False
-        self._handout = Handout()
-        self._quiet = Quiet()
-        self._handout.on_first = self._quiet.begin
-        stage.context.handed_out = lambda: self._handout.newest
+        self._batch_repeater = BatchRepeater()
+        self._muted_output = MutedOutput()
+        self._batch_repeater.on_first = self._muted_output.begin
+        stage.context.repeated_batch = lambda: self._batch_repeater.newest
         self._failed: Check | None = None
         self._prints: list[str] = []
         self._batches: list[Batch] = []
@@ -84,13 +84,13 @@ class Rewind:
         if same:
             self.stage.note_bad_gradients(check)
         elif not check.is_bad:
-            self.stage.book.drop_reaches()
+            self.stage.nonfinite_log.drop_reaches()
         self._conclude(failed, "in-place", reproduced=same)
 
     def leave(self) -> None:
         """Take everything off."""
-        self._quiet.end()
-        self._handout.end()
+        self._muted_output.end()
+        self._batch_repeater.end()
         self.state = "done"
 
     def _raise_alarm(self, check: Check, *, withheld: bool) -> None:
@@ -114,10 +114,10 @@ class Rewind:
         self.session.sentinel.frozen = True
         watched.withhold()
         self.stage.snapshot.restore_buffers()
-        self.stage.book.drop_reaches()
+        self.stage.nonfinite_log.drop_reaches()
         self.stage.look_without_limit(check.step)
         if self._batches:
-            self._handout.begin(self._batches)
+            self._batch_repeater.begin(self._batches)
 
     def _is_same(self, check: Check, failed: Check) -> bool:
         prints = gradients.fingerprint(check.watched.gradients()) if check.watched else []
@@ -128,7 +128,7 @@ class Rewind:
         eager = self.stage.compiles and how == "in-place"
         if reproduced:
             look_into_data_code(self.stage)
-            self.stage.book.write_all()
+            self.stage.nonfinite_log.write_all()
         detail = "" if reproduced else "the repeated step gave other numbers than the first time"
         self.session.write(
             Replayed(
@@ -148,8 +148,8 @@ class Rewind:
         if check.watched is not None and self.session.on_failure != "continue":
             check.watched.withhold()
         self.stage.microscope.leave()
-        self._quiet.end()
-        self._handout.end()
+        self._muted_output.end()
+        self._batch_repeater.end()
         if self.stage.compiles:
             force_eager(on=False)
         self.stage.snapshot.restore_buffers()
@@ -173,7 +173,7 @@ class Rewind:
             return False
         batches = self._batches or self.session.batches.since(check.watched.batches_at_last_step)
         rows = self.stage.context.rows()
-        self._positions = _guilty_positions(self.stage.book.spoilers())
+        self._positions = _guilty_positions(self.stage.nonfinite_log.spoilers())
         good = [row for row in range(rows) if row not in self._positions]
         if len(batches) != 1 or not self._positions or not good or not batches[0].untouched():
             return False
@@ -184,7 +184,7 @@ class Rewind:
         check.watched.withhold()
         self.stage.snapshot.restore_buffers()
         data = with_rows_replaced(batches[0].data, replaced, rows)
-        self._handout.begin(batches, {batches[0].serial: data})
+        self._batch_repeater.begin(batches, {batches[0].serial: data})
         return True
 
     def _sample_was_tried(self, check: Check) -> None:

@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass
-class Course:
+class LossStatistics:
     """What is kept of the losses of one optimizer."""
 
     steps: int = 0

@@ -17,7 +17,7 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import active_modes
 
 if TYPE_CHECKING:
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
     from torchwhy.replay.equipment import Stage
 
 MOST_LOOKS = 3  # of one run, besides the first
@@ -33,7 +33,7 @@ Place = tuple[object, ...]
 Structure = frozenset[object]
 
 
-class Phases:
+class Observations:
     """Decides which optimizers are looked at, and when such a look begins and ends."""
 
     def __init__(self, stage: Stage) -> None:
@@ -42,14 +42,14 @@ class Phases:
         self._made: dict[Place, int] = {}
         self._places: dict[int, Place] = {}
         self._looked_at: dict[Place, set[Structure]] = {}
-        self._awaited: list[Watched] = []
+        self._awaited: list[WatchedOptimizer] = []
         self.optimizers: set[int] = set()  # of the phase in hand, or the last one
         self._began = (0, 0, 0.0)  # steps, backward passes and seconds of looking when a look began
 
     @property
     def is_looking(self) -> bool:
         """Tell whether the microscope is on because of a later phase."""
-        return bool(self._stage.phase)
+        return bool(self._stage.observation)
 
     def optimizer_made(self, *, may_look: bool) -> None:
         """Look at what follows if this is the first optimizer of its place, and training is under way.
@@ -75,7 +75,7 @@ class Phases:
         elif may_look and sentinel.step:
             self._begin(watched)
 
-    def wants(self, watched: Watched) -> bool:
+    def wants(self, watched: WatchedOptimizer) -> bool:
         """Tell whether the step that an optimizer is about to make is the one to look at."""
         if not self._stage.microscope.is_on:
             return False
@@ -83,7 +83,7 @@ class Phases:
             any(one is watched for one in self._awaited) if self.is_looking else not watched.steps
         )
 
-    def saw(self, watched: Watched) -> None:
+    def saw(self, watched: WatchedOptimizer) -> None:
         """Note that the first step of an optimizer is being looked at."""
         place = self._places.get(watched.index)
         if place is not None:
@@ -104,7 +104,7 @@ class Phases:
         if not watched.steps and is_plain and may_look and self._is_new(watched):
             self._begin(watched)
 
-    def _is_new(self, watched: Watched) -> bool:
+    def _is_new(self, watched: WatchedOptimizer) -> bool:
         """Tell whether no optimizer that was made at the same place for such models was looked at."""
         place = self._places.get(watched.index)
         if place is None or self._looks >= MOST_LOOKS:
@@ -127,7 +127,7 @@ class Phases:
         self._awaited = []
         self._stage.step_back(reason)
 
-    def _begin(self, watched: Watched) -> None:
+    def _begin(self, watched: WatchedOptimizer) -> None:
         stage = self._stage
         sentinel, microscope = stage.session.sentinel, stage.microscope
         if self._looks >= MOST_LOOKS or stage.compiles or microscope.is_busy or active_modes():
@@ -139,10 +139,10 @@ class Phases:
         stage.session.cruise.leave()
         is_whole = hasattr(watched.optimizer, "param_groups")  # in its `__init__` it is not
         own = watched.parameters() if is_whole else []
-        stage.begin_phase(self._looks, own, seconds=MOST_SECONDS)
+        stage.begin_observation(self._looks, own, seconds=MOST_SECONDS)
 
 
-def _structure(stage: Stage, watched: Watched) -> Structure:
+def _structure(stage: Stage, watched: WatchedOptimizer) -> Structure:
     """Return which kinds of layers the models of an optimizer are made of, and which parts of them it holds."""
     held = {id(parameter) for parameter in watched.parameters()}
     found: set[object] = set()

@@ -16,10 +16,10 @@ from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.numbers import decode
 from torchwhy.replay.experiments.curvature import Curvature
 from torchwhy.replay.experiments.symmetry import Symmetry
-from torchwhy.replay.triggers.loss_statistics import GREW, Course
+from torchwhy.replay.triggers.loss_statistics import GREW, LossStatistics
 
 if TYPE_CHECKING:
-    from torchwhy.observe.steps.watched_optimizers import Watched
+    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
     from torchwhy.replay.equipment import Stage
 
 MOST_LOOKS = (
@@ -31,19 +31,19 @@ MOST_MEASURED = 4  # times the curvature is asked for in one run
 LOOK_OVER = "the look at a later step is over"
 
 
-class Signals:
+class Triggers:
     """Follows the losses of every optimizer and keeps what the next step is wanted for."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._courses: dict[int, Course] = {}
-        self._last: Watched | None = None
+        self._statistics: dict[int, LossStatistics] = {}
+        self._last: WatchedOptimizer | None = None
         self._interleaved = False
         self._looks = 0
         self._looking_for: int | None = None
         self._look_began = 0
         self._asked: list[str] = []
-        self._wanted: tuple[str, Watched] | None = None
+        self._wanted: tuple[str, WatchedOptimizer] | None = None
         protect = stage.session.guests.protect
         self.curvature = Curvature(stage.session)
         self._measure = protect("curvature experiment", self.curvature.measure)
@@ -68,8 +68,8 @@ class Signals:
             return
         reason, watched = self._wanted
         self._wanted = None
-        course = self._courses[watched.index]
-        if course.backwards == 1 and len(losses) == 1:
+        statistics = self._statistics[watched.index]
+        if statistics.backwards == 1 and len(losses) == 1:
             self._measure(losses[0], watched, reason)
 
     def after_step(self, check: Check | None) -> None:
@@ -86,35 +86,35 @@ class Signals:
             return
         watched = check.watched
         self._note_interleaving(watched)
-        course = self._courses.setdefault(watched.index, Course())
-        course.backwards = len(check.losses)
-        course.add(math.fsum(map(decode, check.losses)) / len(check.losses))
+        statistics = self._statistics.setdefault(watched.index, LossStatistics())
+        statistics.backwards = len(check.losses)
+        statistics.add(math.fsum(map(decode, check.losses)) / len(check.losses))
         self._end_look(watched)
         if self._stage.compiles:
             return
         self._check_symmetry(watched)
-        reason = self._reason(course, watched)
+        reason = self._reason(statistics, watched)
         if reason is not None:
             self._ask(reason, watched)
 
-    def limits(self, watched: Watched) -> tuple[float, int]:
+    def limits(self, watched: WatchedOptimizer) -> tuple[float, int]:
         """Return the loss above which, and the number of steps after which, `take` is to be called."""
-        course = self._courses.get(watched.index)
-        if course is None:
+        statistics = self._statistics.get(watched.index)
+        if statistics is None:
             return math.inf, MOST_AT_ONCE
-        highest = GREW * course.first if course.first > 0 else math.inf
-        return highest, max(1, min(MOST_AT_ONCE, course.mark - course.steps))
+        highest = GREW * statistics.first if statistics.first > 0 else math.inf
+        return highest, max(1, min(MOST_AT_ONCE, statistics.mark - statistics.steps))
 
-    def take(self, watched: Watched, losses: list[float]) -> None:
+    def take(self, watched: WatchedOptimizer, losses: list[float]) -> None:
         """Judge some steps by their losses alone, as `after_step` judges one."""
-        course = self._courses.get(watched.index)
-        if course is None:
+        statistics = self._statistics.get(watched.index)
+        if statistics is None:
             return
         self._note_interleaving(watched)
         for loss in losses:
-            course.add(loss)
+            statistics.add(loss)
         watched.gradient_sizes = None
-        reason = None if self._stage.compiles else self._reason(course, watched)
+        reason = None if self._stage.compiles else self._reason(statistics, watched)
         if reason is not None:
             self._ask(reason, watched)
 
@@ -122,25 +122,25 @@ class Signals:
         """Want nothing any more."""
         self._looking_for = self._wanted = None
 
-    def _note_interleaving(self, watched: Watched) -> None:
+    def _note_interleaving(self, watched: WatchedOptimizer) -> None:
         """Two optimizers in turn train against each other: their losses say little about either's progress."""
         if self._last is not None and self._last is not watched and watched.steps:
             self._interleaved = True
         self._last = watched
 
-    def _reason(self, course: Course, watched: Watched) -> str | None:
+    def _reason(self, statistics: LossStatistics, watched: WatchedOptimizer) -> str | None:
         """Return what is odd about the course so far, in a word."""
-        if course.steps > 1 and _nothing_flows(watched):
+        if statistics.steps > 1 and _nothing_flows(watched):
             return "no gradient"
-        if course.grew:
+        if statistics.grew:
             return "grew"
-        if course.grew_early:
+        if statistics.grew_early:
             return "grew early"
-        if course.at_mark() and not course.falls():
-            return f"rests at {course.mark}"
+        if statistics.at_mark() and not statistics.falls():
+            return f"rests at {statistics.mark}"
         return None
 
-    def _ask(self, reason: str, watched: Watched) -> None:
+    def _ask(self, reason: str, watched: WatchedOptimizer) -> None:
         if reason in self._asked:
             return
         self._asked.append(reason)
@@ -149,7 +149,7 @@ class Signals:
         if reason != "grew early" and self._looks < MOST_LOOKS:
             self._begin_look(watched)
 
-    def _begin_look(self, watched: Watched) -> None:
+    def _begin_look(self, watched: WatchedOptimizer) -> None:
         stage = self._stage
         if stage.microscope.is_on:
             return
@@ -159,7 +159,7 @@ class Signals:
         stage.look_without_limit(stage.session.sentinel.step + 1)
         stage.microscope.limit_seconds = stage.microscope.seconds + MOST_LOOK_SECONDS
 
-    def _end_look(self, watched: Watched) -> None:
+    def _end_look(self, watched: WatchedOptimizer) -> None:
         """The look lasts until the optimizer that asked for it has made its next step, or others have made many."""
         if self._looking_for is None:
             return
@@ -173,7 +173,7 @@ class Signals:
 
 
 @unseen
-def _nothing_flows(watched: Watched) -> bool:
+def _nothing_flows(watched: WatchedOptimizer) -> bool:
     """Tell whether every gradient of the step is exactly zero; asked of the first steps, where it is known anyway."""
     sizes = watched.gradient_sizes
     return sizes is not None and bool(sizes) and all(size == 0 for size in sizes)

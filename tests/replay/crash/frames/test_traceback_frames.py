@@ -9,10 +9,10 @@ from torch import nn
 from torchwhy.replay.crash.frames.failed_call import failed_call
 from torchwhy.replay.crash.frames.failed_operands import operands_of
 from torchwhy.replay.crash.frames.traceback_frames import (
-    Spot,
+    TracebackFrame,
     below,
     blamed,
-    spots_of,
+    frames_of,
     told_error,
     who_raised,
 )
@@ -49,11 +49,11 @@ def loss_of_sum(x, y):
     return nn.functional.cross_entropy(x + 1, y)
 
 
-def spots_after(function, *args) -> tuple[list[Spot], BaseException]:
+def spots_after(function, *args) -> tuple[list[TracebackFrame], BaseException]:
     try:
         function(*args)
     except Exception as error:
-        return spots_of(error.__traceback__), error
+        return frames_of(error.__traceback__), error
     raise AssertionError("nothing was raised")
 
 
@@ -68,17 +68,17 @@ def spots_after(function, *args) -> tuple[list[Spot], BaseException]:
     ],
 )
 def test_who_raised(function, args, whose):
-    spots, error = spots_after(function, *args)
+    frames, error = spots_after(function, *args)
 
-    assert who_raised(spots, error, has_tensors=False) == whose
+    assert who_raised(frames, error, has_tensors=False) == whose
 
 
 def test_operands_are_named_as_in_the_source():
-    spots, _ = spots_after(multiply, torch.zeros(2, 3), torch.zeros(4, 5))
-    spot = blamed(spots)
-    assert spot is not None
+    frames, _ = spots_after(multiply, torch.zeros(2, 3), torch.zeros(4, 5))
+    frame = blamed(frames)
+    assert frame is not None
 
-    found = operands_of(spot, below(spots, spot))
+    found = operands_of(frame, below(frames, frame))
 
     assert [(one.name, list(one.value.shape)) for one in found] == [
         ("left", [2, 3]),
@@ -87,37 +87,37 @@ def test_operands_are_named_as_in_the_source():
 
 
 def test_computed_argument_has_its_value_and_the_callees_name():
-    spots, _ = spots_after(loss_of_sum, torch.zeros(2, 3), torch.zeros(4, dtype=torch.int64))
-    spot = blamed(spots)
-    assert spot is not None
+    frames, _ = spots_after(loss_of_sum, torch.zeros(2, 3), torch.zeros(4, dtype=torch.int64))
+    frame = blamed(frames)
+    assert frame is not None
 
-    found = operands_of(spot, below(spots, spot))
+    found = operands_of(frame, below(frames, frame))
 
     assert [(one.name, one.argument) for one in found] == [("x + 1", "input"), ("y", "target")]
 
 
 def test_failed_call_goes_through_with_another_tensor():
     left, right = torch.zeros(2, 3), torch.zeros(4, 3)
-    spots, _ = spots_after(multiply, left, right)
-    spot = blamed(spots)
-    assert spot is not None
+    frames, _ = spots_after(multiply, left, right)
+    frame = blamed(frames)
+    assert frame is not None
 
-    call = failed_call(spot, below(spots, spot))
+    call = failed_call(frame, below(frames, frame))
 
     assert call is not None
-    assert list(call.again((right, right.T)).shape) == [2, 4]
+    assert list(call.reexecute((right, right.T)).shape) == [2, 4]
 
 
 def test_failed_function_call_goes_through_with_another_target():
     labels = torch.zeros(2, dtype=torch.float32)
-    spots, _ = spots_after(loss_of_sum, torch.zeros(2, 3), labels)
-    spot = blamed(spots)
-    assert spot is not None
+    frames, _ = spots_after(loss_of_sum, torch.zeros(2, 3), labels)
+    frame = blamed(frames)
+    assert frame is not None
 
-    call = failed_call(spot, below(spots, spot))
+    call = failed_call(frame, below(frames, frame))
 
     assert call is not None
-    assert call.again((labels, labels.long())).item() == pytest.approx(1.0986, abs=1e-3)
+    assert call.reexecute((labels, labels.long())).item() == pytest.approx(1.0986, abs=1e-3)
 
 
 def wrap(left, right):

@@ -24,7 +24,7 @@ from torchwhy.detect.views.crash.crash_facts import (
     walk_evidence,
 )
 from torchwhy.finding import Finding
-from torchwhy.record.events import Crash, Trial
+from torchwhy.record.events import Crash, OperandTrial
 from torchwhy.record.trace import Trace
 
 PATTERNS = (
@@ -69,7 +69,7 @@ def _is_one_short(crash: Crash) -> bool:
     return True
 
 
-def _judge_model(trace: Trace, crash: Crash, whole: Trial) -> Finding:
+def _judge_model(trace: Trace, crash: Crash, whole: OperandTrial) -> Finding:
     """Return the finding of a model that took one sample for a batch and failed only behind its flattening."""
     name = whole.change.removesuffix(".unsqueeze(0)")
     shape = next((f" ({sizes(one.shape)})" for one in crash.walk if one.what == "input"), "")

@@ -7,7 +7,7 @@ from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import uncalled
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.learning import HandUpdate, StaleGradients
+from torchwhy.record.learning import ManualUpdate, StaleGradients
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -42,7 +42,7 @@ class MissingZeroGrad(Detector):
         first, last = events[0], events[-1]
         location = first.stepped_at or first.location
         if first.optimizer == BY_HAND:
-            update = next(iter(trace.of(HandUpdate)), None)
+            update = next(iter(trace.of(ManualUpdate)), None)
             location = update.location if update is not None else first.location
         call = location.expression if location is not None and location.expression else "the update"
         named = uncalled(trace, "zero_grad") if not last.cleared_ever else None

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan, advice_of
-from torchwhy.finding import Trial as FixTrial
-from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, Trial
+from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan, Trial, advice_of
+from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, OperandTrial
 from torchwhy.record.trace import Trace
 
 STATIONS_SHOWN = 8  # of the walk of shapes: its beginning and its end
@@ -184,15 +183,15 @@ def input_named(crash: Crash, *arguments: str) -> NamedTensor | None:
     return None
 
 
-def trials(crash: Crash, *kinds: str) -> list[Trial]:
+def trials(crash: Crash, *kinds: str) -> list[OperandTrial]:
     """Return the changes of these kinds that were tried, those that went through first."""
     found = [trial for kind in kinds for trial in crash.trials if trial.kind == kind]
     return sorted(found, key=lambda trial: not trial.worked)
 
 
-def fix_of(trial: Trial) -> Fix:
+def fix_of(trial: OperandTrial) -> Fix:
     """Return a change that was tried as a fix: a patch where the edit is certain, an idea otherwise."""
-    verdict = FixTrial(verdict="cured" if trial.worked else "no-difference")
+    verdict = Trial(verdict="cured" if trial.worked else "no-difference")
     safety = "changes-results" if trial.diff else "show-only"
     return Fix(title=trial.change, diff=trial.diff, safety=safety, trial=verdict)  # type: ignore[arg-type]
 
@@ -245,7 +244,9 @@ def blamed_constructor(crash: Crash, layer: Layer) -> SourceSpan | None:
     return made if is_inside else written
 
 
-def favoured(crash: Crash, layer: Layer, reshaped: Sequence[Trial], *, noun: str) -> list[Evidence]:
+def favoured(
+    crash: Crash, layer: Layer, reshaped: Sequence[OperandTrial], *, noun: str
+) -> list[Evidence]:
     """Say which of two plausible cures, another layer or other data, the evidence favours."""
     if reshaped and trials(crash, "resize-layer"):
         return [

@@ -9,7 +9,7 @@ from itertools import pairwise
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, SourceSpan
 from torchwhy.record.events import Birth, OptimizerMade, Step
-from torchwhy.record.learning import HandUpdate
+from torchwhy.record.learning import ManualUpdate
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -49,7 +49,7 @@ class ManualDivergence(Diagnosis):
 
 def diverged_by_hand(trace: Trace, birth: Birth) -> ManualDivergence | None:
     """Return the line that changes the weights, if the losses before the failing birth grew without end."""
-    update = next(iter(trace.of(HandUpdate)), None)
+    update = next(iter(trace.of(ManualUpdate)), None)
     if update is None or trace.of(OptimizerMade):
         return None
     losses = losses_before(trace, birth.step)

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 LONGEST_REASON = 200
 
 
-class Careful:
+class BestEffort:
     """Runs parts and keeps why some of them failed, by the name of the part."""
 
     def __init__(self) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from torchwhy.observe.program.frames import span_of
-from torchwhy.replay.crash.autopsy.best_effort import Careful
+from torchwhy.replay.crash.autopsy.best_effort import BestEffort
 from torchwhy.replay.crash.autopsy.running_layers import running_modules
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.crash.frames.failed_call import Call, failed_call
-from torchwhy.replay.crash.frames.failed_operands import Found, inputs_of, operands_of
+from torchwhy.replay.crash.frames.failed_operands import FoundOperand, inputs_of, operands_of
 from torchwhy.replay.crash.frames.source_files import expression_at
-from torchwhy.replay.crash.frames.traceback_frames import Spot, below, blamed
-from torchwhy.replay.crash.trials.reexecute import seen_again
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, below, blamed
+from torchwhy.replay.crash.trials.reexecute import reexecuted
 from torchwhy.replay.crash.trials.tensor_changes import loss_arguments
 from torchwhy.replay.microscope.operations import Operation
 
@@ -30,17 +30,17 @@ class Case:
 
     stage: Stage
     error: BaseException
-    spots: list[Spot]
+    frames: list[TracebackFrame]
     caught: bool = False
-    spot: Spot | None = None
-    callees: list[Spot] = field(default_factory=list)
-    operands: list[Found] = field(default_factory=list)
-    inputs: list[Found] = field(default_factory=list)
+    frame: TracebackFrame | None = None
+    callees: list[TracebackFrame] = field(default_factory=list)
+    operands: list[FoundOperand] = field(default_factory=list)
+    inputs: list[FoundOperand] = field(default_factory=list)
     op: str | None = None
     modules: list[nn.Module] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     builder: Builder | None = None
-    careful: Careful = field(default_factory=Careful)
+    best_effort: BestEffort = field(default_factory=BestEffort)
     call: Call | None = None
     is_loss: bool = False
 
@@ -50,20 +50,20 @@ class Case:
 
     def is_in_file(self, node: ast.expr) -> bool:
         """Tell whether a piece of syntax has its true place in the user's file, so that it may be edited there."""
-        if self.spot is None:
+        if self.frame is None:
             return False
-        whole = self.spot.node
-        code = self.spot.frame.f_code
+        whole = self.frame.node
+        code = self.frame.code
         return (
             isinstance(whole, (ast.expr, ast.stmt))
-            and whole is expression_at(code.co_filename, span_of(self.spot.site))
+            and whole is expression_at(code.co_filename, span_of(self.frame.site))
             and any(part is node for part in ast.walk(whole))
         )
 
     @property
     def is_worth_trying(self) -> bool:
         """Tell whether the exception is of a kind that another shape or dtype may cure."""
-        if self.spots[-1].is_at_raise_of_user:
+        if self.frames[-1].is_at_raise_of_user:
             return False
         return isinstance(
             self.error, (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
@@ -75,27 +75,29 @@ class Case:
         return self.modules[-1] if self.modules else None
 
 
-def opened(stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False) -> Case:
+def opened(
+    stage: Stage, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
+) -> Case:
     """Return the case: the user's frame, its operands, the torch function below it, the running modules."""
-    case = Case(stage, error, spots, caught)
-    case.spot = blamed(spots)
-    if case.spot is None:
+    case = Case(stage, error, frames, caught)
+    case.frame = blamed(frames)
+    if case.frame is None:
         return case
-    case.callees = below(spots, case.spot)
-    get = case.careful.get
-    get(None, stage.session.names.learn, spots[-1].frame)
-    case.operands = get([], operands_of, case.spot, case.callees)
+    case.callees = below(frames, case.frame)
+    get = case.best_effort.get
+    get(None, stage.session.names.learn, frames[-1].live)
+    case.operands = get([], operands_of, case.frame, case.callees)
     case.op, case.inputs = get((None, []), inputs_of, case.callees)
-    case.modules = get([], running_modules, spots)
+    case.modules = get([], running_modules, frames)
     case.builder = get(None, _builder, case)
     get(None, _see_operations, case)
-    case.call = get(None, failed_call, case.spot, case.callees)
+    case.call = get(None, failed_call, case.frame, case.callees)
     case.is_loss = get(None, loss_arguments, case) is not None
     return case
 
 
 def _builder(case: Case) -> Builder | None:
-    files = [one.frame.f_code.co_filename for one in reversed(case.spots) if one.layer == "user"]
+    files = [one.filename for one in reversed(case.frames) if one.layer == "user"]
     return Builder(case.stage.session.names, files)
 
 
@@ -108,10 +110,10 @@ def _see_operations(case: Case) -> None:
         if begins:
             case.operations = [one for one in case.operations if one.order > begins[-1]]
     elif not case.caught:
-        again = seen_again(case.stage, case.error, case.spots)
-        if again is not None:
-            spots, case.operations = again
-            user = blamed(spots)
+        repeated = reexecuted(case.stage, case.error, case.frames)
+        if repeated is not None:
+            frames, case.operations = repeated
+            user = blamed(frames)
             case.op, case.inputs = (
-                inputs_of(below(spots, user)) if user is not None else (case.op, case.inputs)
+                inputs_of(below(frames, user)) if user is not None else (case.op, case.inputs)
             )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ASKED = re.compile(r"shape '\[([-\d, ]+)\]' is invalid for input of size \d+")
 
 
-def taker_facts(case: Case) -> dict[str, Any]:
+def consumer_facts(case: Case) -> dict[str, Any]:
     """Return the path of the first linear layer that takes the last size asked for, and what it takes."""
     asked = ASKED.search(str(case.error))
     if asked is None or not case.modules:

@@ -16,18 +16,18 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.torch_features.mode_stack import modes_off
-from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, Trial, WalkStep
-from torchwhy.replay.crash.autopsy.best_effort import Careful
+from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, OperandTrial, WalkStep
+from torchwhy.replay.crash.autopsy.best_effort import BestEffort
 from torchwhy.replay.crash.autopsy.case import Case, opened
-from torchwhy.replay.crash.autopsy.consumers import taker_facts
+from torchwhy.replay.crash.autopsy.consumers import consumer_facts
 from torchwhy.replay.crash.autopsy.descriptions import named, numbers_among, tensors_among
 from torchwhy.replay.crash.autopsy.loader import loader_facts
-from torchwhy.replay.crash.autopsy.producers import dataset_source, maker_of
+from torchwhy.replay.crash.autopsy.producers import dataset_source, producer_of
 from torchwhy.replay.crash.autopsy.running_layers import describe
 from torchwhy.replay.crash.autopsy.shape_walk import stations
 from torchwhy.replay.crash.autopsy.value_ranges import range_facts
-from torchwhy.replay.crash.frames.failed_operands import Found
-from torchwhy.replay.crash.frames.traceback_frames import Spot, who_raised
+from torchwhy.replay.crash.frames.failed_operands import FoundOperand
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, who_raised
 from torchwhy.replay.crash.trials.batch_of_one import add_batch_to_model
 from torchwhy.replay.crash.trials.layer_sizes import resize_layer, resize_table
 from torchwhy.replay.crash.trials.reexecute import eager_error, model_call, nothing_left_behind
@@ -71,20 +71,20 @@ MOST_FRAMES = 12  # of the user's frames: the innermost ones
 
 
 def examine(
-    stage: Stage, error: BaseException, spots: list[Spot], *, caught: bool = False
+    stage: Stage, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
 ) -> Crash:
     """Return everything about an exception that a person would look at."""
     with modes_off(), torch.no_grad(), stage.modules.paused():
         if not caught:
-            error, spots = Careful().get((error, spots), eager_error, stage, error, spots)
-        return _crash(opened(stage, error, spots, caught=caught))
+            error, frames = BestEffort().get((error, frames), eager_error, stage, error, frames)
+        return _crash(opened(stage, error, frames, caught=caught))
 
 
 def _walk(case: Case) -> list[WalkStep]:
     """Return the stations of the data, the model's own input first."""
     if not case.operations:
         return []
-    call = model_call(case.spots)
+    call = model_call(case.frames)
     first = [
         WalkStep(
             what="input", shape=list(value.shape), dtype=str(value.dtype).removeprefix("torch.")
@@ -100,7 +100,10 @@ def _before_failing_layer(case: Case) -> list[Operation]:
     path = case.path_of(case.layer) if case.layer is not None else None
     kept = list(case.operations)
     while (
-        kept and path is not None and case.spot is not None and case.spot.site in kept[-1].sites[:1]
+        kept
+        and path is not None
+        and case.frame is not None
+        and case.frame.site in kept[-1].sites[:1]
     ):
         if not f"{path}.".startswith(f"{kept[-1].module}."):
             break
@@ -109,7 +112,7 @@ def _before_failing_layer(case: Case) -> list[Operation]:
 
 
 def _crash(case: Case) -> Crash:
-    session, get = case.stage.session, case.careful.get
+    session, get = case.stage.session, case.best_effort.get
     layers = get([], _layers, case)
     return Crash(
         step=session.sentinel.step,
@@ -117,26 +120,26 @@ def _crash(case: Case) -> Crash:
         message=str(case.error)[:LONGEST_MESSAGE],
         caught=case.caught,
         raised_by=who_raised(
-            case.spots, case.error, has_tensors=bool(case.operands or case.inputs)
+            case.frames, case.error, has_tensors=bool(case.operands or case.inputs)
         ),
         op=case.op,
         location=get(None, _location, case, layers),
-        frames=get([], _frames, case.spots),
+        frames=get([], _frames, case.frames),
         operands=get([], _operands, case),
         inputs=get([], _inputs, case),
         layers=layers,
         walk=get([], _walk, case),
-        loader=get(None, loader_facts, session, case.spots),
+        loader=get(None, loader_facts, session, case.frames),
         trials=get([], _trials, case),
         worker=_worker_traceback(case.error),
-        facts={**_facts(case), **case.careful.failures},
+        facts={**_facts(case), **case.best_effort.failures},
     )
 
 
 def _location(case: Case, layers: list[Layer]) -> SourceSpan | None:
-    if case.spot is None:
+    if case.frame is None:
         return None
-    return span_in_module(case.spot.site, layers[-1].path if layers else None)
+    return span_in_module(case.frame.site, layers[-1].path if layers else None)
 
 
 def _layers(case: Case) -> list[Layer]:
@@ -152,60 +155,62 @@ def _inputs(case: Case) -> list[NamedTensor]:
     return [_named(case, _by_the_users_name(case, found)) for found in case.inputs]
 
 
-def _trials(case: Case) -> list[Trial]:
+def _trials(case: Case) -> list[OperandTrial]:
     """Try changes on the real tensors; random state and buffers are as if nothing had been tried."""
-    if not case.spots or not case.is_worth_trying:
+    if not case.frames or not case.is_worth_trying:
         return []
-    found: list[Trial] = []
+    found: list[OperandTrial] = []
     with nothing_left_behind(case.modules[:1]):
         for group in ATTEMPTS:
-            found += case.careful.get([], _made, group, case)
+            found += case.best_effort.get([], _made, group, case)
     return found
 
 
-def _made(group: Callable[[Case], Iterator[Trial]], case: Case) -> list[Trial]:
+def _made(group: Callable[[Case], Iterator[OperandTrial]], case: Case) -> list[OperandTrial]:
     return list(group(case))
 
 
 def _made_at(case: Case, module: nn.Module) -> SourceSpan | None:
     made = (
-        case.careful.get(None, case.builder.made_at, module) if case.builder is not None else None
+        case.best_effort.get(None, case.builder.made_at, module)
+        if case.builder is not None
+        else None
     )
     return made.span if made is not None else None
 
 
-def _frames(spots: list[Spot]) -> list[FrameSeen]:
+def _frames(frames: list[TracebackFrame]) -> list[FrameSeen]:
     return [
         FrameSeen(
-            location=span_of(spot.site),
-            tensors=tensors_among(spot.variables),
-            numbers=numbers_among(spot.variables),
+            location=span_of(frame.site),
+            tensors=tensors_among(frame.variables),
+            numbers=numbers_among(frame.variables),
         )
-        for spot in [spot for spot in spots if spot.layer == "user"][-MOST_FRAMES:]
+        for frame in [frame for frame in frames if frame.layer == "user"][-MOST_FRAMES:]
     ]
 
 
-def _named(case: Case, found: Found) -> NamedTensor:
-    origin, place = maker_of(case, found)
+def _named(case: Case, found: FoundOperand) -> NamedTensor:
+    origin, place = producer_of(case, found)
     return named(found.name, found.value, argument=found.argument, origin=origin, made_by=place)
 
 
-def _by_the_users_name(case: Case, found: Found) -> Found:
+def _by_the_users_name(case: Case, found: FoundOperand) -> FoundOperand:
     """Return a tensor that torch knows by its own name under the name that a variable of the program gives it."""
-    for spot in reversed(case.spots):
-        if spot.layer == "user":
-            for name, value in list(spot.variables.items()):
+    for frame in reversed(case.frames):
+        if frame.layer == "user":
+            for name, value in list(frame.variables.items()):
                 if value is found.value and not name.startswith("_"):
-                    return Found(name, found.value, found.argument)
+                    return FoundOperand(name, found.value, found.argument)
     return found
 
 
 def _facts(case: Case) -> dict[str, Any]:
     """Return further numbers by name."""
-    facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.spots)) else {}
+    facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.frames)) else {}
     nothing: dict[str, Any] = {}
-    for collect in (_layer_facts, range_facts, taker_facts, _dataset_facts):
-        facts.update(case.careful.get(nothing, collect, case))
+    for collect in (_layer_facts, range_facts, consumer_facts, _dataset_facts):
+        facts.update(case.best_effort.get(nothing, collect, case))
     return facts
 
 
@@ -221,11 +226,8 @@ def _layer_facts(case: Case) -> dict[str, Any]:
     }
 
 
-def _is_data_code(spot: Spot) -> bool:
-    return (
-        f"{os.sep}utils{os.sep}data{os.sep}" in spot.frame.f_code.co_filename
-        and spot.layer == "torch"
-    )
+def _is_data_code(frame: TracebackFrame) -> bool:
+    return f"{os.sep}utils{os.sep}data{os.sep}" in frame.filename and frame.layer == "torch"
 
 
 def _dataset_facts(case: Case) -> dict[str, Any]:

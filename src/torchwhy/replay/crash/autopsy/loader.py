@@ -11,7 +11,7 @@ from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.torch_features.loader_parts import dataset_of
 from torchwhy.record.events import LoaderFacts
 from torchwhy.replay.crash.frames.lookup import Unknown, attribute
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MOST_INDICES = 4096
 
 
-def loader_facts(session: Session, spots: list[Spot]) -> LoaderFacts | None:
+def loader_facts(session: Session, frames: list[TracebackFrame]) -> LoaderFacts | None:
     """Return what is known of the loader; None in a program that draws no batches from one."""
     batch = session.batches.recent[-1] if session.batches.recent else None
     iterator = batch.iterator() if batch is not None else None
-    loader = _loader_in(spots, iterator)
+    loader = _loader_in(frames, iterator)
     origin = session.batches.origin
     if loader is None and (batch is None or origin is None):
         return None
@@ -41,14 +41,14 @@ def loader_facts(session: Session, spots: list[Spot]) -> LoaderFacts | None:
     )
 
 
-def _loader_in(spots: list[Spot], iterator: Any) -> Any:
+def _loader_in(frames: list[TracebackFrame], iterator: Any) -> Any:
     """Return the loader of the iterator (they share the dataset), or the one a frame was drawing from."""
     candidates = [
         value
-        for spot in reversed(spots)
+        for frame in reversed(frames)
         for value in (
-            *spot.variables.values(),
-            *(spot.frame.f_globals.values() if spot.layer == "user" else ()),
+            *frame.variables.values(),
+            *(frame.globals.values() if frame.layer == "user" else ()),
         )
         if isinstance(value, DataLoader)
     ]

@@ -14,9 +14,9 @@ from torchwhy.observe.torch_features.loader_parts import dataset_of
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.crash.autopsy.descriptions import is_array, is_tensor
 from torchwhy.replay.crash.frames.construction import class_assignments
-from torchwhy.replay.crash.frames.failed_operands import Found
+from torchwhy.replay.crash.frames.failed_operands import FoundOperand
 from torchwhy.replay.crash.frames.source_files import Written, assignments, scope_at, scopes
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEEPEST = 3  # datasets wrapped in datasets (Subset, ConcatDataset) that are opened
 
 
-def maker_of(case: Case, found: Found) -> tuple[str | None, SourceSpan | None]:
+def producer_of(case: Case, found: FoundOperand) -> tuple[str | None, SourceSpan | None]:
     """Return what kind of thing made a tensor of the failing expression, and where."""
     if isinstance(found.value, torch.Tensor):
         operation = case.stage.microscope.operation_of(found.value)
@@ -44,34 +44,34 @@ def maker_of(case: Case, found: Found) -> tuple[str | None, SourceSpan | None]:
     return None, None
 
 
-def _assigned(case: Case, found: Found) -> Written | None:
+def _assigned(case: Case, found: FoundOperand) -> Written | None:
     """Return the assignment of the variable in the frame that failed, or in the frame that passed it on."""
-    if case.spot is None:
+    if case.frame is None:
         return None
     name = found.name
-    for spot in _outwards(case.spots, case.spot):
-        name = _name_in(spot, found.value, name)
-        written = last_assignment(spot, name) if name else None
+    for frame in _outwards(case.frames, case.frame):
+        name = _name_in(frame, found.value, name)
+        written = last_assignment(frame, name) if name else None
         if written is not None:
             return written
     return None
 
 
-def _outwards(spots: list[Spot], start: Spot) -> list[Spot]:
-    return [spot for spot in reversed(spots[: spots.index(start) + 1]) if spot.layer == "user"]
+def _outwards(frames: list[TracebackFrame], start: TracebackFrame) -> list[TracebackFrame]:
+    return [frame for frame in reversed(frames[: frames.index(start) + 1]) if frame.layer == "user"]
 
 
-def _name_in(spot: Spot, value: Any, name: str) -> str:
+def _name_in(frame: TracebackFrame, value: Any, name: str) -> str:
     """Return what a frame calls a value."""
-    if spot.variables.get(name) is value:
+    if frame.variables.get(name) is value:
         return name
-    return next((key for key, held in spot.variables.items() if held is value), "")
+    return next((key for key, held in frame.variables.items() if held is value), "")
 
 
-def last_assignment(spot: Spot, name: str) -> Written | None:
+def last_assignment(frame: TracebackFrame, name: str) -> Written | None:
     """Return the last assignment of a name above the line where a frame is."""
-    filename = spot.frame.f_code.co_filename
-    line = span_of(spot.site).line
+    filename = frame.filename
+    line = span_of(frame.site).line
     scope = scope_at(filename, line)
     if scope is None:
         return None
@@ -121,13 +121,13 @@ def _same_rows(field: Any, tensor: torch.Tensor) -> bool:
 
 def _place_of_field(case: Case, dataset: Any, name: str, value: Any) -> SourceSpan | None:
     """Return where the field was made: the variable of the program that holds it, or the dataset class's own line."""
-    for spot in reversed(case.spots):
-        if spot.layer != "user":
+    for frame in reversed(case.frames):
+        if frame.layer != "user":
             continue
-        for variables in (spot.variables, spot.frame.f_globals):
+        for variables in (frame.variables, frame.globals):
             for key, held in list(variables.items()):
                 if _same_memory(held, value):
-                    written = _named_anywhere(spot.frame.f_code.co_filename, key)
+                    written = _named_anywhere(frame.filename, key)
                     if written is not None:
                         return written.span
     found = class_assignments(type(dataset), name.partition("[")[0])

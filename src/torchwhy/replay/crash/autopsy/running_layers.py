@@ -10,17 +10,17 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.names import Names
 from torchwhy.record.events import Layer
 from torchwhy.record.numbers import Real, encode
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 
 MOST_SETTINGS = 24
 
 
-def running_modules(spots: list[Spot]) -> list[nn.Module]:
+def running_modules(frames: list[TracebackFrame]) -> list[nn.Module]:
     """Return the modules whose methods are in the traceback, each once, outermost first."""
     found: list[nn.Module] = []
-    for spot in spots:
-        names = spot.frame.f_code.co_varnames
-        owner = spot.variables.get(names[0]) if spot.frame.f_code.co_argcount and names else None
+    for frame in frames:
+        names = frame.code.co_varnames
+        owner = frame.variables.get(names[0]) if frame.code.co_argcount and names else None
         if isinstance(owner, nn.Module) and all(owner is not known for known in found):
             found.append(owner)
     return found

@@ -33,8 +33,8 @@ def range_facts(case: Case) -> dict[str, Any]:
 
 def _function_facts(case: Case) -> dict[str, Any]:
     """Return the facts for `F.embedding`, `F.one_hot` and other functions that take indices."""
-    for spot in reversed(case.callees):
-        given, weight = spot.variables.get("input"), spot.variables.get("weight")
+    for frame in reversed(case.callees):
+        given, weight = frame.variables.get("input"), frame.variables.get("weight")
         if (
             isinstance(given, torch.Tensor)
             and isinstance(weight, torch.Tensor)
@@ -51,8 +51,8 @@ def _function_facts(case: Case) -> dict[str, Any]:
 
 
 def _ignored(case: Case) -> int:
-    for spot in reversed(case.callees):
-        value = spot.variables.get("ignore_index")
+    for frame in reversed(case.callees):
+        value = frame.variables.get("ignore_index")
         if isinstance(value, int):
             return value
     return IGNORED_LABEL

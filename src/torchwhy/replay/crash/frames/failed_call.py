@@ -15,9 +15,9 @@ from torch import nn
 from torchwhy.observe.torch_features.torch_internals import BACKWARD_ENTRY
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH, MODULE_CALL
 from torchwhy.replay.crash.frames.lookup import OPERATORS, PLAIN, Lookup, Unknown
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 
-NEVER_AGAIN = {"backward", "step", "save", "load", "__next__", BACKWARD_ENTRY}
+NEVER_REEXECUTED = {"backward", "step", "save", "load", "__next__", BACKWARD_ENTRY}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    def again(self, *changes: tuple[Any, Any]) -> Any:
+    def reexecute(self, *changes: tuple[Any, Any]) -> Any:
         """Call it once more with tensors replaced, each (old, new) by identity."""
         return self.function(
             *(_changed(value, changes) for value in self.args),
@@ -45,44 +45,44 @@ def _changed(value: Any, changes: tuple[tuple[Any, Any], ...]) -> Any:
     return value
 
 
-def failed_call(spot: Spot, callees: list[Spot]) -> Call | None:
+def failed_call(frame: TracebackFrame, callees: list[TracebackFrame]) -> Call | None:
     """Return the call of torch's (or a library's) code that the user's expression made."""
     first = callees[0] if callees else None
-    if first is not None and first.frame.f_code.co_name in NEVER_AGAIN:
+    if first is not None and first.code.co_name in NEVER_REEXECUTED:
         return None
-    if first is not None and first.frame.f_code.co_name == MODULE_CALL:
+    if first is not None and first.code.co_name == MODULE_CALL:
         return Call(first.variables["self"], first.variables["args"], first.variables["kwargs"])
-    if first is not None and first.frame.f_code.co_name != DISPATCH:
+    if first is not None and first.code.co_name != DISPATCH:
         return _function_call(first)
-    return _written_call(spot) or _dispatched_call(callees)
+    return _written_call(frame) or _dispatched_call(callees)
 
 
-def module_call(callees: list[Spot], module: nn.Module) -> Call | None:
+def module_call(callees: list[TracebackFrame], module: nn.Module) -> Call | None:
     """Return the call of one running module."""
-    for spot in callees:
-        if spot.frame.f_code.co_name == MODULE_CALL and spot.variables.get("self") is module:
-            return Call(module, spot.variables["args"], spot.variables["kwargs"])
+    for frame in callees:
+        if frame.code.co_name == MODULE_CALL and frame.variables.get("self") is module:
+            return Call(module, frame.variables["args"], frame.variables["kwargs"])
     return None
 
 
-def _function_call(spot: Spot) -> Call | None:
+def _function_call(frame: TracebackFrame) -> Call | None:
     """Return the call of a plain function of torch's from its frame."""
-    code = spot.frame.f_code
-    function = spot.frame.f_globals.get(code.co_name)
+    code = frame.code
+    function = frame.globals.get(code.co_name)
     if not isinstance(function, types.FunctionType) or function.__code__ is not code:
         return None
     count = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[:count]
     if code.co_flags & inspect.CO_VARARGS and not code.co_argcount:
-        return Call(function, tuple(spot.variables.get(code.co_varnames[count], ())), {})
+        return Call(function, tuple(frame.variables.get(code.co_varnames[count], ())), {})
     return Call(
-        function, (), {name: spot.variables[name] for name in names if name in spot.variables}
+        function, (), {name: frame.variables[name] for name in names if name in frame.variables}
     )
 
 
-def _written_call(spot: Spot) -> Call | None:
+def _written_call(frame: TracebackFrame) -> Call | None:
     """Return the call that the user's expression spells, if all its parts can be had without running anything."""
-    node, lookup = spot.node, Lookup(spot.frame)
+    node, lookup = frame.node, Lookup(frame.live)
     try:
         if isinstance(node, ast.BinOp):
             left, right = lookup.value(node.left), lookup.value(node.right)
@@ -103,7 +103,7 @@ def _spelled(node: ast.Call, lookup: Lookup) -> Call | None:
         if (
             type(holder) in PLAIN
             and not node.func.attr.endswith("_")
-            and node.func.attr not in NEVER_AGAIN
+            and node.func.attr not in NEVER_REEXECUTED
         ):
             return Call(getattr(torch.Tensor, node.func.attr), (holder, *args), kwargs)
     function = lookup.value(node.func)
@@ -113,13 +113,13 @@ def _spelled(node: ast.Call, lookup: Lookup) -> Call | None:
     return None
 
 
-def _dispatched_call(callees: list[Spot]) -> Call | None:
-    for spot in reversed(callees):
-        if spot.frame.f_code.co_name == DISPATCH and "func" in spot.variables:
-            function = spot.variables["func"]
+def _dispatched_call(callees: list[TracebackFrame]) -> Call | None:
+    for frame in reversed(callees):
+        if frame.code.co_name == DISPATCH and "func" in frame.variables:
+            function = frame.variables["func"]
             if str(function).split(".")[1].endswith("_"):
                 return None
             return Call(
-                function, tuple(spot.variables["args"]), dict(spot.variables.get("kwargs") or {})
+                function, tuple(frame.variables["args"]), dict(frame.variables.get("kwargs") or {})
             )
     return None

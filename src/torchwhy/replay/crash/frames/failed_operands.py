@@ -15,7 +15,7 @@ from torchwhy.observe.torch_features.module_parts import CALL_NAME
 from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.replay.crash.autopsy.descriptions import is_tensor
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.microscope.expressions import LIBRARIES
 
 MOST_OPERANDS = 16
@@ -24,7 +24,7 @@ DISPATCH = "__torch_dispatch__"
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundOperand:
     """One live tensor: the program's text for it, and the callee's name for it where it has one."""
 
     name: str
@@ -33,15 +33,15 @@ class Found:
     node: ast.AST | None = None
 
 
-def operands_of(spot: Spot, callees: list[Spot]) -> list[Found]:
+def operands_of(frame: TracebackFrame, callees: list[TracebackFrame]) -> list[FoundOperand]:
     """Return the tensors in the failing expression of a frame, each once, in the order of the source."""
-    node = spot.node
+    node = frame.node
     if node is None:
         return []
-    called = callees[0] if callees and callees[0].frame.f_code.co_name != DISPATCH else None
+    called = callees[0] if callees and callees[0].code.co_name != DISPATCH else None
     passed = _passed_to(called) if called is not None and isinstance(node, ast.Call) else {}
-    lookup = Lookup(spot.frame)
-    found: list[Found] = []
+    lookup = Lookup(frame.live)
+    found: list[FoundOperand] = []
     for position, part in _parts(node):
         value, argument = passed.get(position, (None, None))
         found += _tensors_of(part, lookup, value=value, argument=argument)
@@ -50,13 +50,13 @@ def operands_of(spot: Spot, callees: list[Spot]) -> list[Found]:
     return _each_once(found)
 
 
-def _as_dispatched(node: ast.AST, callees: list[Spot]) -> list[Found]:
+def _as_dispatched(node: ast.AST, callees: list[TracebackFrame]) -> list[FoundOperand]:
     """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as there are parts."""
     _, given = inputs_of(callees)
     parts = [part for _, part in _parts(node) if not isinstance(part, ast.Constant)]
     if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:
         return [
-            Found(ast.unparse(part), one.value, one.argument, part)
+            FoundOperand(ast.unparse(part), one.value, one.argument, part)
             for part, one in zip(parts, given, strict=True)
         ]
     return []
@@ -94,7 +94,7 @@ def _is_library(node: ast.AST) -> bool:
 
 def _tensors_of(
     node: ast.AST, lookup: Lookup, *, value: Any = None, argument: str | None = None
-) -> list[Found]:
+) -> list[FoundOperand]:
     """Return the tensor an expression is, or those it is made of where its own value cannot be had."""
     if value is None:
         try:
@@ -105,31 +105,31 @@ def _tensors_of(
             ]
     name = ast.unparse(node)
     if is_tensor(value):
-        return [Found(name, value, argument, node)]
+        return [FoundOperand(name, value, argument, node)]
     if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, (list, tuple)):
         return [
-            Found(ast.unparse(part), item, argument, part)
+            FoundOperand(ast.unparse(part), item, argument, part)
             for part, item in zip(node.elts, value, strict=False)
             if is_tensor(item)
         ]
     if type(value) in (list, tuple):
         return [
-            Found(f"{name}[{i}]", item, argument)
+            FoundOperand(f"{name}[{i}]", item, argument)
             for i, item in enumerate(value[:8])
             if is_tensor(item)
         ]
     if type(value) is dict:
         return [
-            Found(f"{name}[{k!r}]", item, argument)
+            FoundOperand(f"{name}[{k!r}]", item, argument)
             for k, item in list(value.items())[:8]
             if is_tensor(item)
         ]
     return []
 
 
-def _passed_to(callee: Spot) -> dict[int | str | None, tuple[Any, str | None]]:
+def _passed_to(callee: TracebackFrame) -> dict[int | str | None, tuple[Any, str | None]]:
     """Return what a called frame received: by position and by keyword, each with the callee's own name for it."""
-    variables, code = callee.variables, callee.frame.f_code
+    variables, code = callee.variables, callee.code
     if code.co_name == MODULE_CALL and isinstance(variables.get("args"), tuple):
         names = _forward_names(variables.get("self"))
         given: dict[int | str | None, tuple[Any, str | None]] = {
@@ -156,42 +156,44 @@ def _forward_names(module: Any) -> list[str]:
     return list(code.co_varnames[1 : code.co_argcount]) if code is not None else []
 
 
-def inputs_of(callees: list[Spot]) -> tuple[str | None, list[Found]]:
+def inputs_of(callees: list[TracebackFrame]) -> tuple[str | None, list[FoundOperand]]:
     """Return the operation or function of torch that raised, and the tensors it got by its own names."""
-    for spot in reversed(callees):
-        if spot.frame.f_code.co_name == DISPATCH and "func" in spot.variables:
-            return _dispatched(spot)
-    for spot in reversed(callees):
-        module = spot.frame.f_globals.get("__name__", "")
-        names = spot.frame.f_code.co_varnames[: spot.frame.f_code.co_argcount]
+    for frame in reversed(callees):
+        if frame.code.co_name == DISPATCH and "func" in frame.variables:
+            return _dispatched(frame)
+    for frame in reversed(callees):
+        module = frame.globals.get("__name__", "")
+        names = frame.code.co_varnames[: frame.code.co_argcount]
         found = [
-            Found(name, spot.variables[name], name)
+            FoundOperand(name, frame.variables[name], name)
             for name in names
-            if isinstance(spot.variables.get(name), torch.Tensor)
+            if isinstance(frame.variables.get(name), torch.Tensor)
         ]
         if found:
-            return f"{module}.{spot.frame.f_code.co_name}", found
+            return f"{module}.{frame.code.co_name}", found
     return None, []
 
 
-def _dispatched(spot: Spot) -> tuple[str, list[Found]]:
-    function, args = spot.variables["func"], spot.variables.get("args", ())
-    kwargs = spot.variables.get("kwargs") or {}
+def _dispatched(frame: TracebackFrame) -> tuple[str, list[FoundOperand]]:
+    function, args = frame.variables["func"], frame.variables.get("args", ())
+    kwargs = frame.variables.get("kwargs") or {}
     schema = schema_of(function)
     names = [argument.name for argument in schema.arguments] if schema is not None else []
-    found: list[Found] = []
+    found: list[FoundOperand] = []
     for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
         if isinstance(value, torch.Tensor):
-            found.append(Found(name, value, name))
+            found.append(FoundOperand(name, value, name))
         elif isinstance(value, (list, tuple)):
             found += [
-                Found(f"{name}[{i}]", item, name) for i, item in enumerate(value) if is_tensor(item)
+                FoundOperand(f"{name}[{i}]", item, name)
+                for i, item in enumerate(value)
+                if is_tensor(item)
             ]
     return str(function), found
 
 
-def _each_once(found: list[Found]) -> list[Found]:
-    seen: dict[tuple[int, str], Found] = {}
+def _each_once(found: list[FoundOperand]) -> list[FoundOperand]:
+    seen: dict[tuple[int, str], FoundOperand] = {}
     for one in found:
         known = seen.get((id(one.value), one.name))
         if known is None or known.argument is None:

@@ -6,7 +6,7 @@ import ast
 import dis
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, Literal
 
 from torchwhy.observe.program.frames import Site, span_of
@@ -22,33 +22,48 @@ RaisedBy = Literal["torch", "user", "library", "python"]
 
 
 @dataclass(frozen=True, eq=False)
-class Spot:
+class TracebackFrame:
     """One frame of the traceback, at the instruction that raised or called what raised."""
 
-    frame: FrameType
+    live: FrameType
     instruction: int
     layer: Layer
 
     @property
+    def code(self) -> CodeType:
+        """Return the code that the frame runs."""
+        return self.live.f_code
+
+    @property
+    def filename(self) -> str:
+        """Return the file of that code."""
+        return self.live.f_code.co_filename
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        """Return the global variables that the frame sees."""
+        return self.live.f_globals
+
+    @property
     def site(self) -> Site:
         """Return the place for `span_of`."""
-        return Site(self.frame.f_code, self.instruction)
+        return Site(self.code, self.instruction)
 
     @property
     def variables(self) -> Mapping[str, Any]:
         """Return the frame's local variables."""
-        return self.frame.f_locals
+        return self.live.f_locals
 
     @property
     def node(self) -> ast.AST | None:
         """Return the syntax of the expression it was executing, with its place in the file where that is readable."""
         span = span_of(self.site)
-        return expression_at(self.frame.f_code.co_filename, span) or node_at(self.site)
+        return expression_at(self.filename, span) or node_at(self.site)
 
     @property
     def is_at_raise(self) -> bool:
         """Tell whether the frame was executing a `raise` or a failed `assert`."""
-        code = self.frame.f_code.co_code
+        code = self.code.co_code
         if not 0 <= self.instruction < len(code):
             return False
         return dis.opname[code[self.instruction]] in ("RAISE_VARARGS", "RERAISE")
@@ -59,12 +74,12 @@ class Spot:
         return self.layer == "user" and self.is_at_raise
 
 
-def spots_of(trace: TracebackType | None) -> list[Spot]:
+def frames_of(trace: TracebackType | None) -> list[TracebackFrame]:
     """Return the frames of a traceback, outermost first."""
     found = []
     while trace is not None:
         frame = trace.tb_frame
-        found.append(Spot(frame, trace.tb_lasti, layer_of(frame.f_code.co_filename)))
+        found.append(TracebackFrame(frame, trace.tb_lasti, layer_of(frame.f_code.co_filename)))
         trace = trace.tb_next
     if len(found) > MOST_FRAMES:
         return found[: MOST_FRAMES // 2] + found[-MOST_FRAMES // 2 :]
@@ -75,42 +90,44 @@ def told_error(error: BaseException) -> BaseException:
     """Return the exception to look at: of one that the program only wrapped in its own, torch's original."""
     seen = error
     for _ in range(MOST_WRAPPINGS):
-        spots = spots_of(seen.__traceback__)
+        frames = frames_of(seen.__traceback__)
         inner = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-        if inner is None or not spots or not spots[-1].is_at_raise_of_user:
+        if inner is None or not frames or not frames[-1].is_at_raise_of_user:
             break
         seen = inner
-    spots = spots_of(seen.__traceback__)
-    is_torchs = bool(spots) and (spots[-1].layer == "torch" or _is_torch_error(seen))
-    return seen if is_torchs and not spots[-1].is_at_raise_of_user else error
+    frames = frames_of(seen.__traceback__)
+    is_torchs = bool(frames) and (frames[-1].layer == "torch" or _is_torch_error(seen))
+    return seen if is_torchs and not frames[-1].is_at_raise_of_user else error
 
 
-def blamed(spots: list[Spot]) -> Spot | None:
+def blamed(frames: list[TracebackFrame]) -> TracebackFrame | None:
     """Return the innermost frame of the user's own code; a library's where there is none."""
     for layer in ("user", "library"):
-        for spot in reversed(spots):
-            if spot.layer == layer:
-                return spot
+        for frame in reversed(frames):
+            if frame.layer == layer:
+                return frame
     return None
 
 
-def below(spots: list[Spot], spot: Spot) -> list[Spot]:
+def below(frames: list[TracebackFrame], frame: TracebackFrame) -> list[TracebackFrame]:
     """Return the frames that `spot` called, outermost first."""
-    return spots[spots.index(spot) + 1 :] if spot in spots else []
+    return frames[frames.index(frame) + 1 :] if frame in frames else []
 
 
-def who_raised(spots: list[Spot], error: BaseException, *, has_tensors: bool) -> RaisedBy:
+def who_raised(
+    frames: list[TracebackFrame], error: BaseException, *, has_tensors: bool
+) -> RaisedBy:
     """Tell whose exception it is: torch's, a library's, the language's, or one the program raised on purpose."""
-    if not spots:
+    if not frames:
         return "python"
-    last = spots[-1]
+    last = frames[-1]
     if last.layer == "user":
         if last.is_at_raise_of_user:
             return "user"
         return "torch" if has_tensors or _is_torch_error(error) else "python"
-    user = blamed(spots)
-    between = below(spots, user) if user is not None else spots
-    return "torch" if any(spot.layer == "torch" for spot in between) else "library"
+    user = blamed(frames)
+    between = below(frames, user) if user is not None else frames
+    return "torch" if any(frame.layer == "torch" for frame in between) else "library"
 
 
 def _is_torch_error(error: BaseException) -> bool:
@@ -119,6 +136,6 @@ def _is_torch_error(error: BaseException) -> bool:
     ).__module__.startswith("torch")
 
 
-def place_of(spot: Spot | None) -> Any:
+def place_of(frame: TracebackFrame | None) -> Any:
     """Return the source span of a frame's expression."""
-    return span_of(spot.site) if spot is not None else None
+    return span_of(frame.site) if frame is not None else None

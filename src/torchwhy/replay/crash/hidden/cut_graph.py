@@ -17,11 +17,11 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.source_files import tree_of
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import program_text
-from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
 from torchwhy.replay.crash.hidden.freed_graph import receiver
-from torchwhy.replay.crash.hidden.keepers import modules_in
+from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
+from torchwhy.replay.crash.hidden.state_holders import modules_in
 from torchwhy.replay.parameters.freezes import freezing_statements
 from torchwhy.source.files import layer_of
 
@@ -87,30 +87,30 @@ class Cut:
     kind: str
 
 
-def look(spots: list[Spot]) -> Clues:
+def look(frames: list[TracebackFrame]) -> HiddenFacts:
     """Return where the graph was cut: the place `cut` and the facts `why`, `kind`, `loss`."""
-    clues = Clues()
-    users = user_spots(spots)
+    hidden = HiddenFacts()
+    users = user_frames(frames)
     call = backward_call(users[0]) if users else None
     if call is None:
-        return clues
-    clues.facts["loss"] = receiver(call)
+        return hidden
+    hidden.facts["loss"] = receiver(call)
     cut = Search().in_frames(users, ast.parse(receiver(call), mode="eval").body) or _switched_off(
         users
     )
     if cut is not None:
-        clues.facts.update(why=cut.why, kind=cut.kind)
-        clues.places["cut"] = cut.where
-    return clues
+        hidden.facts.update(why=cut.why, kind=cut.kind)
+        hidden.places["cut"] = cut.where
+    return hidden
 
 
-def backward_call(spot: Spot) -> ast.Call | None:
+def backward_call(frame: TracebackFrame) -> ast.Call | None:
     """Return the call of `backward` or `grad` that a frame was executing."""
-    scope = program_text.scope_of(spot.frame.f_code)
+    scope = program_text.scope_of(frame.code)
     for node in program_text.inside(scope) if scope is not None else ():
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        if node.func.attr in ("backward", "grad") and program_text.covers(node, line_of(spot)):
+        if node.func.attr in ("backward", "grad") and program_text.covers(node, line_of(frame)):
             return node
     return None
 
@@ -122,18 +122,18 @@ class Search:
         self._hops = 0
         self._seen: set[tuple[int, int, int]] = set()
 
-    def in_frames(self, users: list[Spot], loss: ast.expr) -> Cut | None:
+    def in_frames(self, users: list[TracebackFrame], loss: ast.expr) -> Cut | None:
         """Look in the frame that called backward, then where its caller made what it passed in."""
-        for depth, spot in enumerate(users):
-            scope = program_text.scope_of(spot.frame.f_code)
+        for depth, frame in enumerate(users):
+            scope = program_text.scope_of(frame.code)
             if scope is None:
                 return None
-            place = Place(scope, spot.frame.f_code, spot.frame.f_globals, Lookup(spot.frame))
-            line = line_of(spot)
+            place = Place(scope, frame.code, frame.globals, Lookup(frame.live))
+            line = line_of(frame)
             cut = self.of(loss, place, line=line)
             if cut is not None or depth + 1 >= len(users):
                 return cut
-            passed = _argument(spot, users[depth + 1], loss)
+            passed = _argument(frame, users[depth + 1], loss)
             if passed is None:
                 return None
             loss = passed
@@ -328,10 +328,10 @@ def _functions_of(call: ast.Call, place: Place) -> Iterator[FunctionType]:
         yield value
 
 
-def _argument(inner: Spot, outer: Spot, loss: ast.expr) -> ast.expr | None:
+def _argument(inner: TracebackFrame, outer: TracebackFrame, loss: ast.expr) -> ast.expr | None:
     """Return the expression that the caller passed for the parameter that the loss is."""
     name = program_text.reference(loss)
-    code = inner.frame.f_code
+    code = inner.code
     names = list(code.co_varnames[: code.co_argcount])
     node = outer.node
     if name not in names or not isinstance(node, ast.Call):
@@ -343,12 +343,12 @@ def _argument(inner: Spot, outer: Spot, loss: ast.expr) -> ast.expr | None:
     return node.args[place] if 0 <= place < len(node.args) else None
 
 
-def _switched_off(users: list[Spot]) -> Cut | None:
+def _switched_off(users: list[TracebackFrame]) -> Cut | None:
     """Look for what stops gradients everywhere: recording switched off, or weights that were frozen."""
-    for spot in users:
-        scope = program_text.scope_of(spot.frame.f_code)
-        place = Place(scope, spot.frame.f_code, spot.frame.f_globals) if scope is not None else None
-        around = _under_switch(line_of(spot), place) if place is not None else None
+    for frame in users:
+        scope = program_text.scope_of(frame.code)
+        place = Place(scope, frame.code, frame.globals) if scope is not None else None
+        around = _under_switch(line_of(frame), place) if place is not None else None
         if around is not None:
             return around
     found = _statement(users, lambda text: text.endswith("set_grad_enabled(False)"))
@@ -357,7 +357,7 @@ def _switched_off(users: list[Spot]) -> Cut | None:
             found, "recording of graphs was switched off here, and not on again", "switched-off"
         )
     modules = [
-        module for spot in users for _, module in modules_in(spot) if list(module.parameters())
+        module for frame in users for _, module in modules_in(frame) if list(module.parameters())
     ]
     if modules and not any(p.requires_grad for module in modules for p in module.parameters()):
         found = _statement(users, _freezes) or next(iter(freezing_statements()), None)
@@ -379,13 +379,13 @@ def _freezes(text: str) -> bool:
     return "requires_grad=False" in squeezed or "requires_grad_(False)" in squeezed
 
 
-def _statement(users: list[Spot], wanted: Any) -> SourceSpan | None:
+def _statement(users: list[TracebackFrame], wanted: Any) -> SourceSpan | None:
     """Return the first simple statement of the program's files whose text is wanted."""
-    files = [spot.frame.f_code.co_filename for spot in users]
+    files = [frame.filename for frame in users]
     files += [
         code.co_filename
-        for spot in users
-        for _, module in modules_in(spot)
+        for frame in users
+        for _, module in modules_in(frame)
         for code in codes_of(module)
     ]
     for filename in dict.fromkeys(files):

@@ -17,9 +17,9 @@ from torchwhy.observe.torch_features.loader_parts import (
     fetched_in,
     is_loader_iterator,
 )
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import program_text
-from torchwhy.replay.crash.hidden.clues import Clues
+from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -30,7 +30,7 @@ MOST_FIELDS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Again:
+class RefetchedBatch:
     """The failing batch of a worker, made once more in this process: the samples, or the exception it gave here."""
 
     indices: list[int]
@@ -39,31 +39,31 @@ class Again:
     error: BaseException | None = None
 
 
-def look(spots: list[Spot], again: Again | None) -> Clues:
+def look(frames: list[TracebackFrame], refetched: RefetchedBatch | None) -> HiddenFacts:
     """Return the facts `indices`, `index` (the guilty sample), `field`, `sizes`, and the place `getitem`."""
-    clues = Clues()
-    iterator = iterator_in(spots)
+    hidden = HiddenFacts()
+    iterator = iterator_in(frames)
     if iterator is None:
-        return clues
-    _note_getitem(dataset_of(iterator), clues)
-    seen = again or _in_frames(spots)
+        return hidden
+    _note_getitem(dataset_of(iterator), hidden)
+    seen = refetched or _in_frames(frames)
     if seen.indices:
-        clues.facts["indices"] = seen.indices[:MOST_SAMPLES]
+        hidden.facts["indices"] = seen.indices[:MOST_SAMPLES]
     if seen.failing is not None:
-        clues.facts["index"] = float(seen.failing)
+        hidden.facts["index"] = float(seen.failing)
     missing = [place for place, sample in enumerate(seen.samples) if sample is None]
     if missing and missing[0] < len(seen.indices):
-        clues.facts.update(index=float(seen.indices[missing[0]]), is_none=True)
+        hidden.facts.update(index=float(seen.indices[missing[0]]), is_none=True)
     if seen.samples:
-        _note_missing_key(seen, clues)
-        _note_unequal(seen.samples, seen.indices, clues)
-        _note_reversed(seen.samples, clues)
-    return clues
+        _note_missing_key(seen, hidden)
+        _note_unequal(seen.samples, seen.indices, hidden)
+        _note_reversed(seen.samples, hidden)
+    return hidden
 
 
-def make_again(session: Session, spots: list[Spot]) -> Again | None:
+def refetch(session: Session, frames: list[TracebackFrame]) -> RefetchedBatch | None:
     """Fetch and collate the batch that failed in a worker; only for a program that is over."""
-    iterator = iterator_in(spots)
+    iterator = iterator_in(frames)
     indices = session.batches.next_indices(iterator) if iterator is not None else []
     if iterator is None or not indices:
         return None
@@ -72,35 +72,35 @@ def make_again(session: Session, spots: list[Spot]) -> Again | None:
     ends = time.monotonic() + MOST_SECONDS
     for index in indices[:MOST_SAMPLES]:
         if time.monotonic() > ends or dataset is None:
-            return Again(indices, [])
+            return RefetchedBatch(indices, [])
         try:
             samples.append(dataset[index])
         except Exception as error:
-            return Again(indices, [], index, error)
+            return RefetchedBatch(indices, [], index, error)
     try:
         if collate is not None:
             collate(samples)
     except Exception as error:
-        return Again(indices, samples, error=error)
-    return Again(indices, samples)
+        return RefetchedBatch(indices, samples, error=error)
+    return RefetchedBatch(indices, samples)
 
 
-def iterator_in(spots: list[Spot]) -> Any:
+def iterator_in(frames: list[TracebackFrame]) -> Any:
     """Return the loader's iterator that was asked for a batch when the exception came."""
-    for spot in spots:
-        owner = spot.variables.get("self")
+    for frame in frames:
+        owner = frame.variables.get("self")
         if is_loader_iterator(owner):
             return owner
     return None
 
 
-def _in_frames(spots: list[Spot]) -> Again:
+def _in_frames(frames: list[TracebackFrame]) -> RefetchedBatch:
     """Return indices, finished samples and the index being fetched, from the frames of torch's fetcher."""
     indices: list[int] = []
     samples: list[Any] = []
     failing: int | None = None
-    for spot in spots:
-        fetched = fetched_in(spot.frame.f_code.co_filename, spot.variables)
+    for frame in frames:
+        fetched = fetched_in(frame.filename, frame.variables)
         if fetched is None:
             continue
         wanted, made, index = fetched
@@ -112,10 +112,10 @@ def _in_frames(spots: list[Spot]) -> Again:
             samples = made
         if isinstance(index, int):
             failing = index
-    return Again(indices, samples, None if samples else failing)
+    return RefetchedBatch(indices, samples, None if samples else failing)
 
 
-def _note_getitem(dataset: Any, clues: Clues) -> None:
+def _note_getitem(dataset: Any, hidden: HiddenFacts) -> None:
     """Note where the user's dataset returns a sample."""
     code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
     scope = program_text.scope_of(code) if code is not None else None
@@ -123,10 +123,10 @@ def _note_getitem(dataset: Any, clues: Clues) -> None:
         return
     returns = [node for node in program_text.inside(scope) if type(node).__name__ == "Return"]
     if returns:
-        clues.places["getitem"] = program_text.span(returns[-1], code.co_filename, code.co_name)
+        hidden.places["getitem"] = program_text.span(returns[-1], code.co_filename, code.co_name)
 
 
-def _note_missing_key(seen: Again, clues: Clues) -> None:
+def _note_missing_key(seen: RefetchedBatch, hidden: HiddenFacts) -> None:
     """Name the first sample that lacks a key of the first one in the batch."""
     first = seen.samples[0]
     if not isinstance(first, Mapping):
@@ -134,13 +134,13 @@ def _note_missing_key(seen: Again, clues: Clues) -> None:
     for index, sample in zip(seen.indices, seen.samples, strict=False):
         missing = [key for key in first if isinstance(sample, Mapping) and key not in sample]
         if missing:
-            clues.facts.update(
+            hidden.facts.update(
                 index=float(index), missing_key=repr(missing[0]), first_index=float(seen.indices[0])
             )
             return
 
 
-def _note_unequal(samples: list[Any], indices: list[int], clues: Clues) -> None:
+def _note_unequal(samples: list[Any], indices: list[int], hidden: HiddenFacts) -> None:
     """Find the first field whose size is not the same in all samples."""
     fields: dict[str, list[list[int] | None]] = {}
     for number, sample in enumerate(samples[:MOST_SAMPLES]):
@@ -154,12 +154,12 @@ def _note_unequal(samples: list[Any], indices: list[int], clues: Clues) -> None:
         other = next(
             number for number, shape in enumerate(shapes) if shape is not None and shape != first
         )
-        clues.facts.update(
+        hidden.facts.update(
             field=path or "the sample", first_size=first, other_size=list(shapes[other] or [])
         )
-        clues.facts["different"] = float(len({tuple(shape) for shape in known}))
+        hidden.facts["different"] = float(len({tuple(shape) for shape in known}))
         if other < len(indices):
-            clues.facts.update(first_index=float(indices[0]), other_index=float(indices[other]))
+            hidden.facts.update(first_index=float(indices[0]), other_index=float(indices[other]))
         return
 
 
@@ -178,11 +178,11 @@ def sizes_in(sample: Any, path: str = "") -> Iterator[tuple[str, list[int]]]:
             yield from sizes_in(value, f"{path}[{position}]")
 
 
-def _note_reversed(samples: list[Any], clues: Clues) -> None:
+def _note_reversed(samples: list[Any], hidden: HiddenFacts) -> None:
     """Name the first field that is an array read backwards."""
     for path, array in _arrays_in(samples[0]):
         if any(stride < 0 for stride in array.strides):
-            clues.facts["reversed"] = path or "the sample"
+            hidden.facts["reversed"] = path or "the sample"
             return
 
 

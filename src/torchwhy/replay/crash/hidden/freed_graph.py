@@ -16,79 +16,81 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.autograd_nodes import node_sequence
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.source_files import replaced
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import program_text
-from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
-from torchwhy.replay.crash.hidden.keepers import attributes_in
+from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
 from torchwhy.replay.crash.hidden.running_order import Touch, touches
+from torchwhy.replay.crash.hidden.state_holders import attributes_in
 
 MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
 MOST_ITEMS = 64  # of a list: its newest
 MOST_DEEP = 3  # lists in dicts in tuples: deeper state is not looked through
 
 
-def look(spots: list[Spot], freed_before: int) -> Clues:
+def look(frames: list[TracebackFrame], freed_before: int) -> HiddenFacts:
     """Return who carried the graph: facts `carried`, `way` (loop, before-loop, module, twice, shared) and the places.
 
     Nodes with a number below `freed_before` were there already when the pass began that freed the graph.
     """
-    clues = Clues()
-    users = user_spots(spots)
-    nodes = {node for root in roots_of(spots) for node in nodes_behind(root)}
-    for spot in users:
-        if _in_one_frame(spot, nodes, clues):
-            return clues
-    if not users or _in_objects(users, nodes, freed_before, clues):
-        return clues
-    _twice(users[0], clues)
-    if "way" not in clues.facts:
+    hidden = HiddenFacts()
+    users = user_frames(frames)
+    nodes = {node for root in roots_of(frames) for node in nodes_behind(root)}
+    for frame in users:
+        if _in_one_frame(frame, nodes, hidden):
+            return hidden
+    if not users or _in_objects(users, nodes, freed_before, hidden):
+        return hidden
+    _twice(users[0], hidden)
+    if "way" not in hidden.facts:
         _shared(
             users,
             {node for node in nodes if node_sequence(node) < freed_before},
-            clues,
+            hidden,
         )
-    return clues
+    return hidden
 
 
-def _in_one_frame(spot: Spot, nodes: set[Any], clues: Clues) -> bool:
+def _in_one_frame(frame: TracebackFrame, nodes: set[Any], hidden: HiddenFacts) -> bool:
     """Look for a carrier among the variables of a frame that runs a loop."""
-    code = spot.frame.f_code
+    code = frame.code
     scope = program_text.scope_of(code)
-    loops = program_text.loops_around(scope, line_of(spot)) if scope is not None else []
+    loops = program_text.loops_around(scope, line_of(frame)) if scope is not None else []
     turns: list[program_text.Turn] = [*loops]
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         turns.append(scope)
     for loop in turns:
-        candidates = list(_carried(loop, spot, nodes))
+        candidates = list(_carried(loop, frame, nodes))
         if not candidates:
             continue
         name, place, way = candidates[0]
-        clues.facts.update(carried=name, way=way)
-        clues.places["carried"] = program_text.span(place, code.co_filename, code.co_name)
+        hidden.facts.update(carried=name, way=way)
+        hidden.places["carried"] = program_text.span(place, code.co_filename, code.co_name)
         made = program_text.assignments(loop if way == "loop" else scope or loop, name)
         if made:
-            clues.places["made"] = program_text.span(made[-1][0], code.co_filename, code.co_name)
-        _note_cure(place, loop, spot, clues)
+            hidden.places["made"] = program_text.span(made[-1][0], code.co_filename, code.co_name)
+        _note_cure(place, loop, frame, hidden)
         return True
     return False
 
 
-def _note_cure(place: ast.expr, loop: program_text.Turn, spot: Spot, clues: Clues) -> None:
+def _note_cure(
+    place: ast.expr, loop: program_text.Turn, frame: TracebackFrame, hidden: HiddenFacts
+) -> None:
     """Note the diff that detaches a state where it is taken over; not for sums, which want another cure."""
-    name = str(clues.facts["carried"])
+    name = str(hidden.facts["carried"])
     statement = program_text.statement_around(loop, place)
-    value = _value(Lookup(spot.frame), name)
-    clues.facts["is_sum"] = isinstance(statement, ast.AugAssign) or (
+    value = _value(Lookup(frame.live), name)
+    hidden.facts["is_sum"] = isinstance(statement, ast.AugAssign) or (
         isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp)
     )
-    clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
+    hidden.facts["is_collection"] = not isinstance(value, torch.Tensor)
     if (
-        clues.facts["way"] == "loop"
-        and not clues.facts["is_sum"]
+        hidden.facts["way"] == "loop"
+        and not hidden.facts["is_sum"]
         and isinstance(value, torch.Tensor)
         and not _is_in_an_inner_loop(place, loop)
     ):
-        clues.facts["diff"] = replaced(spot.frame.f_code.co_filename, place, f"{name}.detach()")
+        hidden.facts["diff"] = replaced(frame.filename, place, f"{name}.detach()")
 
 
 def _is_in_an_inner_loop(place: ast.expr, turn: program_text.Turn) -> bool:
@@ -101,14 +103,14 @@ def _is_in_an_inner_loop(place: ast.expr, turn: program_text.Turn) -> bool:
 
 
 def _carried(
-    loop: program_text.Turn, spot: Spot, nodes: set[Any]
+    loop: program_text.Turn, frame: TracebackFrame, nodes: set[Any]
 ) -> Iterator[tuple[str, ast.expr, str]]:
     """Yield variables of this graph that are read in a loop's body before they are given a value there.
 
     A function that is called in every turn is such a body for the variables that outlive its calls.
     """
-    lookup = Lookup(spot.frame)
-    code = spot.frame.f_code
+    lookup = Lookup(frame.live)
+    code = frame.code
     outlive = {*code.co_freevars, *code.co_names} - {*code.co_varnames, *code.co_cellvars}
     is_function = isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef))
     first: dict[str, Touch] = {}
@@ -151,22 +153,24 @@ def tensors_with_graph(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
             yield from tensors_with_graph(item, depth + 1)
 
 
-def _in_objects(users: list[Spot], nodes: set[Any], freed_before: int, clues: Clues) -> bool:
+def _in_objects(
+    users: list[TracebackFrame], nodes: set[Any], freed_before: int, hidden: HiddenFacts
+) -> bool:
     """Look for a tensor of this graph that a module or object keeps for the next iteration, and where it reads it."""
-    for keeper, name, value in attributes_in(users):
+    for holder, name, value in attributes_in(users):
         tensors = [
             tensor for tensor in tensors_with_graph(value) if _shares_a_part_with(tensor, nodes)
         ]
         # What was there already when the graph was freed was not carried over: it is shared by two passes.
         if not any(node_sequence(tensor.grad_fn) >= freed_before for tensor in tensors):
             continue
-        place = _first_read(type(keeper.value), f"self.{name}")
+        place = _first_read(type(holder.value), f"self.{name}")
         if place is not None:
-            clues.facts.update(
-                carried=f"{keeper.path}.{name}", way="module", attribute=f"self.{name}"
+            hidden.facts.update(
+                carried=f"{holder.path}.{name}", way="module", attribute=f"self.{name}"
             )
-            clues.facts["is_collection"] = not isinstance(value, torch.Tensor)
-            clues.places["carried"] = place
+            hidden.facts["is_collection"] = not isinstance(value, torch.Tensor)
+            hidden.places["carried"] = place
             return True
     return False
 
@@ -186,24 +190,24 @@ def _first_read(kind: type, name: str) -> SourceSpan | None:
     return None
 
 
-def _shared(users: list[Spot], freed: set[Any], clues: Clues) -> None:
+def _shared(users: list[TracebackFrame], freed: set[Any], hidden: HiddenFacts) -> None:
     """Name the newest variable or attribute whose graph an earlier backward pass went through."""
-    named = [(name, value) for spot in users for name, value in spot.variables.items()]
-    named += [(f"{keeper.path}.{name}", value) for keeper, name, value in attributes_in(users)]
+    named = [(name, value) for frame in users for name, value in frame.variables.items()]
+    named += [(f"{holder.path}.{name}", value) for holder, name, value in attributes_in(users)]
     found = [
         (node_sequence(value.grad_fn), name)
         for name, value in named
         if isinstance(value, torch.Tensor) and value.grad_fn in freed
     ]
     if found:
-        clues.facts.update(way="shared", shared=max(found)[1])
+        hidden.facts.update(way="shared", shared=max(found)[1])
 
 
-def _twice(spot: Spot, clues: Clues) -> None:
+def _twice(frame: TracebackFrame, hidden: HiddenFacts) -> None:
     """Look for an earlier backward pass in the same turn, and for the value that both go through."""
-    code = spot.frame.f_code
+    code = frame.code
     scope = program_text.scope_of(code)
-    line = line_of(spot)
+    line = line_of(frame)
     if scope is None:
         return
     loops = program_text.loops_around(scope, line)
@@ -219,20 +223,20 @@ def _twice(spot: Spot, clues: Clues) -> None:
     ]
     if not before or not here:
         return
-    lookup = Lookup(spot.frame)
+    lookup = Lookup(frame.live)
     first, second = receiver(before[-1]), receiver(here[-1])
-    clues.facts.update(way="twice", first=first, second=second)
-    clues.places["first"] = program_text.span(before[-1], code.co_filename, code.co_name)
+    hidden.facts.update(way="twice", first=first, second=second)
+    hidden.places["first"] = program_text.span(before[-1], code.co_filename, code.co_name)
     nodes = nodes_behind(_value(lookup, first)) & nodes_behind(_value(lookup, second))
     shared = [
         name
-        for name, value in spot.variables.items()
+        for name, value in frame.variables.items()
         if isinstance(value, torch.Tensor)
         and value.grad_fn in nodes
         and name not in (first, second)
     ]
     if shared:
-        clues.facts["shared"] = shared[-1]
+        hidden.facts["shared"] = shared[-1]
 
 
 def _is_backward(node: ast.AST) -> bool:
@@ -260,12 +264,12 @@ def receiver(call: ast.AST) -> str:
     return program_text.text_of(holder)
 
 
-def roots_of(spots: list[Spot]) -> list[torch.Tensor]:
+def roots_of(frames: list[TracebackFrame]) -> list[torch.Tensor]:
     """Return the tensors that a backward pass started from, as torch's own frame has them."""
-    for spot in reversed(spots):
-        if spot.layer == "torch" and spot.frame.f_code.co_name in ("backward", "grad"):
-            given = spot.variables.get(
-                "tensors", spot.variables.get("outputs", spot.variables.get("self"))
+    for frame in reversed(frames):
+        if frame.layer == "torch" and frame.code.co_name in ("backward", "grad"):
+            given = frame.variables.get(
+                "tensors", frame.variables.get("outputs", frame.variables.get("self"))
             )
             found = list(given) if isinstance(given, (list, tuple)) else [given]
             if found and all(isinstance(one, torch.Tensor) for one in found):

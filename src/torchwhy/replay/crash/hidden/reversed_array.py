@@ -6,32 +6,32 @@ import ast
 from types import FunctionType
 
 from torchwhy.observe.torch_features.loader_parts import dataset_of
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import program_text
-from torchwhy.replay.crash.hidden.clues import Clues, line_of, user_spots
+from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
 
 TURNING = ("flip", "fliplr", "flipud", "rot90")
 
 
-def look(spots: list[Spot], clues: Clues) -> Clues:
+def look(frames: list[TracebackFrame], hidden: HiddenFacts) -> HiddenFacts:
     """Note the place `turned`: in the failing line, in what made its operands, or in the dataset's methods."""
-    users = user_spots(spots)
+    users = user_frames(frames)
     found = None
     if users:
-        code = users[0].frame.f_code
+        code = users[0].code
         scope = program_text.scope_of(code)
         found = _behind(users[0], scope) if scope is not None else None
         if found is not None:
-            clues.places["turned"] = program_text.span(found, code.co_filename, code.co_name)
-            return clues
-    for function in _dataset_methods(spots):
+            hidden.places["turned"] = program_text.span(found, code.co_filename, code.co_name)
+            return hidden
+    for function in _dataset_methods(frames):
         scope = program_text.scope_of(function.__code__)
         for node in program_text.inside(scope) if scope is not None else ():
             if is_turning(node):
-                clues.places["turned"] = program_text.span(
+                hidden.places["turned"] = program_text.span(
                     node, function.__code__.co_filename, function.__code__.co_name
                 )
-    return clues
+    return hidden
 
 
 def is_turning(node: ast.AST) -> bool:
@@ -54,10 +54,10 @@ def _is_negative(node: ast.AST) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
-def _behind(spot: Spot, scope: ast.AST) -> ast.AST | None:
+def _behind(frame: TracebackFrame, scope: ast.AST) -> ast.AST | None:
     """Follow the names in the failing expression back to where one of them was turned round."""
     waiting: list[tuple[ast.AST, int]] = (
-        [(spot.node, line_of(spot))] if spot.node is not None else []
+        [(frame.node, line_of(frame))] if frame.node is not None else []
     )
     seen: set[str] = set()
     first = True
@@ -90,9 +90,9 @@ def _in_file(scope: ast.AST, part: ast.AST, line: int) -> ast.AST:
     )
 
 
-def _dataset_methods(spots: list[Spot]) -> list[FunctionType]:
-    for spot in spots:
-        dataset = dataset_of(spot.variables.get("self"))
+def _dataset_methods(frames: list[TracebackFrame]) -> list[FunctionType]:
+    for frame in frames:
+        dataset = dataset_of(frame.variables.get("self"))
         if dataset is not None:
             return [
                 value for value in vars(type(dataset)).values() if isinstance(value, FunctionType)

@@ -12,12 +12,12 @@ import torch
 from torchwhy.observe.torch_features.autograd_nodes import node_sequence, saved_names
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import freed_graph, program_text
-from torchwhy.replay.crash.hidden.clues import Clues, user_spots
 from torchwhy.replay.crash.hidden.cut_graph import codes_of
 from torchwhy.replay.crash.hidden.freed_graph import nodes_behind, roots_of
-from torchwhy.replay.crash.hidden.keepers import modules_in
+from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, user_frames
+from torchwhy.replay.crash.hidden.state_holders import modules_in
 from torchwhy.replay.microscope.expressions import operand_names, span_in_module
 from torchwhy.replay.microscope.write_log import Record, WriteLog
 
@@ -29,52 +29,54 @@ SHAPE = re.compile(r"\[torch\.\w+ \[(?P<shape>[\d, ]*)\]\]")
 VERSIONS = re.compile(r"is at version (?P<now>\d+); expected version (?P<expected>\d+)")
 
 
-def look(spots: list[Spot], message: str, log: WriteLog, freed_before: int) -> Clues:
+def look(
+    frames: list[TracebackFrame], message: str, log: WriteLog, freed_before: int
+) -> HiddenFacts:
     """Return the places `needed` and `written`, and the facts `node`, `operation`, `variable`, `phase`.
 
     Where the value is a weight and the graph is one of an earlier iteration, also who carried that over, as
     `freed_graph.look` tells it.
     """
-    clues = Clues()
-    users = user_spots(spots)
+    hidden = HiddenFacts()
+    users = user_frames(frames)
     if not users or MODIFIED not in message:
-        return clues
-    _note_numbers(message, clues)
-    node = _node_that_needed_it(spots)
+        return hidden
+    _note_numbers(message, hidden)
+    node = _node_that_needed_it(frames)
     if node is not None:
-        clues.facts["node"] = node.name().rpartition(":")[2]
+        hidden.facts["node"] = node.name().rpartition(":")[2]
     needed = log.needed_by(node_sequence(node)) if node is not None else None
-    of_weight = node is not None and _lacks_a_weight(node, clues.facts.get("shape"))
+    of_weight = node is not None and _lacks_a_weight(node, hidden.facts.get("shape"))
     written = log.writer_after(needed, of_weight=of_weight) if needed is not None else None
     if of_weight and node_sequence(node) < freed_before:
-        carrier = freed_graph.look(spots, freed_before)
+        carrier = freed_graph.look(frames, freed_before)
         if carrier.facts.get("way") in ("loop", "module"):
-            clues.facts.update(carrier.facts)
-            clues.places.update(carrier.places)
+            hidden.facts.update(carrier.facts)
+            hidden.places.update(carrier.places)
     if needed is not None:
-        _note(clues, "needed", needed)
+        _note(hidden, "needed", needed)
     if written is not None:
-        _note(clues, "written", written)
-        clues.facts["phase"] = written.phase
-        clues.facts["variable"] = _written_name(written)
-    elif "carried" not in clues.places:
-        _only_candidate(users, message, clues)
-    return clues
+        _note(hidden, "written", written)
+        hidden.facts["phase"] = written.phase
+        hidden.facts["variable"] = _written_name(written)
+    elif "carried" not in hidden.places:
+        _only_candidate(users, message, hidden)
+    return hidden
 
 
-def _note_numbers(message: str, clues: Clues) -> None:
+def _note_numbers(message: str, hidden: HiddenFacts) -> None:
     found = SHAPE.search(message)
     if found is not None:
-        clues.facts["shape"] = [int(size) for size in found["shape"].split(",") if size.strip()]
+        hidden.facts["shape"] = [int(size) for size in found["shape"].split(",") if size.strip()]
     found = VERSIONS.search(message)
     if found is not None:
-        clues.facts["times_written"] = float(int(found["now"]) - int(found["expected"]))
+        hidden.facts["times_written"] = float(int(found["now"]) - int(found["expected"]))
 
 
-def _node_that_needed_it(spots: list[Spot]) -> Any:
+def _node_that_needed_it(frames: list[TracebackFrame]) -> Any:
     """Return the autograd node whose saved value is no longer the one it saved: asking for it raises."""
     nodes: set[Any] = set()
-    for root in roots_of(spots):
+    for root in roots_of(frames):
         nodes |= nodes_behind(root)
     newest_first = sorted(nodes, key=node_sequence, reverse=True)
     return next((node for node in newest_first if _has_stale_value(node)), None)
@@ -105,10 +107,10 @@ def _lacks_a_weight(node: Any, shape: Any) -> bool:
     return False
 
 
-def _note(clues: Clues, name: str, record: Record) -> None:
+def _note(hidden: HiddenFacts, name: str, record: Record) -> None:
     if record.site is not None:
-        clues.places[name] = span_in_module(record.site, record.module)
-    clues.facts["operation" if name == "written" else "needed_operation"] = record.name
+        hidden.places[name] = span_in_module(record.site, record.module)
+    hidden.facts["operation" if name == "written" else "needed_operation"] = record.name
 
 
 def _written_name(record: Record) -> str | None:
@@ -119,7 +121,7 @@ def _written_name(record: Record) -> str | None:
     return names[0] if names else None
 
 
-def _only_candidate(users: list[Spot], message: str, clues: Clues) -> None:
+def _only_candidate(users: list[TracebackFrame], message: str, hidden: HiddenFacts) -> None:
     """Without a record of the step: a single statement of the running code that writes in place is the one."""
     found = [
         (filename, function, node)
@@ -129,13 +131,15 @@ def _only_candidate(users: list[Spot], message: str, clues: Clues) -> None:
     ]
     if len(found) == 1:
         filename, function, node = found[0]
-        clues.places["written"] = program_text.span(node, filename, function)
+        hidden.places["written"] = program_text.span(node, filename, function)
 
 
-def _running_code(users: list[Spot]) -> list[tuple[str, str, ast.AST]]:
+def _running_code(users: list[TracebackFrame]) -> list[tuple[str, str, ast.AST]]:
     """Return the functions on the stack, and the `forward` of every module of the user's that they hold."""
-    codes = [spot.frame.f_code for spot in users]
-    codes += [code for spot in users for _, module in modules_in(spot) for code in codes_of(module)]
+    codes = [frame.code for frame in users]
+    codes += [
+        code for frame in users for _, module in modules_in(frame) for code in codes_of(module)
+    ]
     scopes = [
         (code.co_filename, code.co_name, program_text.scope_of(code))
         for code in dict.fromkeys(codes)
@@ -143,7 +147,7 @@ def _running_code(users: list[Spot]) -> list[tuple[str, str, ast.AST]]:
     return [(filename, name, scope) for filename, name, scope in scopes if scope is not None]
 
 
-def _writes_in_place(node: ast.AST, message: str, users: list[Spot]) -> bool:
+def _writes_in_place(node: ast.AST, message: str, users: list[TracebackFrame]) -> bool:
     """Tell whether a statement changes a tensor: `h += 1`, `h[0] = 1`, `h.mul_(2)`, `relu(h, inplace=True)`."""
     if isinstance(node, ast.AugAssign):
         return _may_be_tensor(node.target, users, message)
@@ -165,13 +169,13 @@ def _writes_in_place(node: ast.AST, message: str, users: list[Spot]) -> bool:
     )
 
 
-def _may_be_tensor(node: ast.AST, users: list[Spot], message: str) -> bool:
+def _may_be_tensor(node: ast.AST, users: list[TracebackFrame], message: str) -> bool:
     """Tell whether a name is a tensor of the message's shape, as far as its value is known."""
     wanted = SHAPE.search(message)
     base = node.value if isinstance(node, ast.Subscript) else node
-    for spot in users:
+    for frame in users:
         try:
-            value = Lookup(spot.frame).value(base)
+            value = Lookup(frame.live).value(base)
         except (Unknown, AttributeError, KeyError, IndexError, TypeError, RuntimeError):
             continue
         if not isinstance(value, torch.Tensor):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchwhy.observe.program.frames import span_of
-from torchwhy.record.events import Trial
+from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.failed_operands import operands_of
 from torchwhy.replay.crash.frames.traceback_frames import below
 from torchwhy.replay.crash.trials.reexecute import model_call
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 WRONG_SIZES = re.compile(r"cannot be multiplied|size mismatch, got input")
 
 
-def add_batch_to_model(case: Case) -> Iterator[Trial]:
+def add_batch_to_model(case: Case) -> Iterator[OperandTrial]:
     """Try the model on its input as a batch of one, where a layer deep in it met a wrong number of features."""
-    call = model_call(case.spots)
+    call = model_call(case.frames)
     if case.caught or call is None or not WRONG_SIZES.search(str(case.error)):
         return
     args = call.variables["args"]
@@ -34,12 +34,13 @@ def add_batch_to_model(case: Case) -> Iterator[Trial]:
     if place is None or (inner is not None and inner[2] is args[place]):
         return
     caller = next(
-        (one for one in reversed(case.spots[: case.spots.index(call)]) if one.layer == "user"), None
+        (one for one in reversed(case.frames[: case.frames.index(call)]) if one.layer == "user"),
+        None,
     )
     if caller is None:
         return
-    callees = below(case.spots, caller)
-    outer = replace(case, spot=caller, callees=callees, operands=operands_of(caller, callees))
+    callees = below(case.frames, caller)
+    outer = replace(case, frame=caller, callees=callees, operands=operands_of(caller, callees))
     operand = operand_of(outer, args[place])
     name = operand.name if operand is not None else "the input of the model"
     batched = [*args[:place], args[place].unsqueeze(0), *args[place + 1 :]]
@@ -48,7 +49,7 @@ def add_batch_to_model(case: Case) -> Iterator[Trial]:
         worked, detail = True, ""
     except Exception as problem:
         worked, detail = False, str(problem)[:200]
-    yield Trial(
+    yield OperandTrial(
         kind="add-batch-to-model",
         change=f"{name}.unsqueeze(0)",
         worked=worked,

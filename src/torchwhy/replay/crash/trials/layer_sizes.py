@@ -12,7 +12,7 @@ from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.layer_kinds import BATCH_NORMS, CONVOLUTIONS, INSTANCE_NORMS
-from torchwhy.record.events import Trial
+from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.construction import argument_of, constructor_names
 from torchwhy.replay.crash.frames.failed_call import module_call
 from torchwhy.replay.crash.frames.source_files import replaced
@@ -92,7 +92,7 @@ def resized(layer: nn.Module, new: int) -> nn.Module:
     return made if weight is None else made.to(device=weight.device, dtype=weight.dtype)
 
 
-def resize_layer(case: Case) -> Iterator[Trial]:
+def resize_layer(case: Case) -> Iterator[OperandTrial]:
     """Try the innermost layer with the size of what it was given."""
     layer = case.layer
     call = module_call(case.callees, layer) if layer is not None else None
@@ -104,7 +104,7 @@ def resize_layer(case: Case) -> Iterator[Trial]:
         return
     detail, worked = _tried(resized(layer, new), call.args[0])
     number, diff = _edit(case, layer, size.parameter, new, given=call.args[0])
-    yield Trial(
+    yield OperandTrial(
         kind="resize-layer",
         change=f"make {case.path_of(layer)} an nn.{type(layer).__name__} with {size.parameter}={new} in place of {old}",
         worked=worked,
@@ -114,7 +114,7 @@ def resize_layer(case: Case) -> Iterator[Trial]:
     )
 
 
-def resize_table(case: Case) -> Iterator[Trial]:
+def resize_table(case: Case) -> Iterator[OperandTrial]:
     """Try an embedding with as many rows as the largest index asks for."""
     layer = case.layer
     call = module_call(case.callees, layer) if layer is not None else None
@@ -131,7 +131,7 @@ def resize_table(case: Case) -> Iterator[Trial]:
     )
     detail, worked = _tried(table, index)
     number, diff = _edit(case, layer, "num_embeddings", rows, given=index)
-    yield Trial(
+    yield OperandTrial(
         kind="resize-table",
         change=f"make {case.path_of(layer)} with {rows} rows in place of {layer.num_embeddings}",
         worked=worked,
@@ -163,7 +163,7 @@ def _edit(
 
 def _is_fed(case: Case, owner: nn.Module, given: torch.Tensor) -> bool:
     """Tell whether a module was called with just the tensor that does not fit into a layer of it."""
-    call = module_call(case.spots, owner)
+    call = module_call(case.frames, owner)
     return call is not None and any(value is given for value in call.args)
 
 

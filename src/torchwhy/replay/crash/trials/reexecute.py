@@ -19,35 +19,35 @@ from torchwhy.observe.torch_features.torch_internals import (
     world_size,
 )
 from torchwhy.replay.crash.frames.failed_operands import MODULE_CALL
-from torchwhy.replay.crash.frames.traceback_frames import Spot, spots_of
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of
 from torchwhy.replay.equipment import Stage
 from torchwhy.replay.microscope.operations import Operation
-from torchwhy.replay.step.batch_repeater import Quiet
+from torchwhy.replay.step.batch_repeater import MutedOutput
 
 # What another look can explain; a program that is out of memory, or stopped itself, is left alone.
 REPEATABLE = (RuntimeError, ValueError, IndexError, TypeError, AssertionError, NotImplementedError)
 MOST_BUFFER_BYTES = 256 * 2**20
 
 
-def model_call(spots: list[Spot]) -> Spot | None:
+def model_call(frames: list[TracebackFrame]) -> TracebackFrame | None:
     """Return the frame of the outermost call of a module that has weights."""
-    for spot in spots:
-        owner = spot.variables.get("self")
-        if spot.frame.f_code.co_name != MODULE_CALL or not isinstance(owner, nn.Module):
+    for frame in frames:
+        owner = frame.variables.get("self")
+        if frame.code.co_name != MODULE_CALL or not isinstance(owner, nn.Module):
             continue
         if next(owner.parameters(), None) is not None:
-            return spot
+            return frame
     return None
 
 
-def seen_again(
-    stage: Stage, error: BaseException, spots: list[Spot]
-) -> tuple[list[Spot], list[Operation]] | None:
+def reexecuted(
+    stage: Stage, error: BaseException, frames: list[TracebackFrame]
+) -> tuple[list[TracebackFrame], list[Operation]] | None:
     """Repeat the model call; return its frames and operations if it failed in the same way, else None."""
-    call = model_call(spots)
+    call = model_call(frames)
     if not isinstance(error, REPEATABLE) or isinstance(error, torch.cuda.OutOfMemoryError):
         return None
-    if spots[-1].is_at_raise_of_user:
+    if frames[-1].is_at_raise_of_user:
         return None
     if call is None or world_size() > 1 or stage.microscope.is_on:
         return None
@@ -59,33 +59,33 @@ def seen_again(
     problem, operations = _repeat(stage, model, args, kwargs)
     if problem is None or type(problem) is not type(error) or str(problem) != str(error):
         return None
-    return spots_of(problem.__traceback__), operations
+    return frames_of(problem.__traceback__), operations
 
 
 def eager_error(
-    stage: Stage, error: BaseException, spots: list[Spot]
-) -> tuple[BaseException, list[Spot]]:
+    stage: Stage, error: BaseException, frames: list[TracebackFrame]
+) -> tuple[BaseException, list[TracebackFrame]]:
     """Return what the model raises when it is not compiled, with its frames, for an error of the compiler."""
-    call = model_call(spots)
+    call = model_call(frames)
     if call is None or not is_compiler_error(error):
-        return error, spots
+        return error, frames
     if stage.microscope.is_on or world_size() > 1:
-        return error, spots
+        return error, frames
     problem, _ = _repeat(
         stage, call.variables["self"], call.variables["args"], call.variables["kwargs"]
     )
     if problem is None or not isinstance(problem, REPEATABLE):
-        return error, spots
-    return problem, spots[: spots.index(call)] + spots_of(problem.__traceback__)
+        return error, frames
+    return problem, frames[: frames.index(call)] + frames_of(problem.__traceback__)
 
 
 def _repeat(
     stage: Stage, model: nn.Module, args: Any, kwargs: Any
 ) -> tuple[BaseException | None, list[Operation]]:
-    quiet = Quiet()
+    muted = MutedOutput()
     microscope = stage.microscope
     with nothing_left_behind([model]):
-        quiet.begin()
+        muted.begin()
         stage.modules.tells = False
         stage.look_without_limit(stage.session.sentinel.step)
         try:
@@ -95,10 +95,10 @@ def _repeat(
             return problem, microscope.operations()
         finally:
             microscope.leave()
-            stage.book.drop_reaches()
+            stage.nonfinite_log.drop_reaches()
             if stage.compiles:
                 force_eager(on=False)
-            quiet.end()
+            muted.end()
     return None, []
 
 

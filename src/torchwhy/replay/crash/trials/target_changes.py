@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.record.events import Trial
+from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.failed_call import Call
 from torchwhy.replay.crash.trials.tensor_changes import (
     METHODS,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
 
 
-def change_target(case: Case) -> Iterator[Trial]:
+def change_target(case: Case) -> Iterator[OperandTrial]:
     """Try the loss with its target (or its input) in another shape."""
     found = loss_arguments(case)
     if found is None:
@@ -79,7 +79,7 @@ def _target_shapes(given: torch.Tensor, target: torch.Tensor) -> Iterator[tuple[
         yield "flatten-target", ".flatten()", lambda t: t.flatten()
 
 
-def cast_target(case: Case) -> Iterator[Trial]:
+def cast_target(case: Case) -> Iterator[OperandTrial]:
     """Try the loss with its target in another dtype."""
     found = loss_arguments(case)
     if found is None:
@@ -99,7 +99,7 @@ def cast_target(case: Case) -> Iterator[Trial]:
         yield cast(case, call, given, torch.float32, kind="cast-input")
 
 
-def shift_target(case: Case) -> Iterator[Trial]:
+def shift_target(case: Case) -> Iterator[OperandTrial]:
     """Try labels that count from 1 as labels that count from 0."""
     found = loss_arguments(case)
     if found is None or found[2].is_floating_point() or found[2].numel() == 0 or found[1].dim() < 1:
@@ -110,14 +110,14 @@ def shift_target(case: Case) -> Iterator[Trial]:
         yield attempt(case, call, target, kind="shift-target", text=" - 1", change=lambda t: t - 1)
 
 
-def _swapped(case: Case, call: Call, given: torch.Tensor, target: torch.Tensor) -> Trial:
+def _swapped(case: Case, call: Call, given: torch.Tensor, target: torch.Tensor) -> OperandTrial:
     names = [one.name if (one := operand_of(case, value)) else "?" for value in (given, target)]
     try:
-        call.again((given, target), (target, given))
+        call.reexecute((given, target), (target, given))
         worked, detail = True, ""
     except Exception as problem:
         worked, detail = False, str(problem)[:200]
-    return Trial(
+    return OperandTrial(
         kind="swap-arguments",
         change=f"give the model's output first and the target second: {names[1]}, {names[0]}",
         worked=worked,

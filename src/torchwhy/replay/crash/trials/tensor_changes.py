@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from torchwhy.observe.torch_features.module_parts import has_own_hooks, parts_in
-from torchwhy.record.events import Trial
+from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.failed_call import Call, failed_call, module_call
-from torchwhy.replay.crash.frames.failed_operands import Found
+from torchwhy.replay.crash.frames.failed_operands import FoundOperand
 from torchwhy.replay.crash.frames.source_files import replaced
 from torchwhy.replay.crash.trials.layer_sizes import wanted_size
 
@@ -52,7 +52,7 @@ def layer_call(case: Case) -> tuple[nn.Module, Call, torch.Tensor] | None:
     return (layer, call, given) if given is not None else None
 
 
-def change_layer_input(case: Case) -> Iterator[Trial]:
+def change_layer_input(case: Case) -> Iterator[OperandTrial]:
     """Try the layer's input in another shape."""
     found = layer_call(case)
     if found is None or loss_arguments(case) is not None:
@@ -109,7 +109,7 @@ def _reshapes(layer: nn.Module, given: torch.Tensor) -> Iterator[tuple[str, str,
         yield "transpose-input", ".transpose(-1, -2)", lambda t: t.transpose(-1, -2)
 
 
-def transpose_operands(case: Case) -> Iterator[Trial]:
+def transpose_operands(case: Case) -> Iterator[OperandTrial]:
     """Try a product of two matrices with one of them transposed."""
     call = case.call
     tensors = [
@@ -130,7 +130,7 @@ def transpose_operands(case: Case) -> Iterator[Trial]:
         )
 
 
-def unsqueeze_operands(case: Case) -> Iterator[Trial]:
+def unsqueeze_operands(case: Case) -> Iterator[OperandTrial]:
     """Try an elementwise operation with a dimension added where broadcasting wants one."""
     call = case.call
     if (
@@ -154,7 +154,7 @@ def unsqueeze_operands(case: Case) -> Iterator[Trial]:
                 )
 
 
-def cast_tensors(case: Case) -> Iterator[Trial]:
+def cast_tensors(case: Case) -> Iterator[OperandTrial]:
     """Try each tensor of the failing call in the dtype of the others."""
     found = layer_call(case)
     if found is not None and loss_arguments(case) is None:
@@ -179,7 +179,7 @@ def cast_tensors(case: Case) -> Iterator[Trial]:
                 yield cast(case, outermost, value, wanted, kind="cast-input")
 
 
-def move_tensors(case: Case) -> Iterator[Trial]:
+def move_tensors(case: Case) -> Iterator[OperandTrial]:
     """Try each tensor of the failing call on the device of the others."""
     if "device" not in str(case.error):
         return
@@ -203,7 +203,7 @@ def move_tensors(case: Case) -> Iterator[Trial]:
             yield _moved(case, case.call, value, target)
 
 
-def _moved(case: Case, call: Call, value: torch.Tensor, device: torch.device) -> Trial:
+def _moved(case: Case, call: Call, value: torch.Tensor, device: torch.device) -> OperandTrial:
     return attempt(
         case,
         call,
@@ -214,7 +214,9 @@ def _moved(case: Case, call: Call, value: torch.Tensor, device: torch.device) ->
     )
 
 
-def cast(case: Case, call: Call, value: torch.Tensor, dtype: torch.dtype, *, kind: str) -> Trial:
+def cast(
+    case: Case, call: Call, value: torch.Tensor, dtype: torch.dtype, *, kind: str
+) -> OperandTrial:
     """Try one tensor in another dtype."""
     name = DTYPES[dtype]
     return attempt(case, call, value, kind=kind, text=f".{name}()", change=METHODS[name])
@@ -222,35 +224,35 @@ def cast(case: Case, call: Call, value: torch.Tensor, dtype: torch.dtype, *, kin
 
 def loss_arguments(case: Case) -> tuple[Call, torch.Tensor, torch.Tensor] | None:
     """Return the failing loss with its input and target; None where the failing call is no loss."""
-    for spot in reversed(case.callees):
-        variables = spot.variables
+    for frame in reversed(case.callees):
+        variables = frame.variables
         given, target = variables.get("input"), variables.get("target")
         if isinstance(given, torch.Tensor) and isinstance(target, torch.Tensor):
-            call = failed_call(case.spot, case.callees) if case.spot is not None else None
+            call = failed_call(case.frame, case.callees) if case.frame is not None else None
             return (call, given, target) if call is not None else None
     return None
 
 
 def attempt(
     case: Case, call: Call, value: torch.Tensor, *, kind: str, text: str, change: Change
-) -> Trial:
+) -> OperandTrial:
     """Do the failing call again with one tensor changed, and write the same change into the source."""
     operand = operand_of(case, value)
     name = operand.name if operand is not None else "the input"
     if case.caught and _runs_users_code(call):
-        return Trial(
+        return OperandTrial(
             kind=kind,
             change=f"{name}{text}",
             worked=False,
             detail="not tried, because the program goes on",
         )
     try:
-        result = call.again((value, change(value)))
+        result = call.reexecute((value, change(value)))
         worked, detail = True, _outcome(result)
     except Exception as problem:
         worked, detail = False, str(problem)[:200]
     shown = name if operand is None or _binds_tightly(operand.node) else f"({name})"
-    return Trial(
+    return OperandTrial(
         kind=kind, change=f"{shown}{text}" if operand else f"{text} on {name}", worked=worked, detail=detail,
         diff=diff_of(case, operand, text) if operand is not None else "",
     )  # fmt: skip
@@ -270,19 +272,19 @@ def _outcome(result: Any) -> str:
     return f"gives {list(first.shape)}" if isinstance(first, torch.Tensor) else ""
 
 
-def operand_of(case: Case, value: Any) -> Found | None:
+def operand_of(case: Case, value: Any) -> FoundOperand | None:
     """Return the operand of the user's expression that is this very tensor."""
     return next((found for found in case.operands if found.value is value), None)
 
 
-def diff_of(case: Case, operand: Found, text: str) -> str:
+def diff_of(case: Case, operand: FoundOperand, text: str) -> str:
     """Return the diff that puts a method call behind an operand in the user's expression."""
     node = operand.node
-    if case.spot is None or not isinstance(node, ast.expr) or not case.is_in_file(node):
+    if case.frame is None or not isinstance(node, ast.expr) or not case.is_in_file(node):
         return ""
     written = ast.unparse(node)
     changed = written + text if _binds_tightly(node) else f"({written}){text}"
-    return replaced(case.spot.frame.f_code.co_filename, node, changed)
+    return replaced(case.frame.filename, node, changed)
 
 
 def _binds_tightly(node: ast.AST | None) -> bool:

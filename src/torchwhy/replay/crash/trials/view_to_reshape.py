@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.record.events import Trial
+from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.source_files import replaced
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 REFUSED = "view size is not compatible with input tensor's size and stride"
 
 
-def reshape_for_view(case: Case) -> Iterator[Trial]:
+def reshape_for_view(case: Case) -> Iterator[OperandTrial]:
     """Try the same sizes with `reshape`, and write that into the source."""
-    node = case.spot.node if case.spot is not None else None
-    if case.spot is None or REFUSED not in str(case.error) or not isinstance(node, ast.Call):
+    node = case.frame.node if case.frame is not None else None
+    if case.frame is None or REFUSED not in str(case.error) or not isinstance(node, ast.Call):
         return
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "view":
         return
@@ -33,12 +33,8 @@ def reshape_for_view(case: Case) -> Iterator[Trial]:
             detail = str(problem)[:200]
     written = ast.unparse(node.func.value)
     change = f"{written}.reshape"
-    diff = (
-        replaced(case.spot.frame.f_code.co_filename, node.func, change)
-        if case.is_in_file(node)
-        else ""
-    )
-    yield Trial(
+    diff = replaced(case.frame.filename, node.func, change) if case.is_in_file(node) else ""
+    yield OperandTrial(
         kind="use-reshape", change=f"`reshape` in place of `view`: `{change}(…)`", worked=worked, detail=detail,
         diff=diff,
     )  # fmt: skip

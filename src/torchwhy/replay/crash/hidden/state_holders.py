@@ -11,40 +11,40 @@ import torch
 from torch import nn
 
 from torchwhy.observe.torch_features.module_parts import stored_buffers
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.source.files import layer_of
 
 
 @dataclass(frozen=True, eq=False)
-class Keeper:
+class Holder:
     """One object, by the name the program has for it: `net.memory`, `self`."""
 
     path: str
     value: Any
 
 
-def attributes_in(users: list[Spot]) -> Iterator[tuple[Keeper, str, Any]]:
+def attributes_in(users: list[TracebackFrame]) -> Iterator[tuple[Holder, str, Any]]:
     """Yield every attribute of the objects that the user's frames have names for, each object once."""
     seen: set[int] = set()
-    for spot in users:
-        for keeper in _keepers_in(spot):
-            if id(keeper.value) in seen:
+    for frame in users:
+        for holder in _holders_in(frame):
+            if id(holder.value) in seen:
                 continue
-            seen.add(id(keeper.value))
-            held = vars(keeper.value)
-            buffers = stored_buffers(keeper.value) if isinstance(keeper.value, nn.Module) else {}
+            seen.add(id(holder.value))
+            held = vars(holder.value)
+            buffers = stored_buffers(holder.value) if isinstance(holder.value, nn.Module) else {}
             for name, value in [*held.items(), *buffers.items()]:
                 if not name.startswith("_"):
-                    yield keeper, name, value
+                    yield holder, name, value
 
 
-def _keepers_in(spot: Spot) -> Iterator[Keeper]:
-    for variable, module in modules_in(spot):
+def _holders_in(frame: TracebackFrame) -> Iterator[Holder]:
+    for variable, module in modules_in(frame):
         for path, part in module.named_modules():
-            yield Keeper(".".join(filter(None, (variable, path))), part)
-    for variable, value in spot.variables.items():
+            yield Holder(".".join(filter(None, (variable, path))), part)
+    for variable, value in frame.variables.items():
         if not isinstance(value, (nn.Module, torch.Tensor, type)) and _is_users(value):
-            yield Keeper(variable, value)
+            yield Holder(variable, value)
 
 
 def _is_users(value: Any) -> bool:
@@ -54,10 +54,10 @@ def _is_users(value: Any) -> bool:
     return hasattr(value, "__dict__") and isinstance(file, str) and layer_of(file) == "user"
 
 
-def modules_in(spot: Spot) -> Iterator[tuple[str, nn.Module]]:
+def modules_in(frame: TracebackFrame) -> Iterator[tuple[str, nn.Module]]:
     """Yield the modules that a frame has a name for, also as attributes of its `self`."""
-    owner = spot.variables.get("self")
+    owner = frame.variables.get("self")
     held = vars(owner) if hasattr(owner, "__dict__") and not isinstance(owner, nn.Module) else {}
-    for variable, value in [*spot.variables.items(), *spot.frame.f_globals.items(), *held.items()]:
+    for variable, value in [*frame.variables.items(), *frame.globals.items(), *held.items()]:
         if isinstance(value, nn.Module):
             yield variable, value

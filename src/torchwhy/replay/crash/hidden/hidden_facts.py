@@ -10,24 +10,24 @@ from torchwhy.observe.program.frames import span_of
 from torchwhy.record.numbers import Real
 
 if TYPE_CHECKING:
-    from torchwhy.replay.crash.frames.traceback_frames import Spot
+    from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 
 Fact = Real | bool | str | list[int] | None
 
 
 @dataclass
-class Clues:
+class HiddenFacts:
     """Facts and places of one exception; `Crash.facts` and `Crash.places` take them over."""
 
     facts: dict[str, Fact] = field(default_factory=dict)
     places: dict[str, SourceSpan] = field(default_factory=dict)
 
 
-def user_spots(spots: list[Spot]) -> list[Spot]:
+def user_frames(frames: list[TracebackFrame]) -> list[TracebackFrame]:
     """Return the user's own frames of a traceback, innermost first."""
-    return [spot for spot in reversed(spots) if spot.layer == "user"]
+    return [frame for frame in reversed(frames) if frame.layer == "user"]
 
 
-def line_of(spot: Spot) -> int:
+def line_of(frame: TracebackFrame) -> int:
     """Return the line a frame was at when the exception passed; the frame itself may have gone on since."""
-    return span_of(spot.site).line
+    return span_of(frame.site).line

@@ -10,31 +10,33 @@ from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.module_parts import is_initialised
-from torchwhy.replay.crash.frames.traceback_frames import Spot
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import program_text
-from torchwhy.replay.crash.hidden.clues import Clues, user_spots
-from torchwhy.replay.crash.hidden.keepers import modules_in
+from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, user_frames
+from torchwhy.replay.crash.hidden.state_holders import modules_in
 from torchwhy.source.files import layer_of
 
 MOST_ITEMS = 64  # of a list or dictionary of layers
 
 
-def note_hidden_layers(spots: list[Spot], clues: Clues) -> None:
+def note_hidden_layers(frames: list[TracebackFrame], hidden: HiddenFacts) -> None:
     """Name the plain list or dictionary in which a model without any parameter keeps its layers."""
-    for name, module in _users_modules(spots):
+    for name, module in _users_modules(frames):
         held = vars(module).items() if next(module.parameters(), None) is None else ()
         for attribute, value in held:
             kinds = {type(item).__name__ for item in _items(value)}
             place = _where_given(type(module), f"self.{attribute}")
             if kinds and place is not None:
-                clues.facts.update(hidden_in=f"{name}.{attribute}", hidden=", ".join(sorted(kinds)))
-                clues.places["hidden"] = place
+                hidden.facts.update(
+                    hidden_in=f"{name}.{attribute}", hidden=", ".join(sorted(kinds))
+                )
+                hidden.places["hidden"] = place
                 return
 
 
-def note_silent_forward(spots: list[Spot], clues: Clues) -> None:
+def note_silent_forward(frames: list[TracebackFrame], hidden: HiddenFacts) -> None:
     """Name the model whose forward returns nothing, and the last line of it."""
-    for name, module in _users_modules(spots):
+    for name, module in _users_modules(frames):
         code = getattr(type(module).forward, "__code__", None)
         scope = program_text.scope_of(code) if code is not None else None
         if code is None or not isinstance(scope, ast.FunctionDef):
@@ -43,18 +45,18 @@ def note_silent_forward(spots: list[Spot], clues: Clues) -> None:
             node for node in program_text.inside(scope) if isinstance(node, (ast.Return, ast.Yield))
         ]
         if not any(node.value is not None for node in given):
-            clues.facts["returns_nothing"] = name
-            clues.places["forward"] = program_text.span(
+            hidden.facts["returns_nothing"] = name
+            hidden.places["forward"] = program_text.span(
                 scope.body[-1], code.co_filename, code.co_name
             )
             return
 
 
-def _users_modules(spots: list[Spot]) -> Iterator[tuple[str, nn.Module]]:
+def _users_modules(frames: list[TracebackFrame]) -> Iterator[tuple[str, nn.Module]]:
     """Yield the modules of the program's own classes that its frames have names for."""
     seen: set[int] = set()
-    for spot in user_spots(spots):
-        for name, module in modules_in(spot):
+    for frame in user_frames(frames):
+        for name, module in modules_in(frame):
             code = getattr(type(module).forward, "__code__", None)
             if id(module) not in seen and code is not None:
                 seen.add(id(module))
