@@ -172,7 +172,7 @@ def test_zero_grad_goes_before_backward_under_the_programs_own_name():
         "self.opt.step()",
     )
 
-    (fix,) = loops.clear_gradients(finding, source)
+    (fix,) = loops.clear_gradients(finding.location, source)
 
     assert "    self.opt.zero_grad()\n    loss.backward()\n" in edited(source, fix)
 
@@ -188,7 +188,7 @@ def test_plain_lists_become_module_lists():
         "self.layers = [nn.Linear(1, 1) for _ in range(3)]",
     )
 
-    (fix,) = modules.registered(finding, source)
+    (fix,) = modules.registered([finding.location], source)
 
     assert "self.layers = nn.ModuleList([nn.Linear(1, 1) for _ in range(3)])  # three" in fix.diff
 

@@ -219,7 +219,7 @@ def test_a_scheduler_in_the_function_of_an_epoch_moves_to_its_caller():
     """
 
     source, finding = at(text, "sched.step()")
-    fix, *_ = schedules.move_to_outer_loop(finding, source)
+    fix, *_ = schedules.move_to_outer_loop(finding.location, source)
 
     assert edited(source, fix).endswith("    epoch(model, scheduler)\n    scheduler.step()\n")
     assert "        opt.step()\n\nfor" in edited(source, fix)
@@ -283,7 +283,7 @@ def test_a_scheduler_in_the_method_of_a_batch_moves_behind_the_loop_over_batches
     """
 
     source, finding = at(text, "self.sched.step()")
-    (fix,) = schedules.move_to_outer_loop(finding, source)
+    (fix,) = schedules.move_to_outer_loop(finding.location, source)
 
     assert edited(source, fix).endswith(
         "                self.step(batch)\n            self.sched.step()\n"
@@ -298,8 +298,8 @@ def test_a_schedule_of_batches_moves_into_the_loop_over_them():
         sched.step()
     """
 
-    source, finding = at(text, "sched.step()", message="made for 160 steps: it only began")
-    (fix,) = schedules.step_with_optimizer(finding, source)
+    source, finding = at(text, "sched.step()")
+    (fix,) = schedules.step_with_optimizer(finding.location, source)
 
     assert edited(source, fix).endswith("        opt.step()\n        sched.step()\n")
 
@@ -315,10 +315,9 @@ def test_a_limit_of_clipping_is_raised_where_it_is_written():
 
 
 def test_only_the_operand_that_has_a_dimension_too_many_loses_it():
-    said = "shapes (32, 1) and (32,) were stretched to (32, 32)"
-    source, finding = at("loss = value - goal\n", "value - goal", message=said)
+    source, finding = at("loss = value - goal\n", "value - goal")
 
-    squeezed, unsqueezed = modules.same_shape(finding, source)
+    squeezed, unsqueezed = modules.same_shape(finding.location, source, left=[32, 1], right=[32])
 
     assert edited(source, squeezed) == "loss = value.squeeze(-1) - goal\n"
     assert edited(source, unsqueezed) == "loss = value - goal.unsqueeze(-1)\n"
@@ -326,8 +325,8 @@ def test_only_the_operand_that_has_a_dimension_too_many_loses_it():
 
 def test_an_optimizer_given_the_same_model_twice_gets_the_one_it_lacks():
     text = "G, D = make()\na = Adam(D.parameters(), 1e-3)\nb = Adam(D.parameters(), 1e-3)\n"
-    source, finding = at(text, "b = Adam(D.parameters(), 1e-3)", message="lacks G.0.weight")
+    source, finding = at(text, "b = Adam(D.parameters(), 1e-3)")
 
-    (fix,) = optimizers.all_parameters(finding, source)
+    (fix,) = optimizers.all_parameters(finding.location, source, names=["G.0.weight"])
 
     assert "b = Adam(G.parameters(), 1e-3)" in edited(source, fix)

@@ -13,7 +13,7 @@ from torchwhy.detect.causes.wiring.unregistered_submodules import UnregisteredSu
 from torchwhy.detect.causes.wiring.unused_parameters import UnusedParameters
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ModuleCalled, OptimizerDescribed
-from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.record.learning import GraphOperation, ParameterCensus, ParameterSeen
 from torchwhy.record.wiring import Followed, ParametersFollowed, StatementsFound
 
 FREEZE = SourceSpan("train.py", 20, expression="p.requires_grad = False")
@@ -198,14 +198,24 @@ def test_of_a_random_model_only_the_output_layer_must_not_be_frozen(frozen, coun
     assert len(list(FrozenEverything().scan(trace(*events)))) == count
 
 
-def test_adapters_in_a_frozen_model_are_meant():
+@pytest.mark.parametrize(("join", "count"), [("add", 0), ("cat", 0), ("mm", 1)])
+def test_what_is_added_to_the_result_of_a_frozen_layer_trains_there_on_purpose(join, count):
+    frozen = {"requires_grad": False, "gradient": "none"}
     parameters = [
-        parameter("head.weight", requires_grad=False, gradient="none"),
-        parameter("body.adapter.weight"),
+        parameter("body.weight", **frozen),
+        parameter("extra.weight"),
+        parameter("head.weight", **frozen),
     ]
-    events = [optimizer(), called("net.body.adapter"), called("net.head"), census(*parameters)]
+    calls = [called(f"net.{name}") for name in ("body", "extra", "head")]
+    graph = [
+        GraphOperation(order=1, op="aten.mm.default", parameters=["body.weight"]),
+        GraphOperation(order=2, op="aten.mm.default", inputs=[1], parameters=["extra.weight"]),
+        GraphOperation(order=3, op=f"aten.{join}.default", inputs=[1, 2]),
+    ]
 
-    assert list(FrozenEverything().scan(trace(*events))) == []
+    found = FrozenEverything().scan(trace(optimizer(), *calls, census(*parameters), *graph))
+
+    assert len(list(found)) == count
 
 
 FROZEN = parameter("body.weight", in_optimizer=False, requires_grad=False, gradient="none")

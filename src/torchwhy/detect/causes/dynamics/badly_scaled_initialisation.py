@@ -111,7 +111,7 @@ class BadlyScaledInitialisation(Detector):
                 yield from self._too_small(trace, training, gains)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from initial.better(finding, source)
+        yield from initial.better(finding.location, source)
 
     def _too_large(
         self, trace: Trace, training: Training, worst: ParameterSeen, gain: float

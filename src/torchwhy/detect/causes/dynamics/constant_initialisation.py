@@ -70,7 +70,7 @@ class ConstantInitialisation(Detector):
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from initial.better(finding, source)
+        yield from initial.better(finding.location, source)
 
     def _finding(
         self, trace: Trace, training: Training, seen: list[ParameterSeen], names: list[str]

@@ -73,7 +73,7 @@ class DeadUnits(Detector):
         yield self._finding(trace, training, dead)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from layers.leaky(finding, source)
+        yield from layers.leaky(finding.location, source)
 
     def _finding(self, trace: Trace, training: Training, dead: list[Activation]) -> Finding:
         first, look = dead[0], dead[0].step

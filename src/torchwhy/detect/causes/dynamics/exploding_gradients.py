@@ -87,7 +87,7 @@ class ExplodingGradients(Detector):
                 yield self._finding(trace, training, trouble, ratio)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.clip(finding, source)
+        yield from loops.clip(finding.location, source)
         yield from bad_values.bounded_state(finding, source)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:

@@ -105,7 +105,7 @@ class LossSpike(Detector):
                 yield self._finding(trace, training, place)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.clip(finding, source)
+        yield from loops.clip(finding.location, source)
 
     def _fatal(self, trace: Trace) -> Iterator[Finding]:
         """Yield the one batch after whose update a run that went well left the range of numbers."""

@@ -105,7 +105,7 @@ class UnscaledInputs(Detector):
                 return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from initial.scaled_inputs(finding, source)
+        yield from initial.scaled_inputs(finding.location, source)
 
     def _grown(self, trace: Trace, first: ModelOutput, last: ModelOutput) -> Iterator[Finding]:
         """Yield that the inputs did not stay what they were when training began, and that the run ended by it."""

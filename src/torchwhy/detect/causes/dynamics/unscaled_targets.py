@@ -59,7 +59,7 @@ class UnscaledTargets(Detector):
                 return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from initial.scaled_targets(finding, source)
+        yield from initial.scaled_targets(finding.location, source)
 
     def _finding(
         self,

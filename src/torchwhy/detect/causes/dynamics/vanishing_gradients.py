@@ -78,7 +78,7 @@ class VanishingGradients(Detector):
                 yield self._finding(trace, training, names, ratio)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from layers.rectified(finding, source)
+        yield from layers.rectified(finding.location, source)
 
     def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
         squashers = activations(trace, 0, SQUASHERS)

@@ -54,7 +54,7 @@ class InplaceModification(Detector):
             return
         yield from statements.out_of_place(finding, source)
         yield from statements.update_by_hand(finding, source)
-        yield from graphs.not_in_place(finding, source)
+        yield from graphs.not_in_place(finding.location, source)
         yield from graphs.updated_last(finding, source)
 
 

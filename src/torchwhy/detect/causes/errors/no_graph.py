@@ -57,7 +57,7 @@ class NoGraph(Detector):
                 yield _told_by_torch(trace, crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from graphs.kept(finding, source)
+        yield from graphs.kept(finding.location, source)
         yield from statements.with_graph(finding, source)
         yield from graphs.differentiable(finding, source)
 

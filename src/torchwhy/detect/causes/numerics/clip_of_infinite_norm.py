@@ -40,7 +40,7 @@ class ClipOfInfiniteNorm(Detector):
             yield self._scaled(trace, scaled)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.unscale_first(finding, source)
+        yield from loops.unscale_first(finding.location, source)
 
     def _overflow(self, trace: Trace, birth: Birth) -> Finding:
         message = (

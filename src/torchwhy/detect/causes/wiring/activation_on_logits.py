@@ -1,148 +1,157 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
+from torchwhy.detect.rules.graph_patterns import find
 from torchwhy.detect.views.graph.graph_queries import (
     ELEMENTWISE,
     ForwardGraph,
     base_of,
     expression_of,
+    range_given,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
-from torchwhy.record.tensors import TensorFacts
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 # What an activation can give at all.
 RANGES = {
-    "relu": (0.0, float("inf")),
-    "softplus": (0.0, float("inf")),
+    "relu": (0.0, math.inf),
+    "softplus": (0.0, math.inf),
     "sigmoid": (0.0, 1.0),
     "tanh": (-1.0, 1.0),
     "_softmax": (0.0, 1.0),
 }
-BEFORE_CROSS_ENTROPY = {"relu", "sigmoid", "tanh"}
-BEFORE_LOGITS_LOSS = {"relu", "tanh", "softplus"}
+# A log-softmax whose result is used otherwise is that of an attention, and not of a loss.
+BEFORE_LOGITS = (
+    "param → relu|sigmoid|tanh → _log_softmax ⇢ nll_loss_forward|nll_loss2d_forward|gather|index|mul",
+    "param → relu|tanh|softplus → binary_cross_entropy_with_logits",
+)
 ERRORS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 DIFFERENCES = {"sub", "rsub"}
 OUTSIDE = 0.1  # share of the targets' own range that must lie outside: noise around the edge is no mistake
+
+
+class ActivationBeforeLoss(Diagnosis):
+    """An activation stands between the last layer and the loss; `measured` is the range of what it limits."""
+
+    activation: str
+    written: str
+    activation_at: SourceSpan | None
+    measured: tuple[float, float] | None
+    advice = "remove the activation after the last layer"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"the activation is {self.written}, with nothing between it and the loss",
+            step=0,
+            location=self.activation_at,
+        )
+
+
+class LimitedLogits(ActivationBeforeLoss):
+    """Logits that come out of an activation cannot take every value."""
+
+    message = "the logits of this loss come out of a {activation}: they {limits}"
+
+    @property
+    def limits(self) -> str:
+        """Return which values the activation cannot give."""
+        low, high = RANGES[self.activation]
+        return "cannot be below 0" if high == math.inf else f"cannot leave {low:g}…{high:g}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield from super().evidence()
+        if self.measured is not None:
+            low, high = self.measured
+            yield Evidence(f"the logits of the first batch lie in {low:.3g}…{high:.3g}", step=0)
+
+
+class TargetsOutOfReach(ActivationBeforeLoss):
+    """The targets leave the range of the activation that gives the predictions."""
+
+    measured: tuple[float, float]
+    is_below: bool
+    message = "the prediction comes out of a {activation}, which cannot follow the targets {where}"
+
+    @property
+    def where(self) -> str:
+        """Return how far the targets go."""
+        low, high = self.measured
+        return f"down to {low:.3g}" if self.is_below else f"up to {high:.3g}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield from super().evidence()
+        low, high = self.measured
+        yield Evidence(f"the targets of the first batch lie in {low:.3g}…{high:.3g}", step=0)
 
 
 class ActivationOnLogits(Detector):
     """The last layer has an activation that the loss does not want."""
 
     name = "activation-on-logits"
-    needs = frozenset({"graph"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
-        for loss in graph.operations():
-            base = base_of(loss)
-            if base == "_log_softmax" and _feeds_likelihood(graph, loss):
-                yield from self._logits(trace, graph, loss, BEFORE_CROSS_ENTROPY)
-            elif base == "binary_cross_entropy_with_logits":
-                yield from self._logits(trace, graph, loss, BEFORE_LOGITS_LOSS)
-            elif base in ERRORS or (base in DIFFERENCES and graph.goes_to_loss(loss, ELEMENTWISE)):
-                yield from self._regression(trace, graph, loss)
+        judged = [*_logits(graph), *_regressions(graph)]
+        for loss, diagnosis in sorted(judged, key=lambda one: one[0].order):
+            yield self.found(trace, diagnosis, severity="warning", step=0, location=loss.location)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.without_activation(finding, source, "relu", "sigmoid", "tanh", "softmax")
+        match finding.diagnosis:
+            case ActivationBeforeLoss(activation_at=activation):
+                places = [activation, finding.location]
+                kinds = ("relu", "sigmoid", "tanh", "softmax")
+                yield from modules.without_activation(places, source, *kinds)
 
-    def _logits(
-        self, trace: Trace, graph: ForwardGraph, loss: GraphOperation, wrong: set[str]
-    ) -> Iterator[Finding]:
-        source = graph.source(loss)
-        if source is None or base_of(source) not in wrong or not graph.trains(source):
-            return
-        name = base_of(source)
-        low, high = RANGES[name]
-        limits = "cannot be below 0" if high == float("inf") else f"cannot leave {low:g}…{high:g}"
-        yield self._finding(
-            trace,
-            loss,
-            source,
-            message=f"the logits of this loss come out of a {name}: they {limits}",
-            facts=loss.facts[0] if loss.facts else None,
-            what="the logits",
+
+def _logits(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, LimitedLogits]]:
+    """Yield the losses whose logits an activation limits."""
+    chains = [chain for pattern in BEFORE_LOGITS for chain in find(graph, pattern)]
+    losses = {loss.order: (activation, loss) for activation, loss, *_ in chains}
+    for activation, loss in losses.values():
+        diagnosis = LimitedLogits(
+            activation=base_of(activation),
+            written=expression_of(activation.location, "the activation"),
+            activation_at=activation.location,
+            measured=range_given(loss),
         )
+        yield loss, diagnosis
 
-    def _regression(
-        self, trace: Trace, graph: ForwardGraph, loss: GraphOperation
-    ) -> Iterator[Finding]:
+
+def _regressions(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, TargetsOutOfReach]]:
+    """Yield the errors whose targets an activation cannot reach, whichever side of them the prediction is on."""
+    for error in graph.operations(*ERRORS, *DIFFERENCES):
+        if base_of(error) in DIFFERENCES and not graph.goes_to_loss(error, ELEMENTWISE):
+            continue
         for prediction, target in ((0, 1), (1, 0)):
-            source = graph.source(loss, prediction)
-            if source is None or base_of(source) not in RANGES or len(loss.facts) < 2:
+            activation, measured = graph.source(error, prediction), range_given(error, target)
+            if activation is None or base_of(activation) not in RANGES or measured is None:
                 continue
-            if not graph.operand_trains(loss, prediction) or graph.operand_trains(loss, target):
+            if not graph.operand_trains(error, prediction) or graph.operand_trains(error, target):
                 continue
-            facts = loss.facts[target]
-            outside = _outside(facts, RANGES[base_of(source)])
-            if outside is None:
-                continue
-            yield self._finding(
-                trace,
-                loss,
-                source,
-                message=f"the prediction comes out of a {base_of(source)}, which cannot follow the targets {outside}",
-                facts=facts,
-                what="the targets",
-            )
-
-    def _finding(
-        self,
-        trace: Trace,
-        loss: GraphOperation,
-        source: GraphOperation,
-        *,
-        message: str,
-        facts: TensorFacts | None,
-        what: str,
-    ) -> Finding:
-        name = expression_of(source.location, "the activation")
-        evidence = [
-            Evidence(
-                f"the activation is {name}, with nothing between it and the loss",
-                step=0,
-                location=source.location,
-            )
-        ]
-        if facts is not None and facts.minimum is not None and facts.maximum is not None:
-            evidence.append(
-                Evidence(
-                    f"{what} of the first batch lie in {facts.minimum:.3g}…{facts.maximum:.3g}",
-                    step=0,
+            is_below, is_above = _outside(measured, RANGES[base_of(activation)])
+            if is_below or is_above:
+                diagnosis = TargetsOutOfReach(
+                    activation=base_of(activation),
+                    written=expression_of(activation.location, "the activation"),
+                    activation_at=activation.location,
+                    measured=measured,
+                    is_below=is_below,
                 )
-            )
-        return Finding(
-            detector=self.name,
-            severity="warning",
-            message=message,
-            step=0,
-            rank=trace.rank,
-            location=loss.location,
-            evidence=tuple(evidence),
-            fixes=(Fix("remove the activation after the last layer", safety="show-only"),),
-        )
+                yield error, diagnosis
 
 
-def _feeds_likelihood(graph: ForwardGraph, operation: GraphOperation) -> bool:
-    """Tell whether a log-softmax is that of a loss and not of an attention."""
-    taken = {base_of(consumer) for consumer in graph.taken_by(operation)}
-    return bool(taken & {"nll_loss_forward", "nll_loss2d_forward", "gather", "index", "mul"})
-
-
-def _outside(facts: TensorFacts, limits: tuple[float, float]) -> str | None:
-    """Return how far the targets leave a range, None if they do not by a good part of their own range."""
-    if facts.minimum is None or facts.maximum is None:
-        return None
-    width = facts.maximum - facts.minimum
+def _outside(measured: tuple[float, float], limits: tuple[float, float]) -> tuple[bool, bool]:
+    """Tell whether targets leave a range below and above, by a good part of their own range."""
+    width = measured[1] - measured[0]
     low, high = limits
-    if width > 0 and facts.minimum < low - OUTSIDE * width:
-        return f"down to {facts.minimum:.3g}"
-    if width > 0 and facts.maximum > high + OUTSIDE * width:
-        return f"up to {facts.maximum:.3g}"
-    return None
+    is_below = width > 0 and measured[0] < low - OUTSIDE * width
+    is_above = width > 0 and measured[1] > high + OUTSIDE * width
+    return is_below, is_above

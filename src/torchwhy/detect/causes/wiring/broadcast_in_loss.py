@@ -12,7 +12,8 @@ from torchwhy.detect.views.graph.graph_queries import (
     elements,
     expression_of,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -20,11 +21,43 @@ from torchwhy.source.edits import Source
 BINARY = ("sub", "rsub", "add", "mul", "div")
 
 
+class EveryPairCompared(Diagnosis):
+    """Two operands with as many values each were stretched to all pairs of them."""
+
+    left: Shape
+    right: Shape
+    result: Shape
+    at: SourceSpan | None
+    left_made_at: SourceSpan | None
+    right_made_at: SourceSpan | None
+    message = (
+        "shapes {shapes[0]} and {shapes[1]} were stretched to {shapes[2]}: "
+        "every sample is paired with every other"
+    )
+    advice = "give both the same shape: `.squeeze(1)` on one, or `.unsqueeze(1)` on the other"
+
+    @property
+    def shapes(self) -> list[str]:
+        """Return the shapes as tuples, as in the documentation of broadcasting."""
+        return [str(tuple(shape)) for shape in (self.left, self.right, self.result)]
+
+    def evidence(self) -> Iterator[Evidence]:
+        left, right, result = map(elements, (self.left, self.right, self.result))
+        yield Evidence(
+            f"{left} values meet {right} others in {result} pairs", step=0, location=self.at
+        )
+        makers = (self.left_made_at, self.right_made_at)
+        for shape, place in zip(self.shapes, makers, strict=False):
+            if place is not None and place != self.at:
+                made = expression_of(place, "an operation")
+                claim = f"the one of shape {shape} was made by {made}"
+                yield Evidence(claim, step=0, location=place)
+
+
 class BroadcastInLoss(Detector):
     """Shapes (n, 1) and (n,) met in a loss and gave (n, n)."""
 
     name = "broadcast-in-loss"
-    needs = frozenset({"graph"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -38,56 +71,23 @@ class BroadcastInLoss(Detector):
             if result is None or not _is_mistake(graph, operation, result):
                 continue
             seen.add(operation.location)
-            yield self._finding(trace, graph, operation, (left, right, result))
+            left_made, right_made = graph.source(operation, 0), graph.source(operation, 1)
+            diagnosis = EveryPairCompared(
+                left=left,
+                right=right,
+                result=result,
+                at=operation.location,
+                left_made_at=left_made.location if left_made is not None else None,
+                right_made_at=right_made.location if right_made is not None else None,
+            )
+            yield self.found(
+                trace, diagnosis, severity="error", step=0, location=operation.location
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.same_shape(finding, source)
-
-    def _finding(
-        self,
-        trace: Trace,
-        graph: ForwardGraph,
-        operation: GraphOperation,
-        shapes: tuple[list[int], list[int], list[int]],
-    ) -> Finding:
-        left, right, result = map(_shape, shapes)
-        evidence = [
-            Evidence(
-                f"{elements(shapes[0])} values meet {elements(shapes[1])} others in {elements(shapes[2])} pairs",
-                step=0,
-                location=operation.location,
-            )
-        ]
-        for position, shape in ((0, left), (1, right)):
-            source = graph.source(operation, position)
-            if (
-                source is not None
-                and source.location is not None
-                and source.location != operation.location
-            ):
-                made = expression_of(source.location, "an operation")
-                evidence.append(
-                    Evidence(
-                        f"the one of shape {shape} was made by {made}",
-                        step=0,
-                        location=source.location,
-                    )
-                )
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=f"shapes {left} and {right} were stretched to {result}: every sample is paired with every other",
-            step=0,
-            rank=trace.rank,
-            location=operation.location,
-            evidence=tuple(evidence),
-            fixes=(
-                Fix(
-                    "give both the same shape: `.squeeze(1)` on one, or `.unsqueeze(1)` on the other",
-                    safety="show-only",
-                ),
-            ),
-        )
+        match finding.diagnosis:
+            case EveryPairCompared(left=left, right=right):
+                yield from modules.same_shape(finding.location, source, left=left, right=right)
 
 
 def stretched(left: list[int], right: list[int]) -> list[int] | None:
@@ -148,7 +148,3 @@ def _is_on_purpose(graph: ForwardGraph, operation: GraphOperation) -> bool:
         ):
             return True
     return False
-
-
-def _shape(shape: list[int]) -> str:
-    return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"

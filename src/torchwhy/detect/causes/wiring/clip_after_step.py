@@ -49,7 +49,7 @@ class ClipAfterStep(Detector):
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.move_before(finding, source, "step")
+        yield from loops.move_before(finding.location, source, "step")
 
 
 def _late_clip(calls: list[CallSeen]) -> CallSeen | None:

@@ -83,8 +83,8 @@ class DetachedGraph(Detector):
         yield from self._draws(trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from graphs.kept(finding, source)
-        yield from graphs.drawn_with_derivative(finding, source)
+        yield from graphs.kept(finding.location, source)
+        yield from graphs.drawn_with_derivative(finding.location, source)
 
     def _draws(self, trace: Trace) -> Iterator[Finding]:
         """Tell of draws behind which some other term of the loss gives their mean a gradient."""

@@ -9,32 +9,108 @@ from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.detect.views.parameters.trained_parameters import (
     active_layers,
+    first_of,
     is_interleaved,
     place_of_evaluation,
     training_modes,
     uncalled,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import keyword, word_of
 from torchwhy.source.edits import Source
+from torchwhy.source.values import expression_of
 
-SHOWN = 3
-SWITCH_POSITION = 2  # of `training` among the arguments of F.dropout
+ATTENTION = "scaled_dot_product_attention"
+
+
+class EvaluatedInTrainMode(Diagnosis):
+    """A model is evaluated while layers with a mode are in train mode.
+
+    `uncalled` is the statement that names `eval` and does not call it, `switched` the last call of `train` or `eval`.
+    """
+
+    path: str
+    layers: list[str]
+    forwards: int
+    gradients: bool
+    first_step: int
+    uncalled: str | None
+    switched: str | None
+    switched_at: SourceSpan | None
+    advice = "call model.eval() before evaluation and model.train() after it"
+
+    @property
+    def sentence(self) -> str:
+        shown = first_of(self.layers)
+        if self.uncalled is not None:
+            return (
+                f"`{self.uncalled}` lacks its brackets, so `{self.path}` is evaluated in train mode: "
+                f"{shown} still act as in training"
+            )
+        return f"`{self.path}` is evaluated here in train mode: {shown} still act as in training"
+
+    def evidence(self) -> Iterator[Evidence]:
+        gradients = "with gradients" if self.gradients else "without gradients"
+        yield Evidence(
+            f"{self.forwards} forward passes in train mode, {gradients}, fed no "
+            "backward pass, the last after the last step",
+            value=float(self.forwards),
+            step=self.first_step,
+        )
+        if self.switched == "eval":
+            return  # it was looked up and not called, or undone by hand
+        if self.switched_at is None:
+            yield Evidence("eval() was not called on the model before")
+        else:
+            claim = f"the last switch before was {self.switched}(), {self.switched_at}"
+            yield Evidence(claim, location=self.switched_at)
+
+
+class DroppedInEvaluation(Diagnosis):
+    """A function drops values whatever the mode of its module."""
+
+    call: str
+    function: str
+    path: str
+    seen_at: int
+    forwards: int
+    evaluated_at: SourceSpan | None
+    message = "`{call}` drops values in evaluation, too: a function does not know that `{path}` is in eval mode"
+    advice = "tell it the mode: {switch}"
+
+    @property
+    def switch(self) -> str:
+        """Return the argument that tells the function its mode."""
+        if self.function == ATTENTION:
+            return "dropout_p=p if self.training else 0.0"
+        return "training=self.training"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"at step {self.seen_at} it dropped values in a forward of `{self.path}` with training=False",
+            step=self.seen_at,
+            location=self.evaluated_at,
+        )
+        yield Evidence(
+            f"{self.forwards} forward passes in eval mode gave results with random zeros in them",
+            value=float(self.forwards),
+            location=self.evaluated_at,
+        )
 
 
 class EvaluationInTrainMode(Detector):
     """A model is evaluated while its dropout and batch normalisation are still in train mode."""
 
     name = "evaluation-in-train-mode"
-    needs = frozenset({"modes"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for mode in trace.of(ForwardModes):
-            trains = training_modes(trace, mode.path)
             layers = active_layers(mode, "train")
-            if trains and layers and _is_evaluation(mode):
-                yield self._finding(trace, mode, layers)
+            if training_modes(trace, mode.path) and layers and _is_evaluation(mode):
+                yield self._evaluated(trace, mode, layers)
         yield from self._functions(trace)
 
     def _functions(self, trace: Trace) -> Iterator[Finding]:
@@ -48,100 +124,62 @@ class EvaluationInTrainMode(Detector):
             told.add(seen.location)
             yield self._dropped(trace, seen, evaluations)
 
-    def _dropped(
-        self, trace: Trace, seen: DropoutInEvaluation, evaluations: list[ForwardModes]
-    ) -> Finding:
-        call = short(seen.location.expression or "") if seen.location is not None else "dropout"
-        repeats = sum(mode.repeats for mode in evaluations)
-        meant = repeats > 0 or "training=True" in call.replace(" ", "")
-        count = sum(mode.count for mode in evaluations)
-        attends = "scaled_dot_product_attention" in call
-        switch = "dropout_p=p if self.training else 0.0" if attends else "training=self.training"
-        return Finding(
-            detector=self.name,
-            severity="note" if meant else "warning",
-            message=(
-                f"`{call}` drops values in evaluation, too: a function does not know that `{seen.path}` is in eval mode"
-            ),
-            step=seen.step,
-            rank=trace.rank,
-            location=seen.location,
-            evidence=(
-                Evidence(
-                    f"at step {seen.step} it dropped values in a forward of `{seen.path}` with training=False",
-                    step=seen.step,
-                    location=evaluations[0].location,
-                ),
-                Evidence(
-                    f"{count} forward passes in eval mode gave results with random zeros in them",
-                    value=float(count),
-                    location=evaluations[0].location,
-                ),
-            ),
-            fixes=(Fix(f"tell it the mode: {switch}", safety="show-only"),),
-        )
-
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        node = source.at(finding.location)
-        if isinstance(node, ast.Call) and "dropout" in source.of(node.func):
-            yield from _told_the_mode(source, node)
-            return
-        yield from statements.called(finding, source)
-        yield from loops.evaluate_in_eval_mode(finding, source)
+        match finding.diagnosis:
+            case DroppedInEvaluation():
+                yield from loops.dropout_told_the_mode(finding.location, source)
+            case EvaluatedInTrainMode(path=path):
+                yield from statements.called(finding.location, source)
+                yield from loops.evaluate_in_eval_mode(finding.location, source, path=path)
 
-    def _finding(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
+    def _evaluated(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
         # A train() call that training itself goes through was not made for the sake of this forward.
         shared = any(
             mode.switched_at is not None and other.switched_at == mode.switched_at
             for other in training_modes(trace, mode.path)
         )
         switched = mode.freshly and mode.switched == "train" and not shared
-        meant = mode.repeats > 0 or switched
-        shown = ", ".join(layers[:SHOWN]) + (
-            f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
-        )
+        is_meant = mode.repeats > 0 or switched or is_interleaved(trace)
         named = uncalled(trace, "eval") if mode.switched == "eval" else None
-        gradients = "with gradients" if mode.grad else "without gradients"
-        return Finding(
-            detector=self.name,
-            severity="note" if meant or is_interleaved(trace) else "warning",
-            message=(
-                f"`{named.expression}` lacks its brackets, so `{mode.path}` is evaluated in train mode: {shown} still "
-                "act as in training"
-                if named is not None
-                else f"`{mode.path}` is evaluated here in train mode: {shown} still act as in training"
-            ),
+        diagnosis = EvaluatedInTrainMode(
+            path=mode.path,
+            layers=layers,
+            forwards=mode.count,
+            gradients=mode.grad,
+            first_step=mode.first_step,
+            uncalled=named.expression if named is not None else None,
+            switched=mode.switched,
+            switched_at=mode.switched_at,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="note" if is_meant else "warning",
             step=mode.first_step,
-            rank=trace.rank,
             location=named or place_of_evaluation(trace, mode),
-            evidence=(
-                Evidence(
-                    f"{mode.count} forward passes in train mode, {gradients}, fed no "
-                    "backward pass, the last after the last step",
-                    value=float(mode.count),
-                    step=mode.first_step,
-                ),
-                *_last_switch(mode),
-            ),
-            fixes=(
-                Fix(
-                    "call model.eval() before evaluation and model.train() after it",
-                    safety="show-only",
-                ),
-            ),
         )
 
-
-def _told_the_mode(source: Source, call: ast.Call) -> Iterator[Fix]:
-    """Yield `training=self.training` for a call of F.dropout in a method, which has a `self` to ask."""
-    method = source.scope_of(call)
-    first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
-    told = any(keyword.arg == "training" for keyword in call.keywords)
-    if not first or first[0].arg != "self" or told or len(call.args) > SWITCH_POSITION:
-        return
-    text = source.of(call)
-    changed = f"{text[:-1].rstrip().rstrip(',')}, training=self.training)"
-    yield from source.fix("tell dropout the mode of its module", source.replace(call, changed))
+    def _dropped(
+        self, trace: Trace, seen: DropoutInEvaluation, evaluations: list[ForwardModes]
+    ) -> Finding:
+        text = (seen.location.expression or "") if seen.location is not None else "dropout"
+        call = expression_of(text)
+        is_meant = any(mode.repeats for mode in evaluations) or _is_told_to_drop(call)
+        diagnosis = DroppedInEvaluation(
+            call=short(text),
+            function=word_of(call) or "dropout",
+            path=seen.path,
+            seen_at=seen.step,
+            forwards=sum(mode.count for mode in evaluations),
+            evaluated_at=evaluations[0].location,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="note" if is_meant else "warning",
+            step=seen.step,
+            location=seen.location,
+        )
 
 
 def _is_evaluation(mode: ForwardModes) -> bool:
@@ -154,14 +192,7 @@ def _is_evaluation(mode: ForwardModes) -> bool:
     )
 
 
-def _last_switch(mode: ForwardModes) -> list[Evidence]:
-    if mode.switched == "eval":
-        return []  # it was looked up and not called, or undone by hand
-    if mode.switched_at is None:
-        return [Evidence("eval() was not called on the model before")]
-    return [
-        Evidence(
-            f"the last switch before was {mode.switched}(), {mode.switched_at}",
-            location=mode.switched_at,
-        )
-    ]
+def _is_told_to_drop(call: ast.expr | None) -> bool:
+    """Tell whether `training=True` is written in a call."""
+    given = keyword(call, "training") if isinstance(call, ast.Call) else None
+    return isinstance(given, ast.Constant) and given.value is True

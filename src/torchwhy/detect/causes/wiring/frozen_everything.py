@@ -1,61 +1,99 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.parameters.trained_parameters import (
     followed,
     held_before,
     held_by,
-    made,
-    named,
+    listed,
+    names_of,
     output_module,
+    place_of,
     statements_found,
 )
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-PLAIN = (
-    "Linear",
-    "Conv",
-    "LSTM",
-    "GRU",
-    "RNN",
-    "BatchNorm",
-    "LayerNorm",
-    "GroupNorm",
-    "Bilinear",
-)  # layers of torch
-ADDED = (
-    "adapter",
-    "lora",
-    "prompt",
-    "prefix",
-)  # names of what is trained inside of a frozen model on purpose
+# The layers of torch whose output may be that of a model.
+LAYERS = {
+    "Linear", "Bilinear", "LSTM", "GRU", "RNN", "LayerNorm", "GroupNorm",
+    *(f"{kind}{dimensions}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for dimensions in (1, 2, 3)),
+}  # fmt: skip
+JOINS = ("add", "cat")
+
+
+class Frozen(Diagnosis):
+    """Parameters are used and do not require gradients; `training` are the others that the optimizer trains."""
+
+    frozen: list[str]
+    training: list[str]
+    made_at: SourceSpan | None
+    seen_at: int
+    advice = "freeze before the new layer is put in, or set its requires_grad to True"
+
+    @property
+    def shown(self) -> str:
+        """Return the names of the first frozen parameters."""
+        return listed(self.frozen)
+
+    def evidence(self) -> Iterator[Evidence]:
+        count = len(self.frozen)
+        yield Evidence(
+            f"{count} tensors are used and do not require gradients: {self.shown}",
+            value=float(count),
+            step=self.seen_at,
+            location=self.made_at,
+        )
+        trained = f"these train: {listed(self.training)}" if self.training else "none trains"
+        yield Evidence(f"in the optimizer, {trained}", value=float(len(self.training)))
+
+
+class AllFrozen(Frozen):
+    """Every parameter that an optimizer holds is frozen."""
+
+    message = "every parameter of the optimizer is frozen: nothing learns"
+
+
+class NewLayerFrozen(Frozen):
+    """A layer with random values is frozen while loaded weights train."""
+
+    message = "the new layer is frozen, the loaded weights train: {shown} keep their random values"
+
+
+class OutputFrozen(Frozen):
+    """The output layer is frozen at random values."""
+
+    message = "the output layer is frozen at random values ({shown}), while layers before it train"
+
+
+class StillFrozen(Frozen):
+    """An optimizer of a later phase is given more parameters than the one before it, and all of them are frozen."""
+
+    message = (
+        "this optimizer is given {shown} besides what was trained before, but they are still "
+        "frozen: it trains the same as the one before it"
+    )
+    advice = "if they are to learn, set requires_grad to True before it is made"
 
 
 class FrozenEverything(Detector):
     """The parameters that should learn do not require gradients."""
 
     name = "frozen-everything"
-    needs = frozenset({"census"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for census in trace.of(ParameterCensus):
             held = [one for one in census.parameters if one.in_optimizer]
             if held and not any(one.requires_grad for one in held):
-                yield self._finding(
-                    trace,
-                    census,
-                    "every parameter of the optimizer is frozen: nothing learns",
-                    held,
-                    [],
-                )
+                yield self._error(trace, census, AllFrozen, held, [])
                 return
             for model in dict.fromkeys(one.model for one in census.parameters if one.model):
                 own = [one for one in census.parameters if one.model == model]
@@ -64,39 +102,7 @@ class FrozenEverything(Detector):
                 yield from self._judge_later(trace, census)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from statements.unfrozen(finding, source)
-
-    def _judge_later(self, trace: Trace, census: ParameterCensus) -> Iterator[Finding]:
-        """Judge an optimizer that is given what the one before it left out, and finds that frozen still."""
-        given, before = held_by(trace, census.optimizer), held_before(trace, census)
-        own = [one for one in census.parameters if one.name in given]
-        training = [one for one in own if one.requires_grad and one.gradient == "nonzero"]
-        added = [one for one in own if one.name not in before]
-        models = {one.model for one in training}
-        frozen = [
-            one
-            for one in added
-            if not one.requires_grad and one.used and one.name not in followed(trace)
-        ]
-        is_same = all(one.name in before for one in training)
-        if frozen and training and is_same and all(one.model in models for one in frozen):
-            message = (
-                f"this optimizer is given {named(frozen)} besides what was trained before, but they are still "
-                "frozen: it trains the same as the one before it"
-            )
-            maker = made(trace, census.optimizer)
-            yield replace(
-                self._finding(trace, census, message, frozen, training),
-                # All parameters of a model are handed over by habit, too, where a part is to stay as it is.
-                severity="note",
-                location=maker.location if maker is not None else None,
-                fixes=(
-                    Fix(
-                        "if they are to learn, set requires_grad to True before it is made",
-                        safety="show-only",
-                    ),
-                ),
-            )
+        yield from statements.unfrozen(finding.location, source)
 
     def _judge_model(
         self, trace: Trace, census: ParameterCensus, own: list[ParameterSeen]
@@ -112,64 +118,85 @@ class FrozenEverything(Detector):
         if not frozen or not training:
             return
         if all(one.written_by == "loaded" for one in training):
-            message = f"the new layer is frozen, the loaded weights train: {named(frozen)} keep their random values"
-            yield self._finding(trace, census, message, frozen, training)
+            yield self._error(trace, census, NewLayerFrozen, frozen, training)
             return
         last = output_module(trace, census)
         head = [one for one in frozen if one.module == last]
         loaded = any(one.written_by == "loaded" for one in own)
-        if head and not loaded and all(_is_plain(one) for one in (*head, *training)):
-            message = f"the output layer is frozen at random values ({named(head)}), while layers before it train"
-            yield self._finding(trace, census, message, head, training)
+        is_plain = all(one.owner in LAYERS for one in (*head, *training))
+        if head and not loaded and is_plain and not _is_added(ForwardGraph(trace), own):
+            yield self._error(trace, census, OutputFrozen, head, training)
 
-    def _finding(
+    def _judge_later(self, trace: Trace, census: ParameterCensus) -> Iterator[Finding]:
+        """Judge an optimizer that is given what the one before it left out, and finds that frozen still."""
+        given, before = held_by(trace, census.optimizer), held_before(trace, census)
+        own = [one for one in census.parameters if one.name in given]
+        training = [one for one in own if one.requires_grad and one.gradient == "nonzero"]
+        added = [one for one in own if one.name not in before]
+        models = {one.model for one in training}
+        frozen = [
+            one
+            for one in added
+            if not one.requires_grad and one.used and one.name not in followed(trace)
+        ]
+        is_same = all(one.name in before for one in training)
+        if frozen and training and is_same and all(one.model in models for one in frozen):
+            yield self.found(
+                trace,
+                _diagnosis(census, StillFrozen, frozen, training),
+                # All parameters of a model are handed over by habit, too, where a part is to stay as it is.
+                severity="note",
+                step=census.step,
+                location=place_of(trace, census.optimizer),
+            )
+
+    def _error(
         self,
         trace: Trace,
         census: ParameterCensus,
-        message: str,
+        kind: type[Frozen],
         frozen: list[ParameterSeen],
         training: list[ParameterSeen],
     ) -> Finding:
-        trained = (
-            f"in the optimizer, these train: {named(training)}"
-            if training
-            else "in the optimizer, none trains"
-        )
-        return Finding(
-            detector=self.name,
+        freezes = statements_found(trace).freezes
+        return self.found(
+            trace,
+            _diagnosis(census, kind, frozen, training),
             severity="error",
-            message=message,
             step=census.step,
-            rank=trace.rank,
-            location=_place(trace, census),
-            evidence=(
-                Evidence(
-                    f"{len(frozen)} tensors are used and do not require gradients: {named(frozen)}",
-                    value=float(len(frozen)),
-                    step=census.step,
-                    location=frozen[0].made_at,
-                ),
-                Evidence(trained, value=float(len(training))),
-            ),
-            fixes=(
-                Fix(
-                    "freeze before the new layer is put in, or set its requires_grad to True",
-                    safety="show-only",
-                ),
-            ),
+            location=freezes[-1] if freezes else place_of(trace, census.optimizer),
         )
 
 
-def _place(trace: Trace, census: ParameterCensus) -> SourceSpan | None:
-    freezes = statements_found(trace).freezes
-    if freezes:
-        return freezes[-1]
-    maker = made(trace, census.optimizer)
-    return maker.location if maker is not None else None
-
-
-def _is_plain(one: ParameterSeen) -> bool:
-    """Tell whether a parameter belongs to an ordinary layer, not to something added to a frozen model."""
-    return (one.owner or "").startswith(PLAIN) and not any(
-        word in one.name.lower() for word in ADDED
+def _diagnosis(
+    census: ParameterCensus,
+    kind: type[Frozen],
+    frozen: list[ParameterSeen],
+    training: list[ParameterSeen],
+) -> Frozen:
+    return kind(
+        frozen=names_of(frozen),
+        training=names_of(training),
+        made_at=frozen[0].made_at,
+        seen_at=census.step,
     )
+
+
+def _is_added(graph: ForwardGraph, own: list[ParameterSeen]) -> bool:
+    """Tell whether the result of parameters that train is added, or joined, to the result of frozen ones alone.
+
+    So an adapter, a low-rank product or a prompt works, which trains inside a frozen model on purpose.
+    """
+    training = {one.name for one in own if one.requires_grad}
+    frozen = {one.name for one in own} - training
+    for join in graph.operations(*JOINS):
+        behind = [
+            {name for above in graph.ancestors(made) for name in above.parameters}
+            for made in graph.sources(join)
+            if made is not None
+        ]
+        if any(names & training for names in behind) and any(
+            names & frozen and not names & training for names in behind
+        ):
+            return True
+    return False

@@ -87,7 +87,7 @@ class LstmBatchFirst(Detector):
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.batch_first(finding, source)
+        yield from modules.batch_first(finding.location, source)
 
 
 def takes_batch_for_time(answer: SamplesAnswer) -> bool:

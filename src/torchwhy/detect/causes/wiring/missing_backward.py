@@ -43,7 +43,7 @@ class MissingBackward(Detector):
                 yield self._finding(trace, event.index, steps=steps)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from statements.called(finding, source)
+        yield from statements.called(finding.location, source)
 
     def _finding(self, trace: Trace, optimizer: int, *, steps: list[Step]) -> Finding:
         maker = made(trace, optimizer)

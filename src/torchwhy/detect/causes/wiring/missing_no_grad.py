@@ -48,4 +48,4 @@ class MissingNoGrad(Detector):
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.without_graph(finding, source)
+        yield from loops.without_graph(finding.location, source)

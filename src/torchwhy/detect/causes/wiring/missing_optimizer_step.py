@@ -37,7 +37,7 @@ class MissingOptimizerStep(Detector):
                 yield self._finding(trace, event)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.add_step(finding, source)
+        yield from loops.add_step(finding.location, source)
 
     def _finding(self, trace: Trace, event: IdleOptimizer) -> Finding:
         maker = made(trace, event.optimizer)

@@ -35,8 +35,8 @@ class MissingZeroGrad(Detector):
                 yield self._finding(trace, found)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from statements.called(finding, source)
-        yield from loops.clear_gradients(finding, source)
+        yield from statements.called(finding.location, source)
+        yield from loops.clear_gradients(finding.location, source)
 
     def _finding(self, trace: Trace, events: list[StaleGradients]) -> Finding:
         first, last = events[0], events[-1]

@@ -1,42 +1,152 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import optimizers
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph
+from torchwhy.detect.views.graph.graph_queries import elements
+from torchwhy.detect.views.parameters.chosen_parameters import chooses_the_output, trains_the_input
 from torchwhy.detect.views.parameters.trained_parameters import (
+    followed,
     joined_late,
-    made,
-    named,
-    output_module,
+    kind_of,
+    listed,
+    names_of,
+    place_of,
+    statements_found,
     thawed,
     untrained,
 )
-from torchwhy.detect.views.parameters.untrained import (
-    about_added,
-    about_leaf,
-    about_thawed,
-    elements_of,
-)
-from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import LateParameter, LateParameters
 from torchwhy.source.edits import Source
 
-PART_BY_NAME = re.compile(
-    r"\w\.\w+(\[\w+\])?\.parameters\(\)"
-)  # `model.head.parameters()`: a part, chosen by name
-OF_A_LEAF = re.compile(r"`(.+)` requires a gradient and gets one")
-PART_BY_VARIABLE = re.compile(r"(?<![\w.])(\w+)\.parameters\(\)")
+SHOWN_STATEMENTS = 3
+
+
+class NotHeld(Diagnosis):
+    """Parameters get gradients, and no optimizer holds them."""
+
+    names: list[str]
+    model: str
+
+    @property
+    def shown(self) -> str:
+        """Return the names of the first parameters."""
+        return listed(self.names)
+
+
+class KeepRandomValues(NotHeld):
+    """Parameters with random start values get gradients from the first step on, and never change."""
+
+    elements: int
+    steps: int
+    held: int
+    made_at: SourceSpan | None
+    seen_at: int
+    message = "{shown} of `{model}` {get} gradients, but no optimizer holds {them}: random start values are kept"
+    advice = "give the optimizer these parameters, too; or freeze them, if they are to stay"
+
+    @property
+    def get(self) -> str:
+        """Return the verb for one or for many."""
+        return "gets" if len(self.names) == 1 else "get"
+
+    @property
+    def them(self) -> str:
+        """Return the pronoun for one or for many."""
+        return "it" if len(self.names) == 1 else "them"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{len(self.names)} tensors with {self.elements} elements are unchanged, "
+            f"bit for bit, at the end of {self.steps} steps",
+            value=float(self.elements),
+            step=self.seen_at,
+            location=self.made_at,
+        )
+        yield Evidence(
+            f"of the same model, the optimizer holds {self.held} tensors", value=float(self.held)
+        )
+
+
+class LeafNotHeld(Diagnosis):
+    """A plain tensor of the program requires a gradient, gets one, and never changes."""
+
+    tensor: str
+    shape: Shape
+    made_at: SourceSpan | None
+    seen_at: int
+    message = (
+        "`{tensor}` requires a gradient and gets one, but no optimizer holds it: it never changes"
+    )
+    advice = "give it to the optimizer, too: [*model.parameters(), {tensor}]"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"a tensor of shape {self.shape}, no nn.Parameter of a model; it is unchanged, bit for bit",
+            value=float(elements(self.shape)),
+            step=self.seen_at,
+            location=self.made_at,
+        )
+
+
+class UnfrozenTooLate(NotHeld):
+    """Parameters that were unfrozen after the optimizer had been made without them."""
+
+    optimizer: str
+    elements: int
+    steps: int
+    unfrozen_at: list[SourceSpan]
+    message = (
+        "{shown} of `{model}` were frozen at the first step of {optimizer} and unfrozen later, "
+        "but no optimizer holds them: they stay as they were"
+    )
+    advice = (
+        "where they are unfrozen, give them to the optimizer: "
+        'optimizer.add_param_group({{"params": …}}); or give it all parameters from the start: '
+        "it passes over those without a gradient"
+    )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{len(self.names)} tensors with {self.elements} elements have been getting "
+            f"gradients for {self.steps} steps or more, and are unchanged, bit for bit",
+            value=float(self.steps),
+        )
+        for place in self.unfrozen_at:
+            yield Evidence(f"unfrozen here: {place.expression}", location=place)
+
+
+class JoinedTooLate(NotHeld):
+    """Parameters that joined a model after the optimizer had been made."""
+
+    passes: int
+    seen_at: int
+    message = (
+        "{shown} joined `{model}` in the middle of training, "
+        "but no optimizer holds them: they keep their start values"
+    )
+    advice = (
+        'where they join, give them to the optimizer: optimizer.add_param_group({{"params": …}})'
+    )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{len(self.names)} tensors that were not there at the first step have got gradients from {self.passes} "
+            "backward passes or more, and are unchanged, bit for bit",
+            value=float(self.passes),
+            step=self.seen_at,
+        )
 
 
 class ParametersNotInOptimizer(Detector):
     """Parameters with fresh random values get gradients, but no optimizer was given them."""
 
     name = "parameters-not-in-optimizer"
-    needs = frozenset({"census"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -46,7 +156,7 @@ class ParametersNotInOptimizer(Detector):
         # An optimizer that was made between has a census of its own, and it tells more.
         is_told = any(any(self._of_censuses(phase)) for phase in trace.later_looks)
         if look is not None and len(added) == len(joined) and added and not is_told:
-            yield about_added(self.name, trace, look, added)
+            yield self._added(trace, look, added)
 
     def _of_censuses(self, trace: Trace) -> Iterator[Finding]:
         told: set[str] = set()
@@ -60,104 +170,77 @@ class ParametersNotInOptimizer(Detector):
                 own = [one for one in lonely if one.model == model and one.name not in told]
                 if any(one.written_by == "random" for one in own):
                     told |= {one.name for one in own}
-                    yield self._finding(trace, census, own)
+                    yield self._random(trace, census, own)
             for one in untrained(trace, census):
                 if one.owner == LEAF and one.name not in told:
                     told.add(one.name)
-                    yield about_leaf(self.name, trace, census, one)
+                    yield self._leaf(trace, census, one)
             late = [one for one in thawed(trace, census) if one.registered and one.model]
             for model in dict.fromkeys(one.model for one in late):
                 own = [one for one in late if one.model == model and one.name not in told]
                 told |= {one.name for one in own}
-                yield about_thawed(self.name, trace, census, own)
+                yield self._thawed(trace, census, own)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        leaf = OF_A_LEAF.match(finding.message)
-        if leaf is None:
-            yield from optimizers.all_parameters(finding, source)
-        else:
-            yield from optimizers.and_a_leaf(finding, source, leaf[1])
+        match finding.diagnosis:
+            case LeafNotHeld(tensor=tensor):
+                yield from optimizers.and_a_leaf(finding.location, source, tensor)
+            case NotHeld(names=names):
+                yield from optimizers.all_parameters(finding.location, source, names=names)
 
-    def _finding(
+    def _random(
         self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]
     ) -> Finding:
-        maker = made(trace, census.optimizer)
         model = lonely[0].model
         held = [one for one in census.parameters if one.in_optimizer and one.model == model]
-        elements = sum(elements_of(one) for one in lonely)
-        steps = max((step.step for step in trace.steps), default=0) + 1
-        return Finding(
-            detector=self.name,
-            severity=self._severity(trace, census, lonely, held=held),
-            message=(
-                f"{named(lonely)} of `{model}` {'gets' if len(lonely) == 1 else 'get'} gradients, but no "
-                f"optimizer holds {'it' if len(lonely) == 1 else 'them'}: random start values are kept"
-            ),
-            step=census.step,
-            rank=trace.rank,
-            location=maker.location if maker is not None else None,
-            evidence=(
-                Evidence(
-                    f"{len(lonely)} tensors with {elements} elements are unchanged, "
-                    f"bit for bit, at the end of {steps} steps",
-                    value=float(elements),
-                    step=census.step,
-                    location=lonely[0].made_at,
-                ),
-                Evidence(
-                    f"of the same model, the optimizer holds {len(held)} tensors",
-                    value=float(len(held)),
-                ),
-            ),
-            fixes=(
-                Fix(
-                    "give the optimizer these parameters, too; or freeze them, if they are to stay",
-                    safety="show-only",
-                ),
-            ),
+        diagnosis = KeepRandomValues(
+            names=names_of(lonely),
+            model=str(model),
+            elements=sum(elements(one.shape) for one in lonely),
+            steps=max((step.step for step in trace.steps), default=0) + 1,
+            held=len(held),
+            made_at=lonely[0].made_at,
+            seen_at=census.step,
         )
-
-    @staticmethod
-    def _severity(
-        trace: Trace,
-        census: ParameterCensus,
-        lonely: list[ParameterSeen],
-        *,
-        held: list[ParameterSeen],
-    ) -> Severity:
+        severity: Severity = "error"
         if not held:
-            return "note" if _trains_the_input(trace, census, lonely) else "warning"
-        maker = made(trace, census.optimizer)
-        text = (
-            (maker.location.expression or "")
-            if maker is not None and maker.location is not None
-            else ""
+            severity = "note" if trains_the_input(trace, census, lonely) else "warning"
+        elif chooses_the_output(trace, census, held):
+            severity = "note"
+        place = place_of(trace, census.optimizer)
+        return self.found(trace, diagnosis, severity=severity, step=census.step, location=place)
+
+    def _leaf(self, trace: Trace, census: ParameterCensus, leaf: ParameterSeen) -> Finding:
+        diagnosis = LeafNotHeld(
+            tensor=leaf.name, shape=leaf.shape, made_at=leaf.made_at, seen_at=census.step
         )
-        by_name = PART_BY_NAME.search(text) is not None or _is_of_a_part(text, held)
-        last = output_module(trace, census)
-        return "note" if by_name and any(one.module == last for one in held) else "error"
+        place = place_of(trace, census.optimizer)
+        return self.found(trace, diagnosis, severity="warning", step=census.step, location=place)
 
+    def _thawed(self, trace: Trace, census: ParameterCensus, late: list[ParameterSeen]) -> Finding:
+        looks = followed(trace)
+        diagnosis = UnfrozenTooLate(
+            names=names_of(late),
+            model=str(late[0].model),
+            optimizer=kind_of(trace, census.optimizer),
+            elements=sum(elements(one.shape) for one in late),
+            steps=max(looks[one.name].thawed_for for one in late),
+            unfrozen_at=statements_found(trace).thaws[:SHOWN_STATEMENTS],
+        )
+        place = place_of(trace, census.optimizer)
+        return self.found(trace, diagnosis, severity="error", step=census.step, location=place)
 
-def _is_of_a_part(text: str, held: list[ParameterSeen]) -> bool:
-    """Tell whether a part was chosen by a variable of its own: `readout.parameters()`, where `model` holds it."""
-    variable = PART_BY_VARIABLE.search(text)
-    parts = {one.module for one in held}
-    return variable is not None and len(parts) == 1 and variable[1] != held[0].model
-
-
-def _trains_the_input(trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]) -> bool:
-    """Tell whether all that the optimizer holds are tensors of no module, and they go into the model.
-
-    An image, a latent code or a prompt is what such a program trains; the network only judges it.
-    """
-    held = [one for one in census.parameters if one.in_optimizer]
-    if not held or any(one.owner is not None or one.model is not None for one in held):
-        return False
-    graph, names = ForwardGraph(trace), {one.name for one in lonely}
-    for operation in graph.operations():
-        if names.isdisjoint(operation.parameters):
-            continue
-        above = list(graph.ancestors(operation))[1:]
-        if any(a.location == one.made_at and a.shape == one.shape for a in above for one in held):
-            return True
-    return False
+    def _added(self, trace: Trace, look: LateParameters, added: list[LateParameter]) -> Finding:
+        diagnosis = JoinedTooLate(
+            names=names_of(added),
+            model=added[0].model,
+            passes=max(one.passes for one in added),
+            seen_at=look.step,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="error",
+            step=min(one.since for one in added),
+            location=look.places[-1] if look.places else place_of(trace, 0),
+        )

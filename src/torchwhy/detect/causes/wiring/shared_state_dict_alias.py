@@ -43,4 +43,4 @@ class SharedStateDictAlias(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.copied_weights(finding, source)
+        yield from modules.copied_weights(finding.location, source)

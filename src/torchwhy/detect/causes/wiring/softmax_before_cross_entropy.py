@@ -4,68 +4,56 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.rules.graph_patterns import find
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, range_given
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+
+
+class SoftmaxTwice(Diagnosis):
+    """A cross entropy, which takes a softmax of its input, is given a softmax."""
+
+    classes: int
+    loss_at: SourceSpan | None
+    softmax_at: SourceSpan | None
+    given: tuple[float, float] | None
+    message = "cross entropy over {classes} classes takes a softmax of what is a softmax already"
+    advice = "remove the softmax from the model and give the loss its logits"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "the loss takes the softmax of its input once more", step=0, location=self.loss_at
+        )
+        if self.softmax_at is not None:
+            made = f"its input is the result of {self.softmax_at.expression}"
+            yield Evidence(made, step=0, location=self.softmax_at)
+        if self.given is not None:
+            low, high = self.given
+            yield Evidence(
+                f"that input lies in {low:.3g}…{high:.3g}: probabilities, not logits", step=0
+            )
 
 
 class SoftmaxBeforeCrossEntropy(Detector):
     """The model ends in a softmax, and the loss takes a softmax again."""
 
     name = "softmax-before-cross-entropy"
-    needs = frozenset({"graph"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        graph = ForwardGraph(trace)
-        for loss in graph.operations("_log_softmax"):
-            softmax = graph.source(loss)
-            if (
-                softmax is None
-                or base_of(softmax) not in ("_softmax", "_safe_softmax")
-                or not graph.trains(softmax)
-            ):
-                continue
-            classes = loss.shape[-1] if loss.shape else 0
-            facts = loss.facts[0] if loss.facts else None
-            evidence = [
-                Evidence(
-                    "the loss takes the softmax of its input once more",
-                    step=0,
-                    location=loss.location,
-                )
-            ]
-            if softmax.location is not None:
-                evidence.append(
-                    Evidence(
-                        f"its input is the result of {softmax.location.expression}",
-                        step=0,
-                        location=softmax.location,
-                    )
-                )
-            if facts is not None and facts.minimum is not None and facts.maximum is not None:
-                evidence.append(
-                    Evidence(
-                        f"that input lies in {facts.minimum:.3g}…{facts.maximum:.3g}: probabilities, not logits",
-                        step=0,
-                    )
-                )
-            yield Finding(
-                detector=self.name,
-                severity="warning",
-                message=f"cross entropy over {classes} classes takes a softmax of what is a softmax already",
-                step=0,
-                rank=trace.rank,
-                location=loss.location,
-                evidence=tuple(evidence),
-                fixes=(
-                    Fix(
-                        "remove the softmax from the model and give the loss its logits",
-                        safety="show-only",
-                    ),
-                ),
+        pattern = "param → _softmax|_safe_softmax → _log_softmax"
+        for softmax, loss in find(ForwardGraph(trace), pattern):
+            diagnosis = SoftmaxTwice(
+                classes=loss.shape[-1] if loss.shape else 0,
+                loss_at=loss.location,
+                softmax_at=softmax.location,
+                given=range_given(loss),
             )
+            yield self.found(trace, diagnosis, severity="warning", step=0, location=loss.location)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from modules.without_activation(finding, source, "softmax")
+        match finding.diagnosis:
+            case SoftmaxTwice(loss_at=loss, softmax_at=softmax):
+                yield from modules.without_activation([loss, softmax], source, "softmax")

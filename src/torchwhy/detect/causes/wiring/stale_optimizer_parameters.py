@@ -7,12 +7,15 @@ from torchwhy.detect.fixes.training import building
 from torchwhy.detect.views.parameters.trained_parameters import (
     followed,
     joined_late,
-    made,
-    named,
+    kind_of,
+    listed,
+    names_of,
+    place_of,
     untrained,
     where,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
@@ -20,11 +23,90 @@ from torchwhy.record.wiring import LateParameter, LateParameters
 from torchwhy.source.edits import Source
 
 
+class HoldsOtherTensors(Diagnosis):
+    """An optimizer holds tensors that never get a gradient, and not the parameters that do.
+
+    `other_model` is the model that the tensors belong to, None if they belong to none any more.
+    """
+
+    optimizer: str
+    names: list[str]
+    model: str
+    made_at: SourceSpan | None
+    held: int
+    held_shape: Shape
+    held_made_at: SourceSpan | None
+    other_model: str | None
+    seen_at: int
+    message = "{optimizer} does not know {shown} of `{model}`: it holds {held} tensors {which}"
+    advice = "make the optimizer after the model has its final layers"
+
+    @property
+    def shown(self) -> str:
+        """Return the names of the first parameters that should be held."""
+        return listed(self.names)
+
+    @property
+    def which(self) -> str:
+        """Return which tensors are held."""
+        if self.other_model is None:
+            return "that no model has any more"
+        return f"of `{self.other_model}`, which does not take part in training"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.shown}{where(self.made_at)} get gradients, are in no optimizer and never change",
+            value=float(len(self.names)),
+            step=self.seen_at,
+            location=self.made_at,
+        )
+        owner = "no model" if self.other_model is None else f"`{self.other_model}`"
+        yield Evidence(
+            f"{self.held} tensors in the optimizer, the first of shape {self.held_shape}"
+            f"{where(self.held_made_at)}, belong to {owner} and never get a gradient",
+            value=float(self.held),
+            location=self.held_made_at,
+        )
+
+
+class ReplacedInTraining(Diagnosis):
+    """Layers were replaced after the optimizer had been made; it holds the parameters of the old ones."""
+
+    names: list[str]
+    model: str
+    passes: int
+    optimizer_made_at: SourceSpan | None
+    seen_at: int
+    message = (
+        "{shown} of `{model}` took the place of others in the middle of training, and no "
+        "optimizer holds them: it still holds the old ones, which no model has any more"
+    )
+    advice = (
+        "after the exchange make the optimizer anew, or give it the new layer: "
+        'optimizer.add_param_group({{"params": layer.parameters()}})'
+    )
+
+    @property
+    def shown(self) -> str:
+        """Return the names of the first new parameters."""
+        return listed(self.names)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{len(self.names)} tensors that were not there at the first step have got gradients from {self.passes} "
+            "backward passes or more, and are unchanged, bit for bit",
+            value=float(self.passes),
+            step=self.seen_at,
+        )
+        if self.optimizer_made_at is not None:
+            claim = "the optimizer was made here, before they were"
+            yield Evidence(claim, location=self.optimizer_made_at)
+
+
 class StaleOptimizerParameters(Detector):
     """The optimizer holds parameters of layers that were replaced after it was made."""
 
     name = "stale-optimizer-parameters"
-    needs = frozenset({"census"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -56,87 +138,47 @@ class StaleOptimizerParameters(Detector):
                 if one.registered and one.model and one.training
             ]
             if fresh and (dead or _is_other_model(census, idle, fresh)):
-                yield self._finding(trace, census, dead or idle, fresh)
+                yield self._stale(trace, census, dead or idle, fresh)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from building.build_optimizer_last(finding, source)
+        yield from building.build_optimizer_last(finding.location, source)
 
-    def _finding(
+    def _stale(
         self,
         trace: Trace,
         census: ParameterCensus,
         dead: list[ParameterSeen],
         fresh: list[ParameterSeen],
     ) -> Finding:
-        maker = made(trace, census.optimizer)
-        kind = maker.kind if maker is not None else "the optimizer"
-        gone = not dead[0].registered
-        what = (
-            "that no model has any more"
-            if gone
-            else f"of `{dead[0].model}`, which does not take part in training"
+        diagnosis = HoldsOtherTensors(
+            optimizer=kind_of(trace, census.optimizer),
+            names=names_of(fresh),
+            model=str(fresh[0].model),
+            made_at=fresh[0].made_at,
+            held=len(dead),
+            held_shape=dead[0].shape,
+            held_made_at=dead[0].made_at,
+            other_model=str(dead[0].model) if dead[0].registered else None,
+            seen_at=census.step,
         )
-        whose = "belong to no model" if gone else f"belong to `{dead[0].model}`"
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=f"{kind} does not know {named(fresh)} of `{fresh[0].model}`: it holds {len(dead)} tensors {what}",
-            step=census.step,
-            rank=trace.rank,
-            location=maker.location if maker is not None else None,
-            evidence=(
-                Evidence(
-                    f"{named(fresh)}{where(fresh[0].made_at)} get gradients, are in no optimizer and never change",
-                    value=float(len(fresh)),
-                    step=census.step,
-                    location=fresh[0].made_at,
-                ),
-                Evidence(
-                    f"{len(dead)} tensors in the optimizer, the first of shape {dead[0].shape}"
-                    f"{where(dead[0].made_at)}, "
-                    f"{whose} and never get a gradient",
-                    value=float(len(dead)),
-                    location=dead[0].made_at,
-                ),
-            ),
-            fixes=(
-                Fix("make the optimizer after the model has its final layers", safety="show-only"),
-            ),
-        )
+        place = place_of(trace, census.optimizer)
+        return self.found(trace, diagnosis, severity="error", step=census.step, location=place)
 
     def _replaced(self, trace: Trace, look: LateParameters, late: list[LateParameter]) -> Finding:
-        since = min(one.since for one in late)
-        passes = max(one.passes for one in late)
         makers = [event.location for event in trace.of(OptimizerMade) if event.location is not None]
-        return Finding(
-            detector=self.name,
+        diagnosis = ReplacedInTraining(
+            names=names_of(late),
+            model=late[0].model,
+            passes=max(one.passes for one in late),
+            optimizer_made_at=next(iter(makers), None),
+            seen_at=look.step,
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=(
-                f"{named(late)} of `{late[0].model}` took the place of others in the middle of training, and no "
-                "optimizer holds them: it still holds the old ones, which no model has any more"
-            ),
-            step=since,
-            rank=trace.rank,
+            step=min(one.since for one in late),
             location=next(iter([*look.places[-1:], *makers]), None),
-            evidence=(
-                Evidence(
-                    f"{len(late)} tensors that were not there at the first step have got gradients from {passes} "
-                    "backward passes or more, and are unchanged, bit for bit",
-                    value=float(passes),
-                    step=look.step,
-                ),
-                *(
-                    Evidence("the optimizer was made here, before they were", location=place)
-                    for place in makers[:1]
-                ),
-            ),
-            fixes=(
-                Fix(
-                    "after the exchange make the optimizer anew, or give it the new layer: "
-                    'optimizer.add_param_group({"params": layer.parameters()})',
-                    safety="show-only",
-                ),
-            ),
         )
 
 

@@ -51,7 +51,7 @@ class TrainingInEvalMode(Detector):
                 yield self._finding(trace, mode, layers, "warning", from_the_start=True)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from loops.train_before_steps(finding, source)
+        yield from loops.train_before_steps(finding.location, source)
 
     def _finding(
         self,

@@ -1,29 +1,109 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
-from torchwhy.detect.views.crash.crash_facts import crashes, finding_of, idea
-from torchwhy.detect.views.parameters.trained_parameters import named, untrained
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.views.crash.crash_facts import crashes, finding_of
+from torchwhy.detect.views.parameters.trained_parameters import listed, names_of, untrained
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.crashes import Crash
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+
+MOST_PLACES = 3
+
+
+class Unregistered(Diagnosis):
+    """Tensors take part in a model's forward that the model does not know, so no optimizer gets them."""
+
+    inside: str
+    tensors: int
+    made_at: list[SourceSpan]
+    seen_at: int
+
+    @property
+    def what(self) -> str:
+        """Return the tensors as evidence calls them."""
+        return "tensors"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.tensors} {self.what} get gradients, are in no optimizer and never change",
+            value=float(self.tensors),
+            step=self.seen_at,
+        )
+        for place in self.made_at:
+            yield Evidence(f"made here: {place.expression}", location=place)
+
+
+class UnregisteredLayers(Unregistered):
+    """Layers run inside a model that does not know them."""
+
+    kinds: list[str]
+    message = (
+        "layers ({shown}) run inside `{inside}`, but it does not know them: "
+        "{tensors} tensors are trained by nobody"
+    )
+    advice = "keep the layers in an nn.ModuleList or nn.ModuleDict"
+
+    @property
+    def shown(self) -> str:
+        """Return the classes of the layers."""
+        return ", ".join(self.kinds)
+
+    @property
+    def what(self) -> str:
+        return f"tensors of {self.shown}"
+
+
+class UnregisteredParameters(Unregistered):
+    """Parameters in a plain list or dictionary are used inside a model that does not know them."""
+
+    names: list[str]
+    message = (
+        "parameters in a plain list or dictionary ({shown}) are used inside `{inside}`, but it does not know "
+        "them: {tensors} tensors are trained by nobody"
+    )
+    advice = "keep the parameters in an nn.ParameterList or nn.ParameterDict"
+
+    @property
+    def shown(self) -> str:
+        """Return the names of the first parameters."""
+        return listed(self.names)
+
+
+class NothingRegistered(Diagnosis):
+    """All that a model could train is in a plain list or dictionary, and the optimizer refused an empty list."""
+
+    family: Literal["Module", "Parameter"]
+    kinds: str
+    collection: str
+    message = (
+        "{what} are kept in the plain list or dictionary `{collection}`, so the model does not know them, and the "
+        "optimizer gets no parameters"
+    )
+    advice = "keep them in an nn.{family}List or nn.{family}Dict"
+
+    @property
+    def what(self) -> str:
+        """Return what the collection holds."""
+        return "parameters" if self.family == "Parameter" else f"layers ({self.kinds})"
 
 
 class UnregisteredSubmodules(Detector):
     """Layers run inside a model's forward, but the model does not know them."""
 
     name = "unregistered-submodules"
-    needs = frozenset({"census", "crash"})
     every_phase = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
             if "hidden_in" in crash.facts:
-                yield _no_parameters(trace, crash)
+                yield self._no_parameters(trace, crash)
         for census in trace.of(ParameterCensus):
             # A matrix of zeros behind another one keeps the gradient of that one at 0 in the first step.
             hidden = [
@@ -32,70 +112,53 @@ class UnregisteredSubmodules(Detector):
                 if one.inside is not None and not one.registered and one.written_by != "loaded"
             ]
             if any(one.gradient == "nonzero" for one in hidden):
-                yield self._finding(trace, census, hidden)
+                places = [one.made_at for one in hidden if one.made_at is not None]
+                yield self.found(
+                    trace,
+                    _diagnosis(census, hidden, list(dict.fromkeys(places))[:MOST_PLACES]),
+                    severity="error",
+                    step=census.step,
+                    location=next(iter(places), None),
+                )
                 return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        family = "Parameter" if finding.message.startswith("parameters") else "Module"
-        yield from modules.registered(finding, source, family)
+        match finding.diagnosis:
+            case UnregisteredLayers(made_at=places):
+                yield from modules.registered([*places, finding.location], source, "Module")
+            case UnregisteredParameters(made_at=places):
+                yield from modules.registered([*places, finding.location], source, "Parameter")
+            case NothingRegistered(family=family):
+                yield from modules.registered([finding.location], source, family)
 
-    def _finding(
-        self, trace: Trace, census: ParameterCensus, hidden: list[ParameterSeen]
-    ) -> Finding:
-        first = next((one for one in hidden if one.made_at is not None), hidden[0])
-        places = list(dict.fromkeys(one.made_at for one in hidden if one.made_at is not None))
-        kinds = ", ".join(dict.fromkeys(str(one.owner) for one in hidden))
-        are_parameters = kinds == "Parameter"
-        who = (
-            f"parameters in a plain list or dictionary ({named(hidden)}) are used"
-            if are_parameters
-            else f"layers ({kinds}) run"
+    def _no_parameters(self, trace: Trace, crash: Crash) -> Finding:
+        kinds = str(crash.facts["hidden"])
+        diagnosis = NothingRegistered(
+            family="Parameter" if kinds == "Parameter" else "Module",
+            kinds=kinds,
+            collection=str(crash.facts["hidden_in"]),
         )
-        tensors = "tensors" if are_parameters else f"tensors of {kinds}"
-        what, container = ("parameters", "Parameter") if are_parameters else ("layers", "Module")
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=(
-                f"{who} inside `{first.inside}`, but it does not know them: "
-                f"{len(hidden)} tensors are trained by nobody"
-            ),
-            step=census.step,
-            rank=trace.rank,
-            location=first.made_at,
-            evidence=(
-                Evidence(
-                    f"{len(hidden)} {tensors} get gradients, are in no optimizer and never change",
-                    value=float(len(hidden)),
-                    step=census.step,
-                ),
-                *(
-                    Evidence(f"made here: {place.expression}", location=place)
-                    for place in places[:3]
-                ),
-            ),
-            fixes=(
-                Fix(
-                    f"keep the {what} in an nn.{container}List or nn.{container}Dict",
-                    safety="show-only",
-                ),
-            ),
+        place = crash.places.get("hidden")
+        return finding_of(trace, crash, detector=self.name, diagnosis=diagnosis, location=place)
+
+
+def _diagnosis(
+    census: ParameterCensus, hidden: list[ParameterSeen], places: list[SourceSpan]
+) -> Unregistered:
+    first = next((one for one in hidden if one.made_at is not None), hidden[0])
+    kinds = list(dict.fromkeys(str(one.owner) for one in hidden))
+    if kinds == ["Parameter"]:
+        return UnregisteredParameters(
+            names=names_of(hidden),
+            inside=str(first.inside),
+            tensors=len(hidden),
+            made_at=places,
+            seen_at=census.step,
         )
-
-
-def _no_parameters(trace: Trace, crash: Crash) -> Finding:
-    """Describe a model all of whose layers are hidden: the optimizer finds nothing to train."""
-    kinds, place = crash.facts["hidden"], crash.facts["hidden_in"]
-    family = "Parameter" if kinds == "Parameter" else "Module"
-    what = "parameters" if kinds == "Parameter" else f"layers ({kinds})"
-    return finding_of(
-        trace,
-        crash,
-        detector=UnregisteredSubmodules.name,
-        message=(
-            f"{what} are kept in the plain list or dictionary `{place}`, so the model does not know them, and the "
-            "optimizer gets no parameters"
-        ),
-        location=crash.places.get("hidden"),
-        fixes=[idea(f"keep them in an nn.{family}List or nn.{family}Dict")],
+    return UnregisteredLayers(
+        kinds=kinds,
+        inside=str(first.inside),
+        tensors=len(hidden),
+        made_at=places,
+        seen_at=census.step,
     )

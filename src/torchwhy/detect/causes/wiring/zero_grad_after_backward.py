@@ -48,9 +48,9 @@ class ZeroGradAfterBackward(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         if finding.severity == "warning":
-            yield from loops.clear_behind_step(finding, source)
+            yield from loops.clear_behind_step(finding.location, source)
         else:
-            yield from loops.move_before(finding, source, "backward")
+            yield from loops.move_before(finding.location, source, "backward")
 
     def _not_accumulated(self, trace: Trace) -> Iterator[Finding]:
         """Yield where several backward passes lead to one step, and only the last of them counts."""

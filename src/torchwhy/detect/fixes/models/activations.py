@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 from torchwhy.detect.fixes.models.modules import other_function
 from torchwhy.detect.fixes.written_numbers import written
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source
 
 SQUASHERS = ("sigmoid", "tanh")
 
 
-def rectified(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield relu in place of sigmoid or tanh: at the finding, in its whole function, in all layers."""
-    node = source.at(finding.location)
-    line = finding.location.line if finding.location is not None else 0
+def rectified(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield relu in place of sigmoid or tanh: at the place, in its whole function, in all layers."""
+    node = source.at(place)
+    line = place.line if place is not None else 0
     statement = source.statement_at(line)
     scope = None if statement is None else source.scope_of(statement)
     together: list[Edit] = []
@@ -28,23 +28,23 @@ def rectified(finding: Finding, source: Source) -> Iterator[Fix]:
         together.append(source.replace(call.func, function.removesuffix(word) + "relu"))
     if len(together) > 1:
         yield from source.fix("use relu in all hidden layers", *together)
-    yield from other_function(finding, source, dict.fromkeys(SQUASHERS, "relu"))
+    yield from other_function(place, source, dict.fromkeys(SQUASHERS, "relu"))
     if node is not None:
         yield from _layers(source, ("Sigmoid", "Tanh"), "ReLU")
 
 
-def leaky(finding: Finding, source: Source) -> Iterator[Fix]:
+def leaky(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield units that come alive again: without the bias that keeps them below 0, or with a slope there."""
     for call in source.calls("constant_", "fill_"):
         statement, given = source.statement_of(call), call.args[-1] if call.args else None
-        place = written(source, given)
+        filled = written(source, given)
         target = operand_of(source, call)
         is_bias = target is not None and "bias" in source.of(target)
-        if is_bias and place is not None and place.number < 0 and statement is not None:
+        if is_bias and filled is not None and filled.number < 0 and statement is not None:
             yield from source.fix("leave the bias as the layer draws it", source.without(statement))
     torch = torch_name(source)
     names = {"relu": f"{torch or 'torch'}.nn.functional.leaky_relu"}
-    yield from other_function(finding, source, names)
+    yield from other_function(place, source, names)
     yield from _layers(source, ("ReLU",), "LeakyReLU")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from torchwhy.detect.fixes.memory.memory import carried, cut_state
 from torchwhy.detect.fixes.models.modules import keep_graph
 from torchwhy.detect.fixes.training.loops import LOOPS, move_after
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.source.bindings import assignments, value_of_name
 from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -103,9 +103,9 @@ def differentiable(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix("let the tensors it differentiates by require a gradient", *edits)
 
 
-def drawn_with_derivative(finding: Finding, source: Source) -> Iterator[Fix]:
+def drawn_with_derivative(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a draw that gradients go through: `rsample`, or noise that is scaled and shifted."""
-    node = source.at(finding.location)
+    node = source.at(place)
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
     for call in calls:
         if word_of(call) == "sample" and isinstance(call.func, ast.Attribute):
@@ -117,14 +117,14 @@ def drawn_with_derivative(finding: Finding, source: Source) -> Iterator[Fix]:
             yield from source.fix(f"draw with a derivative: {text}", source.replace(call, text))
 
 
-def kept(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the program without what cuts the graph at the finding."""
-    yield from keep_graph(finding, source)
-    yield from _without_decorator(finding, source)
-    yield from _switched_on(finding, source)
-    yield from _without_threshold(finding, source)
-    yield from _stacked(finding, source)
-    yield from _not_as_number(finding, source)
+def kept(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the program without what cuts the graph at the place."""
+    yield from keep_graph(place, source)
+    yield from _without_decorator(place, source)
+    yield from _switched_on(place, source)
+    yield from _without_threshold(place, source)
+    yield from _stacked(place, source)
+    yield from _not_as_number(place, source)
     yield from _thawed(source)
 
 
@@ -141,9 +141,9 @@ def _thawed(source: Source) -> Iterator[Fix]:
         yield from source.fix("leave the parameters trainable", *edits)
 
 
-def _not_as_number(finding: Finding, source: Source) -> Iterator[Fix]:
+def _not_as_number(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the loss itself for a new tensor that is made of its number: `torch.tensor(value)`, `value = x.item()`."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     for call in source.calls("tensor", "as_tensor", "Tensor", "FloatTensor", "Variable"):
         value = value_of_name(source, call.args[0]) if call.args else None
         is_number = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
@@ -159,8 +159,8 @@ def _not_as_number(finding: Finding, source: Source) -> Iterator[Fix]:
         )
 
 
-def _without_decorator(finding: Finding, source: Source) -> Iterator[Fix]:
-    line = finding.location.line if finding.location is not None else 0
+def _without_decorator(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    line = place.line if place is not None else 0
     for function in ast.walk(source.tree):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -174,17 +174,17 @@ def _without_decorator(finding: Finding, source: Source) -> Iterator[Fix]:
                 )
 
 
-def _switched_on(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield `set_grad_enabled(True)` for a False at the finding."""
-    line = finding.location.line if finding.location is not None else 0
+def _switched_on(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `set_grad_enabled(True)` for a False at the place."""
+    line = place.line if place is not None else 0
     for call in source.calls("set_grad_enabled"):
         if call.lineno == line and call.args:
             yield from source.fix("keep the graph", source.replace(call.args[0], "True"))
 
 
-def _without_threshold(finding: Finding, source: Source) -> Iterator[Fix]:
+def _without_threshold(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `p` for `(p > 0.5).float()` and `p.round()`: a step has no slope."""
-    node = source.at(finding.location)
+    node = source.at(place)
     for part in ast.walk(node) if node is not None else ():
         if isinstance(part, ast.Compare) and len(part.comparators) == 1:
             outer: ast.expr = part
@@ -212,9 +212,9 @@ def _is_cast(node: ast.expr, inner: ast.expr) -> bool:
     return isinstance(node, ast.Call) and node.func is inner
 
 
-def _stacked(finding: Finding, source: Source) -> Iterator[Fix]:
+def _stacked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `torch.stack(parts)` for `torch.tensor(parts)`, and the parts kept as tensors."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     torch = torch_name(source)
     for call in source.calls("tensor", "as_tensor", "Tensor", "FloatTensor"):
         if call.lineno != line or torch is None or len(call.args) != 1:
@@ -245,10 +245,10 @@ def read_without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix("NumPy knows float32: .float()", Edit(end, end, ".float()"))
 
 
-def not_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
+def not_in_place(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the activations of the file without `inplace=True`."""
-    node = source.at(finding.location)
-    line = finding.location.line if finding.location is not None else 0
+    node = source.at(place)
+    line = place.line if place is not None else 0
     if not isinstance(node, ast.Call) and source.statement_at(line) is None:
         return
     places = [
@@ -267,7 +267,7 @@ def not_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
 def updated_last(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield an update after all backward passes, or a state that is cut off from the weights that were updated."""
     if "changes the weights" in finding.message:
-        yield from move_after(finding, source, "backward")
+        yield from move_after(finding.location, source, "backward")
     for call in source.calls("backward"):
         loop = enclosing(source, call, *LOOPS)
         kept_alive = keyword(call, "retain_graph")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.diagnosis import Shape
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import assignments, value_of_name
 from torchwhy.source.calls import is_method, keyword, operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -19,18 +19,14 @@ LAYERS = {
 }
 
 
-def spans_of(finding: Finding) -> Iterator[SourceSpan]:
-    """Yield the places that a finding's evidence names, then its own."""
-    yield from (evidence.location for evidence in finding.evidence if evidence.location is not None)
-    if finding.location is not None:
-        yield finding.location
+Places = Sequence[SourceSpan | None]
 
 
-def without_activation(finding: Finding, source: Source, *kinds: str) -> Iterator[Fix]:
+def without_activation(places: Places, source: Source, *kinds: str) -> Iterator[Fix]:
     """Yield the program without an activation of these kinds: the call taken off, or the layer taken out."""
-    for span in spans_of(finding):
-        file = source if span.file == source.file else source.others(span.file)
-        node = None if file is None else file.at(span)
+    for place in (one for one in places if one is not None):
+        file = source if place.file == source.file else source.others(place.file)
+        node = None if file is None else file.at(place)
         for call in (
             _activations(file, node, kinds) if file is not None and node is not None else ()
         ):
@@ -74,9 +70,9 @@ def _taken_out(source: Source, call: ast.Call) -> Iterator[Fix]:
         yield from source.fix(f"replace {shown} by {text}", source.replace(call, text))
 
 
-def log_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield softmax turned into log_softmax where it is called or made, first where the loss got it from."""
-    lines = {span.line for span in spans_of(finding)}
+def log_in_place(places: Places, source: Source) -> Iterator[Fix]:
+    """Yield softmax turned into log_softmax where it is called or made, first at these places."""
+    lines = {place.line for place in places if place is not None}
     calls = list(source.calls("softmax", "Softmax"))
     for call in sorted(calls, key=lambda one: one.lineno not in lines):
         word = word_of(call) or ""
@@ -92,9 +88,9 @@ def log_in_place(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"use {new}, which takes logits", source.replace(call.func, new))
 
 
-def other_dimension(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield a softmax over the last dimension."""
-    calls = [node for span in spans_of(finding) if isinstance(node := source.at(span), ast.Call)]
+def other_dimension(places: Places, source: Source) -> Iterator[Fix]:
+    """Yield a softmax over the last dimension: one that is called at these places, or one that is made as a layer."""
+    calls = [node for place in places if isinstance(node := source.at(place), ast.Call)]
     made = list(source.calls("Softmax", "LogSoftmax"))
     for call in [*calls, *made]:
         words = ("softmax", "log_softmax", "Softmax", "LogSoftmax")
@@ -119,25 +115,27 @@ def over_next_dimension(place: SourceSpan | None, source: Source) -> Iterator[Fi
         yield from source.fix(f"take the {text}", source.replace(given, "1"))
 
 
-def sigmoid_for_one(finding: Finding, source: Source) -> Iterator[Fix]:
+def sigmoid_for_one(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a sigmoid in place of a softmax over a single element, which is always 1."""
     prefix = _nn(source)
-    if "one element" not in finding.message or prefix is None:
+    if prefix is None:
         return
     for call in source.calls("Softmax"):
         yield from source.fix(
             f"use {prefix}.Sigmoid()", source.replace(call, f"{prefix}.Sigmoid()")
         )
-    node = source.at(finding.location)
+    node = source.at(place)
     value = None if node is None else operand_of(source, node)
     if word_of(node) == "softmax" and value is not None and node is not None:
         text = f"{in_brackets(source.of(value), value)}.sigmoid()"
         yield from source.fix(f"use {text}", source.replace(node, text))
 
 
-def same_shape(finding: Finding, source: Source) -> Iterator[Fix]:
+def same_shape(
+    place: SourceSpan | None, source: Source, *, left: Shape, right: Shape
+) -> Iterator[Fix]:
     """Yield one side of a loss without its dimension of size 1, or the other side with one."""
-    node = source.at(finding.location)
+    node = source.at(place)
     if not isinstance(node, ast.BinOp | ast.Call):
         return
     for method in ("squeeze(-1)", "unsqueeze(-1)"):
@@ -145,7 +143,8 @@ def same_shape(finding: Finding, source: Source) -> Iterator[Fix]:
             operand = operand_of(source, node, number=number)
             if operand is None or isinstance(operand, ast.Constant):
                 continue
-            if not _fits(finding, number, method):
+            own, other = (left, right) if number == 0 else (right, left)
+            if not _fits(own, other, method):
                 continue
             text = f"{in_brackets(source.of(operand), operand)}.{method}"
             where = source.stretch(operand)
@@ -154,21 +153,16 @@ def same_shape(finding: Finding, source: Source) -> Iterator[Fix]:
             yield from source.fix(f"give both the same shape: {text}", Edit(*where, text))
 
 
-def _fits(finding: Finding, number: int, method: str) -> bool:
-    """Tell whether an operand of the shape that the finding tells has a last dimension to lose, or one too few."""
-    told = re.search(r"shapes \(([\d, ]+)\) and \(([\d, ]+)\)", finding.message)
-    if told is None:
-        return True
-    shapes = [re.findall(r"\d+", one) for one in told.groups()]
-    own, other = shapes[number], shapes[1 - number]
+def _fits(own: Shape, other: Shape, method: str) -> bool:
+    """Tell whether a shape has a last dimension of size 1 to lose, or lacks one that the other has."""
     if method.startswith("un"):
-        return len(own) < len(other) and other[-1] == "1"
-    return len(own) > len(other) and own[-1] == "1"
+        return len(own) < len(other) and other[-1] == 1
+    return len(own) > len(other) and own[-1] == 1
 
 
-def batch_first(finding: Finding, source: Source) -> Iterator[Fix]:
+def batch_first(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `batch_first=True` for the layer."""
-    node = source.at(finding.location)
+    node = source.at(place)
     if not isinstance(node, ast.Call) or keyword(node, "batch_first") is not None:
         return
     values = [*node.args, *(one.value for one in node.keywords)]
@@ -177,9 +171,9 @@ def batch_first(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix("set batch_first=True", Edit(end, end, ", batch_first=True"))
 
 
-def registered(finding: Finding, source: Source, family: str = "Module") -> Iterator[Fix]:
-    """Yield nn.ModuleList, nn.ParameterDict and the like around what lies in plain lists and dictionaries."""
-    lines = [span.line for span in spans_of(finding) if span.file == source.file]
+def registered(places: Places, source: Source, family: str = "Module") -> Iterator[Fix]:
+    """Yield nn.ModuleList, nn.ParameterDict and the like around the plain lists and dictionaries at some places."""
+    lines = [place.line for place in places if place is not None and place.file == source.file]
     values = [_plain_collection(source, line) for line in dict.fromkeys(lines)]
     found = list(dict.fromkeys(value for value in values if value is not None))
     prefix = _nn(source)
@@ -235,11 +229,11 @@ def _nn(source: Source) -> str | None:
     return f"{torch}.nn" if torch is not None else None
 
 
-def copied_weights(finding: Finding, source: Source) -> Iterator[Fix]:
+def copied_weights(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a copy of the state dict in place of a view of the living weights."""
-    node = source.at(finding.location)
+    node = source.at(place)
     calls = [node] if word_of(node) == "state_dict" else []
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     calls += [call for call in source.calls("state_dict") if call.lineno == line]
     for call in calls[:1]:
         assert isinstance(call, ast.Call)
@@ -249,10 +243,10 @@ def copied_weights(finding: Finding, source: Source) -> Iterator[Fix]:
         )
 
 
-def keep_graph(finding: Finding, source: Source) -> Iterator[Fix]:
+def keep_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the expression without what cuts it off from its graph."""
-    node = source.at(finding.location)
-    line = finding.location.line if finding.location is not None else 0
+    node = source.at(place)
+    line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if node is None and statement is not None:
         candidates = [
@@ -299,10 +293,12 @@ class _Uncut(ast.NodeTransformer):
         return node.value if node.attr == "data" else node
 
 
-def other_function(finding: Finding, source: Source, names: dict[str, str]) -> Iterator[Fix]:
-    """Yield the call at the finding with another function in place of its own."""
-    line = finding.location.line if finding.location is not None else 0
-    node = source.at(finding.location)
+def other_function(
+    place: SourceSpan | None, source: Source, names: dict[str, str]
+) -> Iterator[Fix]:
+    """Yield the call at a place with another function in place of its own."""
+    line = place.line if place is not None else 0
+    node = source.at(place)
     calls = [node] if word_of(node) in names else []
     calls += [call for call in source.calls(*names) if call.lineno == line]
     for call in calls[:1]:

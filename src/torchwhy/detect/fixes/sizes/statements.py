@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.loops import block_of, without_graph
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 
@@ -86,7 +86,7 @@ def _without_underscore(source: Source, statement: ast.stmt | None) -> Iterator[
 def update_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield `w -= rate * w.grad` under no_grad."""
     if isinstance(statement_at(finding, source), ast.AugAssign):
-        yield from without_graph(finding, source)
+        yield from without_graph(finding.location, source)
 
 
 def with_graph(finding: Finding, source: Source) -> Iterator[Fix]:
@@ -105,20 +105,20 @@ def with_graph(finding: Finding, source: Source) -> Iterator[Fix]:
                 yield from source.fix(
                     f"keep the graph: {text}", source.replace(item.context_expr, text)
                 )
-    yield from unfrozen(finding, source)
+    yield from unfrozen(finding.location, source)
 
 
-def called(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the brackets of a method that is named and not called."""
-    statement = statement_at(finding, source)
+def called(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the call of a method that is named and not called."""
+    statement = source.statement_at(place.line) if place is not None else None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Attribute):
         text = f"{source.of(statement.value)}()"
         yield from source.fix(f"call it: {text}", source.replace(statement.value, text))
 
 
-def unfrozen(finding: Finding, source: Source) -> Iterator[Fix]:
+def unfrozen(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the program without the statement that takes parameters out of training."""
-    statement = statement_at(finding, source)
+    statement = source.statement_at(place.line) if place is not None else None
     text = "" if statement is None else source.of(statement)
     if (
         statement is not None

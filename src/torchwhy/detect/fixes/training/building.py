@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.loops import block_of
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.source.bindings import names_in
 from torchwhy.source.edits import Source
 
 
-def build_optimizer_last(finding: Finding, source: Source) -> Iterator[Fix]:
+def build_optimizer_last(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the optimizer's statement moved to just before the training loop, after all that replaces layers."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     made = source.statement_at(line)
     if made is None:
         return

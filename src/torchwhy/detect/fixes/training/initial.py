@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.models.modules import rewritten_after
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import value_of_name
 from torchwhy.source.calls import operand_of, torch_name, word_of
 from torchwhy.source.edits import Source
@@ -15,9 +15,9 @@ FILLED = ("fill_", "zero_")
 INITIALISERS = ("normal_", "zeros_", "ones_", "constant_", "uniform_", "trunc_normal_")
 
 
-def better(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the line of the finding without its initialisation, and with one that fits the layer's size."""
-    line = finding.location.line if finding.location is not None else 0
+def better(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the line without its initialisation, and with one that fits the layer's size."""
+    line = place.line if place is not None else 0
     torch = torch_name(source)
     for call in source.calls(*INITIALISERS, *FILLED):
         statement = source.statement_of(call)
@@ -50,9 +50,9 @@ def _drawn_where_filled(source: Source, call: ast.Call) -> Iterator[Fix]:
         yield from source.fix("leave the weights as the layers draw them", *edits)
 
 
-def scaled_inputs(finding: Finding, source: Source) -> Iterator[Fix]:
+def scaled_inputs(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the inputs standardised where they are made."""
-    node = source.at(finding.location)
+    node = source.at(place)
     if not isinstance(node, ast.Call) or not node.args:
         return
     text = "{0} = ({0} - {0}.mean(dim=0)) / ({0}.std(dim=0) + 1e-8)"
@@ -63,10 +63,10 @@ def scaled_inputs(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"give the model {written}", source.replace(given, written))
 
 
-def scaled_targets(finding: Finding, source: Source) -> Iterator[Fix]:
+def scaled_targets(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the targets standardised where they are made: what a loss takes second, or what is subtracted."""
     text = "{0} = ({0} - {0}.mean()) / ({0}.std() + 1e-8)"
-    for name in _targets(source, source.at(finding.location)):
+    for name in _targets(source, source.at(place)):
         yield from rewritten_after(source, name, text)
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import names_in
 from torchwhy.source.calls import keyword, optimizer_calls, torch_name
 from torchwhy.source.edits import Edit, Source
 from torchwhy.source.scopes import enclosing
 
-EVALUATED = re.compile(r"`([\w.]+)` is evaluated")
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
+SWITCH_POSITION = 2  # of `training` among the arguments of F.dropout
 
 
 def statement_with(source: Source, word: str, *, within: ast.AST) -> ast.stmt | None:
@@ -45,10 +44,10 @@ def optimizer_name(source: Source, *, within: ast.AST) -> str | None:
     return None
 
 
-def clear_gradients(finding: Finding, source: Source) -> Iterator[Fix]:
+def clear_gradients(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `optimizer.zero_grad()` inserted before the backward pass."""
-    for scope, backward in backwards(finding, source):
-        own = _receiver(finding, source)
+    for scope, backward in backwards(place, source):
+        own = _receiver(place, source)
         name = own if own is not None and _is_known(scope, own) else None
         name = name or optimizer_name(source, within=scope)
         if name is not None:
@@ -57,12 +56,12 @@ def clear_gradients(finding: Finding, source: Source) -> Iterator[Fix]:
                 f"clear the gradients before each backward: {name}.zero_grad()", edit
             )
             return
-    yield from _cleared_by_hand(finding, source)
+    yield from _cleared_by_hand(place, source)
 
 
-def _cleared_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
+def _cleared_by_hand(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `w.grad = None` after an update by hand, `w -= rate * w.grad`."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.AugAssign):
         text = f"{source.of(statement.target).removesuffix('.data')}.grad = None"
@@ -71,9 +70,9 @@ def _cleared_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
         )
 
 
-def backwards(finding: Finding, source: Source) -> Iterator[tuple[ast.AST, ast.stmt]]:
-    """Yield the scopes with a backward pass, that of the finding first, and the statement of it."""
-    line = finding.location.line if finding.location is not None else 0
+def backwards(place: SourceSpan | None, source: Source) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """Yield the scopes with a backward pass, that of the place first, and the statement of it."""
+    line = place.line if place is not None else 0
     found = []
     for call in source.calls("backward"):
         statement = source.statement_of(call)
@@ -88,19 +87,19 @@ def backwards(finding: Finding, source: Source) -> Iterator[tuple[ast.AST, ast.s
         yield scope, statement
 
 
-def move_before(finding: Finding, source: Source, *words: str) -> Iterator[Fix]:
-    """Yield the finding's statement moved before the first call of one of these words in the same block."""
-    yield from _moved(finding, source, words, after=False)
+def move_before(place: SourceSpan | None, source: Source, *words: str) -> Iterator[Fix]:
+    """Yield the statement moved before the first call of one of these words in the same block."""
+    yield from _moved(place, source, words, after=False)
 
 
-def move_after(finding: Finding, source: Source, *words: str) -> Iterator[Fix]:
-    """Yield the finding's statement moved after the last call of one of these words in the same block."""
-    yield from _moved(finding, source, words, after=True)
+def move_after(place: SourceSpan | None, source: Source, *words: str) -> Iterator[Fix]:
+    """Yield the statement moved after the last call of one of these words in the same block."""
+    yield from _moved(place, source, words, after=True)
 
 
-def clear_behind_step(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the finding's statement moved right behind the step in the same function, also under its condition."""
-    line = finding.location.line if finding.location is not None else 0
+def clear_behind_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the statement moved right behind the step in the same function, also under its condition."""
+    line = place.line if place is not None else 0
     moved = source.statement_at(line)
     if moved is None:
         return
@@ -119,9 +118,9 @@ def clear_behind_step(finding: Finding, source: Source) -> Iterator[Fix]:
 
 
 def _moved(
-    finding: Finding, source: Source, words: tuple[str, ...], *, after: bool
+    place: SourceSpan | None, source: Source, words: tuple[str, ...], *, after: bool
 ) -> Iterator[Fix]:
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     moved = source.statement_at(line)
     if moved is None:
         return
@@ -135,8 +134,8 @@ def _moved(
         return
     goal = goals[-1] if after else goals[0]
     insert = source.insert_after if after else source.insert_before
-    place = "after" if after else "before"
-    title = f"move {' '.join(source.of(moved).split())} {place} {source.of(goal).splitlines()[0]}"
+    where = "after" if after else "before"
+    title = f"move {' '.join(source.of(moved).split())} {where} {source.of(goal).splitlines()[0]}"
     yield from source.fix(title, source.remove(moved), insert(goal, with_comment(source, moved)))
 
 
@@ -156,9 +155,9 @@ def block_of(source: Source, statement: ast.stmt) -> list[ast.stmt]:
     return []
 
 
-def add_step(finding: Finding, source: Source) -> Iterator[Fix]:
+def add_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `optimizer.step()` after the backward pass."""
-    for scope, backward in backwards(finding, source):
+    for scope, backward in backwards(place, source):
         name = (
             _without_step(source, scope)
             or optimizer_name(source, within=scope)
@@ -189,10 +188,10 @@ def _made_name(source: Source) -> str | None:
     return None
 
 
-def clip(finding: Finding, source: Source) -> Iterator[Fix]:
+def clip(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the norm of all gradients bounded before the update."""
     torch = torch_name(source)
-    for scope, backward in backwards(finding, source):
+    for scope, backward in backwards(place, source):
         parameters = _parameters_text(source, scope)
         if torch is not None and parameters is not None:
             text = f"{torch}.nn.utils.clip_grad_norm_({parameters}, 1.0)"
@@ -216,9 +215,9 @@ def _parameters_text(source: Source, scope: ast.AST) -> str | None:
     return None
 
 
-def unscale_first(finding: Finding, source: Source) -> Iterator[Fix]:
+def unscale_first(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `scaler.unscale_(optimizer)` before clipping."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if statement is None:
         return
@@ -229,23 +228,25 @@ def unscale_first(finding: Finding, source: Source) -> Iterator[Fix]:
             return
 
 
-def train_before_steps(finding: Finding, source: Source, model: str | None = None) -> Iterator[Fix]:
+def train_before_steps(
+    place: SourceSpan | None, source: Source, model: str | None = None
+) -> Iterator[Fix]:
     """Yield `model.train()` at the beginning of the loop that trains."""
-    edit = train_edit(finding, source, model or _receiver(finding, source))
+    edit = train_edit(place, source, model or _receiver(place, source))
     if edit is not None:
         yield from source.fix(f"{edit.text.strip()} before each training step", edit)
 
 
-def _receiver(finding: Finding, source: Source) -> str | None:
-    node = source.at(finding.location)
+def _receiver(place: SourceSpan | None, source: Source) -> str | None:
+    node = source.at(place)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return source.of(node.func.value)
     return None
 
 
-def train_edit(finding: Finding, source: Source, model: str | None) -> Edit | None:
+def train_edit(place: SourceSpan | None, source: Source, model: str | None) -> Edit | None:
     """Return the edit that puts the model into training mode in the loop with the backward pass."""
-    for scope, backward in backwards(finding, source):
+    for scope, backward in backwards(place, source):
         loop = enclosing(source, backward, *LOOPS)
         first = loop.body[0] if isinstance(loop, LOOPS) else None
         if first is None and isinstance(scope, ast.FunctionDef):
@@ -278,40 +279,57 @@ def _trained_model(source: Source, scope: ast.AST) -> str | None:
     return None
 
 
-def evaluate_in_eval_mode(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield `model.eval()` before the evaluation and `model.train()` before the next training step."""
-    node = source.at(finding.location)
+def evaluate_in_eval_mode(place: SourceSpan | None, source: Source, *, path: str) -> Iterator[Fix]:
+    """Yield `model.eval()` before the evaluation and `model.train()` before the next training step.
+
+    `path` names the model as it was recorded.
+    """
+    node = source.at(place)
     if not isinstance(node, ast.Call):
         return
-    probability = keyword(node, "dropout_p")
-    if probability is not None:  # a function of torch, which no mode reaches
+    model = _evaluated(source, node, path)
+    statement = source.statement_of(node)
+    outer = None if statement is None else enclosing(source, statement, *LOOPS, ast.With)
+    evaluation = (
+        outer
+        if isinstance(outer, ast.With | ast.For) and _only_evaluates(source, outer)
+        else statement
+    )
+    if not isinstance(evaluation, ast.stmt) or not isinstance(node.func, ast.Name | ast.Attribute):
+        return
+    back = train_edit(place, source, model)
+    yield from source.fix(
+        f"{model}.eval() for the evaluation, {model}.train() for training",
+        source.insert_before(evaluation, f"{model}.eval()"),
+        back,
+    )
+
+
+def dropout_told_the_mode(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield a function that drops values told the mode of its module, in a method that has a `self` to ask."""
+    call = source.at(place)
+    if not isinstance(call, ast.Call):
+        return
+    probability = keyword(call, "dropout_p")
+    if probability is not None:
         text = f"{source.of(probability)} if self.training else 0.0"
         yield from source.fix(
             f"tell it the mode: dropout_p={text}", source.replace(probability, text)
         )
         return
-    model = _evaluated(finding, source, node)
-    statement = source.statement_of(node)
-    outer = None if statement is None else enclosing(source, statement, *LOOPS, ast.With)
-    place = (
-        outer
-        if isinstance(outer, ast.With | ast.For) and _only_evaluates(source, outer)
-        else statement
-    )
-    if not isinstance(place, ast.stmt) or not isinstance(node.func, ast.Name | ast.Attribute):
+    method = source.scope_of(call)
+    first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
+    is_told = keyword(call, "training") is not None or len(call.args) > SWITCH_POSITION
+    if not first or first[0].arg != "self" or is_told:
         return
-    back = train_edit(finding, source, model)
-    yield from source.fix(
-        f"{model}.eval() for the evaluation, {model}.train() for training",
-        source.insert_before(place, f"{model}.eval()"),
-        back,
-    )
+    text = source.of(call)
+    changed = f"{text[:-1].rstrip().rstrip(',')}, training=self.training)"
+    yield from source.fix("tell dropout the mode of its module", source.replace(call, changed))
 
 
-def _evaluated(finding: Finding, source: Source, call: ast.Call) -> str:
+def _evaluated(source: Source, call: ast.Call, path: str) -> str:
     """Return the model that a call evaluates: itself, or the argument of that name that a helper is given."""
-    said = EVALUATED.search(finding.message)
-    name = said[1].rpartition(".")[2] if said is not None else ""
+    name = path.rpartition(".")[2]
     texts = [source.of(given) for given in call.args if isinstance(given, ast.Name | ast.Attribute)]
     function = source.of(call.func)
     given = [text for text in texts if text.rpartition(".")[2] == name]
@@ -322,11 +340,11 @@ def _only_evaluates(source: Source, block: ast.AST) -> bool:
     return not any(True for _ in source.calls("backward", "step", within=block))
 
 
-def without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the finding's statement under `torch.no_grad()`."""
+def without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the statement under `torch.no_grad()`."""
     torch = torch_name(source)
-    node = source.at(finding.location)
-    line = finding.location.line if finding.location is not None else 0
+    node = source.at(place)
+    line = place.line if place is not None else 0
     statement = source.statement_at(line) if node is None else source.statement_of(node)
     if torch is None or statement is None or isinstance(statement, (*LOOPS, ast.With, ast.If)):
         return

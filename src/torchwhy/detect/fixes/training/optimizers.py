@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from torchwhy.detect.fixes.written_numbers import written
-from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import names_in, value_of_name
 from torchwhy.source.calls import keyword, optimizer_calls, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -300,18 +299,20 @@ def set_to(
         yield from _set_where_written(source, call, name, value, title=title)
 
 
-def and_a_leaf(finding: Finding, source: Source, name: str) -> Iterator[Fix]:
+def and_a_leaf(place: SourceSpan | None, source: Source, name: str) -> Iterator[Fix]:
     """Yield the optimizer with a plain tensor of the program besides the parameters of the model."""
-    call = made_at(finding.location, source)
+    call = made_at(place, source)
     given = call.args[0] if call is not None and call.args else None
     if isinstance(given, ast.Call) and word_of(given) == "parameters":
         text = f"[*{source.of(given)}, {name}]"
         yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
 
 
-def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the optimizer with the parameters of the whole model, or of the other models the finding names."""
-    call = made_at(finding.location, source)
+def all_parameters(
+    place: SourceSpan | None, source: Source, *, names: Iterable[str]
+) -> Iterator[Fix]:
+    """Yield the optimizer with the parameters of the whole model, or of the other models that hold these names."""
+    call = made_at(place, source)
     given = call.args[0] if call is not None and call.args else None
     if given is None:
         return
@@ -326,9 +327,8 @@ def all_parameters(finding: Finding, source: Source) -> Iterator[Fix]:
         if isinstance(inner.func, ast.Attribute) and inner is not given:
             text = f"{source.of(inner.func.value)}.parameters()"
             yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
-    said = " ".join((finding.message, *(evidence.claim for evidence in finding.evidence)))
     scope = source.scope_of(given)
-    for name in dict.fromkeys(re.findall(r"(\w+)(?:\.\w+)*\.(?:weight|bias)", said)):
+    for name in dict.fromkeys(one.partition(".")[0] for one in names if "." in one):
         if name in names_in(scope) and name not in names_in(given):
             others = [one for one in optimizer_calls(source) if one is not call and one.args]
             if any(source.of(one.args[0]) == source.of(given) for one in others):

@@ -6,18 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.loops import LOOPS, block_of, with_comment
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import names_in
 from torchwhy.source.calls import keyword
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import enclosing
 
 
-def step_with_optimizer(finding: Finding, source: Source) -> Iterator[Fix]:
+def step_with_optimizer(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a schedule of batches that is stepped behind the loop over them moved into it, after the optimizer."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     moved = source.statement_at(line)
-    if moved is None or "it only began" not in finding.message:
+    if moved is None:
         return
     for loop in block_of(source, moved):
         steps = source.calls("step", within=loop) if isinstance(loop, LOOPS) else iter(())
@@ -29,9 +29,9 @@ def step_with_optimizer(finding: Finding, source: Source) -> Iterator[Fix]:
             return
 
 
-def move_to_outer_loop(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the finding's statement moved behind the inner loop it stands in."""
-    line = finding.location.line if finding.location is not None else 0
+def move_to_outer_loop(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the statement moved behind the inner loop it stands in."""
+    line = place.line if place is not None else 0
     moved = source.statement_at(line)
     inner = None if moved is None else enclosing(source, moved, *LOOPS)
     if moved is not None and inner is None:
@@ -75,9 +75,9 @@ def _moved_to_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
         )
 
 
-def schedule_as_long_as_training(finding: Finding, source: Source) -> Iterator[Fix]:
+def schedule_as_long_as_training(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a schedule with as many steps as the loop that steps it."""
-    statement = source.statement_at(finding.location.line) if finding.location is not None else None
+    statement = source.statement_at(place.line) if place is not None else None
     node = None if statement is None else next(source.calls("step", within=statement), None)
     loop = None if statement is None else enclosing(source, statement, ast.For)
     if (

@@ -21,7 +21,7 @@ BOUND = "1e4"  # its square still fits into every floating type but float16
 def skip_bad_batch(finding: Finding, source: Source) -> Iterator[Fix]:
     """Yield the loop that leaves out a batch whose loss is not finite."""
     torch = torch_name(source)
-    for _, statement in backwards(finding, source):
+    for _, statement in backwards(finding.location, source):
         call = next(source.calls("backward", within=statement), None)
         if torch is None or call is None or not isinstance(call.func, ast.Attribute):
             continue

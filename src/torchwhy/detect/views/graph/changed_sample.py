@@ -36,17 +36,22 @@ class SamplesAnswer:
     @property
     def proof(self) -> Evidence:
         """Return what changing one sample did."""
-        return Evidence(
-            f"changing sample 0 alone moved the outputs of {self.moved} of {self.rows - 1} other samples "
-            "(tried on the live model)",
-            value=float(self.moved),
-            step=self.step,
-        )
+        return moved_others(self.moved, rows=self.rows, step=self.step)
 
     @property
     def has_sequence_layer(self) -> bool:
         """Tell whether a layer that takes time first stands in the model."""
         return self.layer is not None
+
+
+def moved_others(moved: int, *, rows: int, step: int) -> Evidence:
+    """Return what changing one of `rows` samples did to the others."""
+    return Evidence(
+        f"changing sample 0 alone moved the outputs of {moved} of {rows - 1} other samples "
+        "(tried on the live model)",
+        value=float(moved),
+        step=step,
+    )
 
 
 def samples_answer(trace: Trace) -> SamplesAnswer | None:

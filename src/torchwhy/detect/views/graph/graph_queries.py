@@ -193,6 +193,14 @@ def axis_of(operation: GraphOperation) -> int | None:
     return int(axis) % len(operation.shape)
 
 
+def range_given(operation: GraphOperation, position: int = 0) -> tuple[float, float] | None:
+    """Return the smallest and the largest element of an operand, None where they are unknown."""
+    facts = operation.facts[position] if position < len(operation.facts) else None
+    if facts is None or facts.minimum is None or facts.maximum is None:
+        return None
+    return facts.minimum, facts.maximum
+
+
 def elements(shape: list[int]) -> int:
     """Return how many elements a shape has."""
     return math.prod(shape)

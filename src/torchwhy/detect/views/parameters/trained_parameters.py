@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from torchwhy.finding import SourceSpan
@@ -30,6 +30,18 @@ SHOWN = 3  # names told in a sentence
 def made(trace: Trace, index: int) -> OptimizerMade | None:
     """Return the making of an optimizer."""
     return next((event for event in trace.of(OptimizerMade) if event.index == index), None)
+
+
+def kind_of(trace: Trace, optimizer: int) -> str:
+    """Return the class of an optimizer, in other words where its making was not seen."""
+    maker = made(trace, optimizer)
+    return maker.kind if maker is not None else "the optimizer"
+
+
+def place_of(trace: Trace, optimizer: int) -> SourceSpan | None:
+    """Return where an optimizer was made."""
+    maker = made(trace, optimizer)
+    return maker.location if maker is not None else None
 
 
 def steps_of(trace: Trace, optimizer: int) -> list[Step]:
@@ -146,13 +158,23 @@ def output_module(trace: Trace, census: ParameterCensus) -> str | None:
     return walk[-1] if walk else None
 
 
-def named(parameters: Iterable[ParameterSeen | LateParameter]) -> str:
+def names_of(parameters: Iterable[ParameterSeen | LateParameter]) -> list[str]:
+    """Return the names of some parameters."""
+    return [one.name for one in parameters]
+
+
+def listed(names: Sequence[str]) -> str:
     """Return `fc.weight, fc.bias and 4 more parameters`."""
-    names = [one.name for one in parameters]
     shown = ", ".join(names[:SHOWN])
     more = len(names) - SHOWN
     plural = "" if more == 1 else "s"
     return f"{shown} and {more} more parameter{plural}" if more > 0 else shown
+
+
+def first_of(names: Sequence[str], *, most: int = SHOWN) -> str:
+    """Return `a, b, c and 4 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
