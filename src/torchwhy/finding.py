@@ -115,7 +115,7 @@ class Finding:
     `diagnosis` holds what was measured; the message derives from it. `reservation` is the reason why a finding
     weighs less than it looks, `account` what lets `explain` weigh rival causes. `births` and `crash` tie the
     finding to the recorded events it was read from (a crash by its position among the crashes of the trace).
-    `phase_begins` is the first step of the later phase of training that the finding is about.
+    `observed_from` is the first step of the later phase of training that the finding is about.
     """
 
     detector: str
@@ -133,7 +133,7 @@ class Finding:
     births: tuple[int, ...] = ()
     crash: int | None = None
     scope: Scope = "training"
-    phase_begins: int | None = None
+    observed_from: int | None = None
     reservation: Diagnosis | None = None
     account: Account | None = None
 
@@ -145,6 +145,6 @@ class Finding:
         sentence = diagnosis.sentence
         if self.reservation is not None:
             sentence += f"; {self.reservation.sentence}"
-        if self.phase_begins is not None:
-            sentence += f" (since step {self.phase_begins}, in a later phase of training)"
+        if self.observed_from is not None:
+            sentence += f" (since step {self.observed_from}, in a later phase of training)"
         return sentence

@@ -21,7 +21,7 @@ from torchwhy.detect.causes.dynamics.stuck_loss import StuckLoss
 from torchwhy.detect.causes.dynamics.unscaled_inputs import UnscaledInputs
 from torchwhy.detect.causes.dynamics.vanishing_gradients import VanishingGradients
 from torchwhy.detect.causes.dynamics.weight_decay_too_strong import WeightDecayTooStrong
-from torchwhy.detect.views.training.looks import CURVATURE, SYMMETRY
+from torchwhy.detect.views.training.network_facts import CURVATURE, SYMMETRY
 from torchwhy.detect.views.training.training import trainings
 from torchwhy.explain.differential import keep_accountable
 from torchwhy.finding import Finding, SourceSpan

@@ -32,7 +32,7 @@ class Detector(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset()
-    every_phase: ClassVar[bool] = (
+    every_observation: ClassVar[bool] = (
         False  # it reads one look, and is asked about each: `detect/each_observation.py`
     )
 

@@ -16,9 +16,9 @@ def findings_of(detector: Detector, trace: Trace) -> Iterator[Finding]:
     """Yield what a detector finds in a trace, and in each later phase what it has not found in an earlier one."""
     found = list(detector.scan(trace))
     yield from found
-    if not detector.every_phase:
+    if not detector.every_observation:
         return
-    for later in trace.later_looks:
+    for later in trace.later_observations:
         known = {place for one in found if (place := _line_of(one)) is not None}
         fresh = [
             one
@@ -55,7 +55,7 @@ def _in_phase(finding: Finding, trace: Trace) -> Finding:
         evidence = (*evidence, Evidence(claim, step=step, location=makers[0].location))
     return replace(
         finding,
-        phase_begins=step,
+        observed_from=step,
         message=finding.message
         if finding.diagnosis is not None
         else f"{finding.message} (since step {step}, in a later phase of training)",

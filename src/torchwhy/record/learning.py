@@ -2,7 +2,7 @@
 
 They come from the watched steps (the first, and a few later ones) and from counters that cost nothing. An event of
 the microscope says which look it belongs to: `look` 0 is the one at the beginning of the program, 1, 2 and 3 are those
-at the first steps of optimizers that begin when training is under way (see `Trace.later_looks`).
+at the first steps of optimizers that begin when training is under way (see `Trace.later_observations`).
 """
 
 from __future__ import annotations

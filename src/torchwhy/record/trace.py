@@ -33,22 +33,22 @@ class Trace:
     rank: int = 0
     rerun: Trace | None = None
     exit_code: int | None = None
-    look: int = 0
+    observation: int = 0
     _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, kind: type[AnyOf]) -> list[AnyOf]:
         """Return the events of one kind, oldest first; of the microscope's, those of this look."""
         if not self._by_kind:
             for event in self.events:
-                if getattr(event, "look", self.look) == self.look:
+                if getattr(event, "look", self.observation) == self.observation:
                     self._by_kind.setdefault(type(event), []).append(event)
         return cast("list[AnyOf]", self._by_kind.get(kind, []))
 
     @cached_property
-    def later_looks(self) -> list[Trace]:
+    def later_observations(self) -> list[Trace]:
         """Return this trace as it is read for each later look of the microscope, oldest first."""
         numbers = {getattr(event, "look", 0) for event in self.events} - {0}
-        return [replace(self, look=number, _by_kind={}) for number in sorted(numbers)]
+        return [replace(self, observation=number, _by_kind={}) for number in sorted(numbers)]
 
     @cached_property
     def births(self) -> list[kinds.Birth]:

@@ -12,7 +12,7 @@ from torchwhy.detect.fixes.training.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.verify.candidates import candidates, effect_of, open_source
 from torchwhy.verify.diffs import EditError, edited_texts, joined
-from torchwhy.verify.run_result import Course, is_convincing, remaining
+from torchwhy.verify.run_result import RunResult, is_convincing, remaining
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
 
 ENOUGH_SECONDS = 2.0  # with less left a trial would only be started to be killed
@@ -87,7 +87,7 @@ class Campaign:
     """Trials in a row, with the time they may still take."""
 
     laboratory: Laboratory
-    control: Course
+    control: RunResult
     limit_seconds: float
     tell: Tell
     tried: list[Tried] = field(default_factory=list)
@@ -152,8 +152,8 @@ class Campaign:
         return self.is_cured
 
     def _convinces(self, done: Tried) -> bool:
-        is_cured = done.fix.trial.verdict == "cured" and done.course is not None
-        return is_cured and done.course is not None and is_convincing(self.control, done.course)
+        is_cured = done.fix.trial.verdict == "cured" and done.result is not None
+        return is_cured and done.result is not None and is_convincing(self.control, done.result)
 
     def judged(self) -> list[Fix]:
         """Return the tried fixes; where one is seen to learn, those that do not have removed the symptom only.
@@ -189,8 +189,8 @@ class Campaign:
     def try_second_changes(self) -> None:
         """Where a change laid a further cause bare, try it together with a cure of that one."""
         for one in list(self.tried):
-            left = None if one.course is None else remaining(one.course, self.laboratory.finding)
-            if left is None or one.course is None or not self._is_further(left, one.course):
+            left = None if one.result is None else remaining(one.result, self.laboratory.finding)
+            if left is None or one.result is None or not self._is_further(left, one.result):
                 continue
             directory = self.laboratory.directory
             texts = edited_texts(one.fix.diff, directory)
@@ -228,7 +228,7 @@ class Campaign:
         ]
         self.try_each(pairs)
 
-    def _is_further(self, left: Finding, course: Course) -> bool:
+    def _is_further(self, left: Finding, result: RunResult) -> bool:
         """Tell whether what is left is another cause that the first one hid."""
         first = self.laboratory.finding
         same_place = (
@@ -236,13 +236,13 @@ class Campaign:
             and first.location is not None
             and left.location.expression == first.location.expression
         )
-        return course.steps >= self.control.steps and not (
+        return result.steps >= self.control.steps and not (
             left.detector == first.detector and same_place
         )
 
 
 def _last(tried: Tried) -> float:
-    last = tried.course.last if tried.course is not None else None
+    last = tried.result.last if tried.result is not None else None
     return 0.0 if last is None else last
 
 

@@ -24,7 +24,7 @@ CURVE_POINTS = 200  # a curve in the report needs no more
 
 
 @dataclass(frozen=True)
-class Course:
+class RunResult:
     """One run to its end or to the trial's. `failure` is what ended it, in a few words: `NaN at step 412`."""
 
     losses: tuple[float, ...]
@@ -101,20 +101,20 @@ def _edge(losses: Sequence[float]) -> int:
     return max(1, min(10, len(losses) // 10))
 
 
-def course_of(
+def result_of(
     traces: Sequence[Trace], findings: Sequence[Finding], run: Run, *, since: int = 0
-) -> Course:
+) -> RunResult:
     """Read the course of a run from its traces; with several ranks, from the first.
 
     The losses are those from the step `since` on: what an earlier phase learnt is no measure for a later one.
     """
     if not traces:
-        return Course((), 0, _exit(run), tuple(findings), run.exit_code, timed_out=run.timed_out)
+        return RunResult((), 0, _exit(run), tuple(findings), run.exit_code, timed_out=run.timed_out)
     trace = traces[0]
     steps = [step for step in trace.steps if step.step >= since]
     losses = tuple(fmean(map(decode, step.losses)) for step in steps if step.losses)
     failures = [failure for one in traces if (failure := failure_of(one)) is not None]
-    return Course(
+    return RunResult(
         losses,
         max((step.step for step in trace.steps), default=-1) + 1,
         failures[0] if failures else _exit(run),
@@ -155,7 +155,7 @@ def _exit(run: Run) -> str | None:
     return f"exit code {run.exit_code}"
 
 
-def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, str]:
+def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Verdict, str]:
     """Return whether the trial cured the finding, and why in a few words."""
     left = remaining(trial, finding)
     failing_step = finding.step if control.failure is not None else None
@@ -172,7 +172,7 @@ def compare(control: Course, trial: Course, finding: Finding) -> tuple[Verdict, 
     return "cured", _all_well(control, trial)
 
 
-def _all_well(control: Course, trial: Course) -> str:
+def _all_well(control: RunResult, trial: RunResult) -> str:
     words = "no finding left" if not trial.findings else _left(trial)
     if goes_alike(control, trial):
         return f"{words}, the losses are those without it"
@@ -185,7 +185,7 @@ def _all_well(control: Course, trial: Course) -> str:
     return words
 
 
-def remaining(trial: Course, finding: Finding) -> Finding | None:
+def remaining(trial: RunResult, finding: Finding) -> Finding | None:
     """Return what still breaks the program: an error, or the same cause as before."""
     for one in trial.findings:
         if one.severity == "error" or one.detector == finding.detector:
@@ -193,12 +193,12 @@ def remaining(trial: Course, finding: Finding) -> Finding | None:
     return None
 
 
-def stands_still(control: Course, trial: Course) -> bool:
+def stands_still(control: RunResult, trial: RunResult) -> bool:
     """Tell whether a trial came to its end without a step past the failure: a loop that skips all bad batches."""
     return control.failure is not None and not trial.timed_out and trial.steps < control.steps
 
 
-def learns_as_well(control: Course, trial: Course) -> bool:
+def learns_as_well(control: RunResult, trial: RunResult) -> bool:
     """Tell whether the cured program learns as the broken one did; what cannot be told is not held against it."""
     if trial.learns is None:
         return True
@@ -217,7 +217,7 @@ def learns_as_well(control: Course, trial: Course) -> bool:
     return True
 
 
-def is_another_loss(trial: Course, finding: Finding) -> bool:
+def is_another_loss(trial: RunResult, finding: Finding) -> bool:
     """Tell whether a cure makes another quantity of the loss, whose course is then no measure for the old one's.
 
     The mean over all pairs falls where nothing is learnt; the error of a value that learns from itself need not fall,
@@ -226,7 +226,7 @@ def is_another_loss(trial: Course, finding: Finding) -> bool:
     return (finding.detector in OF_THE_LOSS or trial.players > 1) and not _grew(trial)
 
 
-def is_convincing(control: Course, trial: Course) -> bool:
+def is_convincing(control: RunResult, trial: RunResult) -> bool:
     """Tell whether a cured run is also seen to learn, or is too short to ask for that."""
     if trial.learns is not False or goes_alike(control, trial):
         return True
@@ -234,7 +234,7 @@ def is_convincing(control: Course, trial: Course) -> bool:
     return later is not False
 
 
-def goes_alike(control: Course, trial: Course) -> bool:
+def goes_alike(control: RunResult, trial: RunResult) -> bool:
     """Tell whether a fix left the losses as they were, as one of memory or of evaluation must."""
     pairs = list(zip(control.losses, trial.losses, strict=False))
     return (
@@ -244,18 +244,18 @@ def goes_alike(control: Course, trial: Course) -> bool:
     )
 
 
-def _grew(trial: Course) -> bool:
+def _grew(trial: RunResult) -> bool:
     return trial.first is not None and trial.last is not None and trial.last > 2 * abs(trial.first)
 
 
-def _rests(trial: Course) -> bool:
+def _rests(trial: RunResult) -> bool:
     """Tell whether the loss is one number to the end: what was changed lets no gradient through any more."""
     losses = trial.finite_losses
     late = losses[len(losses) // 2 :]
     return len(losses) >= ENOUGH_LOSSES and max(late) - min(late) <= SAME * abs(max(late))
 
 
-def _does_not_learn(control: Course, trial: Course) -> str:
+def _does_not_learn(control: RunResult, trial: RunResult) -> str:
     assert trial.last is not None
     gone = "the finding is gone"
     if control.failure is not None:
@@ -263,6 +263,6 @@ def _does_not_learn(control: Course, trial: Course) -> str:
     return f"{gone}, but the loss stays at {trial.last:.3g}"
 
 
-def _left(trial: Course) -> str:
+def _left(trial: RunResult) -> str:
     first = trial.findings[0]
     return f"left is the {first.severity} {first.detector}"

@@ -17,7 +17,7 @@ from torchwhy.record.run_file import Run, read_run, read_traces
 from torchwhy.verify import scratch
 from torchwhy.verify.diffs import edited_texts
 from torchwhy.verify.edited_copies import lay
-from torchwhy.verify.run_result import Course, compare, course_of
+from torchwhy.verify.run_result import RunResult, compare, result_of
 
 LEAST_MARGIN = 100  # steps past the failure, below which a slow relapse would not be seen
 MARGIN_SHARE = 0.5
@@ -53,13 +53,13 @@ class Laboratory:
         """Return how long the broken run took."""
         return read_run(self.run_directory).seconds or 0.0
 
-    def control(self, findings: Sequence[Finding]) -> Course:
-        """Return the broken program's own recorded course."""
+    def control(self, findings: Sequence[Finding]) -> RunResult:
+        """Return the broken program's own recorded result."""
         run = read_run(self.run_directory)
-        since = self.finding.phase_begins or 0
-        return course_of(read_traces(self.run_directory), findings, run, since=since)
+        since = self.finding.observed_from or 0
+        return result_of(read_traces(self.run_directory), findings, run, since=since)
 
-    def is_repeatable(self, control: Course) -> bool:
+    def is_repeatable(self, control: RunResult) -> bool:
         """Tell whether the failure was seen to happen again by itself, or is of a kind that must."""
         traces = read_traces(self.run_directory)
         if control.failure is None or control.repeated or not any(one.alarms for one in traces):
@@ -71,7 +71,7 @@ class Laboratory:
             for replayed in trace.of(Replayed)
         )
 
-    def last_step(self, control: Course) -> int | None:
+    def last_step(self, control: RunResult) -> int | None:
         """Return where a trial ends: a margin past the failure; None for a program that came to its own end."""
         if control.failure is None and not control.timed_out:
             return None
@@ -90,16 +90,16 @@ class Laboratory:
 
     def run(
         self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float
-    ) -> Course:
-        """Run the program with a change (none: as it is) in `trials/<name>` and return its course."""
+    ) -> RunResult:
+        """Run the program with a change (none: as it is) in `trials/<name>` and return its result."""
         began = time.monotonic()
-        course = None
+        result = None
         if self.runs_in_place is None:
-            course = self._run(name, diff, stop_after_step, limit_seconds, in_copy=True)
-        if course is None or (course.failure or "").startswith(scratch.NEEDS_MORE):
+            result = self._run(name, diff, stop_after_step, limit_seconds, in_copy=True)
+        if result is None or (result.failure or "").startswith(scratch.NEEDS_MORE):
             left = limit_seconds - (time.monotonic() - began)
-            course = self._run(name, diff, stop_after_step, left, in_copy=False)
-        return course
+            result = self._run(name, diff, stop_after_step, left, in_copy=False)
+        return result
 
     def _run(
         self,
@@ -109,7 +109,7 @@ class Laboratory:
         limit_seconds: float,
         *,
         in_copy: bool,
-    ) -> Course:
+    ) -> RunResult:
         place = self.place_of(name, in_copy=in_copy)
         place.mkdir(parents=True, exist_ok=True)
         original = read_run(self.run_directory)
@@ -130,67 +130,67 @@ class Laboratory:
         )
         try:
             ended = self.launch(place, unstarted, limit_seconds)
-            since = self.finding.phase_begins or 0
-            return course_of(read_traces(place), self.examine(place), ended, since=since)
+            since = self.finding.observed_from or 0
+            return result_of(read_traces(place), self.examine(place), ended, since=since)
         finally:
             shutil.rmtree(place / "directory", ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A fix with its trial, and the course of that trial."""
+    """A fix with its trial, and the result of that trial."""
 
     fix: Fix
-    course: Course | None = None
+    result: RunResult | None = None
     left_the_copy: bool = False
 
 
 def try_fix(
-    laboratory: Laboratory, fix: Fix, *, control: Course, name: str, limit_seconds: float
+    laboratory: Laboratory, fix: Fix, *, control: RunResult, name: str, limit_seconds: float
 ) -> Tried:
     """Return the fix with what its trial showed."""
-    course = laboratory.run(
+    result = laboratory.run(
         name,
         fix.diff,
         stop_after_step=laboratory.last_step(control),
         limit_seconds=limit_seconds,
     )
-    verdict, reason = compare(control, course, laboratory.finding)
+    verdict, reason = compare(control, result, laboratory.finding)
     trial = Trial(
         verdict,
-        course.steps,
+        result.steps,
         before=control.measures(),
-        after=course.measures(),
-        with_it=with_the_fix(control, course, reason=reason),
+        after=result.measures(),
+        with_it=with_the_fix(control, result, reason=reason),
         without_it=f"without it: {_without(control)}",
         before_losses=control.curve(),
-        after_losses=course.curve(),
+        after_losses=result.curve(),
     )
     went_out = (
         laboratory.runs_in_place is None and laboratory.place_of(name, in_copy=False).exists()
     )
-    return Tried(replace(fix, trial=trial), course, left_the_copy=went_out)
+    return Tried(replace(fix, trial=trial), result, left_the_copy=went_out)
 
 
-def with_the_fix(control: Course, course: Course, *, reason: str) -> str:
+def with_the_fix(control: RunResult, result: RunResult, *, reason: str) -> str:
     """Return how the run went with the fix."""
-    parts = [_how_far(control, course), course.in_words(), reason]
+    parts = [_how_far(control, result), result.in_words(), reason]
     return "with it: " + ", ".join(part for part in parts if part)
 
 
-def _how_far(control: Course, course: Course) -> str:
-    if course.failure is not None:
+def _how_far(control: RunResult, result: RunResult) -> str:
+    if result.failure is not None:
         return ""
-    if control.failure is not None and course.steps > control.steps:
-        return f"{_counted(course.steps - control.steps)} past the failure"
-    return _counted(course.steps) if course.steps else "it ran to its end"
+    if control.failure is not None and result.steps > control.steps:
+        return f"{_counted(result.steps - control.steps)} past the failure"
+    return _counted(result.steps) if result.steps else "it ran to its end"
 
 
 def _counted(steps: int) -> str:
     return "1 step" if steps == 1 else f"{steps} steps"
 
 
-def _without(control: Course) -> str:
+def _without(control: RunResult) -> str:
     if control.failure is not None:
         again = " again at step " if control.repeated else " at step "
         return control.failure.replace(" at step ", again)

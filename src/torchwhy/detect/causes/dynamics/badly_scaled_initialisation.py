@@ -8,12 +8,12 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import initial
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
-from torchwhy.detect.views.training.looks import (
+from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
     activations,
     constant_output,
     first_census,
-    last_look,
+    last_observed_step,
     weight_names,
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -149,7 +149,7 @@ class BadlyScaledInitialisation(Detector):
     def _too_small(
         self, trace: Trace, training: Training, gains: list[tuple[ParameterSeen, float]]
     ) -> Iterator[Finding]:
-        look = last_look(trace)
+        look = last_observed_step(trace)
         if not training.never_learnt or look is None or constant_output(trace, look) is None:
             return
         worst, gain = min(gains, key=lambda pair: pair[1])

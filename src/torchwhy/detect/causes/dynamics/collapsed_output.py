@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.views.training.looks import constant_output, last_look
+from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
@@ -57,7 +57,7 @@ class CollapsedOutput(Detector):
     name = "collapsed-output"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        look = last_look(trace)
+        look = last_observed_step(trace)
         if look is None or trace.alarms:
             return
         output = constant_output(trace, look)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import initial
-from torchwhy.detect.views.training.looks import first_census, still_symmetric, weight_names
+from torchwhy.detect.views.training.network_facts import first_census, still_symmetric, weight_names
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis

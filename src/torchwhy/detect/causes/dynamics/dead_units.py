@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import activations as layers
 from torchwhy.detect.views.nonfinite.judging import short
-from torchwhy.detect.views.training.looks import (
+from torchwhy.detect.views.training.network_facts import (
     RECTIFIERS,
     activations,
     constant_output,
     dead_layers,
-    last_look,
+    last_observed_step,
     training_outputs,
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -64,7 +64,7 @@ class DeadUnits(Detector):
         if trace.alarms:
             return
         look = (
-            last_look(trace) or 0
+            last_observed_step(trace) or 0
         )  # a run that gave no reason for a second look has its first one
         dead = dead_layers(trace, look)
         training = next((t for t in trainings(trace) if t.alone), None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.nonfinite.birth_facts import show
-from torchwhy.detect.views.training.looks import Measured, curvatures
+from torchwhy.detect.views.training.network_facts import Measured, curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings

@@ -7,7 +7,7 @@ from statistics import correlation
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import weights_diverged
 from torchwhy.detect.fixes.training import optimizers
-from torchwhy.detect.views.training.looks import curvatures
+from torchwhy.detect.views.training.network_facts import curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import Training, trainings

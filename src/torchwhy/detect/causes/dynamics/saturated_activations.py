@@ -3,7 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.views.training.looks import SQUASHERS, activations, last_look, training_outputs
+from torchwhy.detect.views.training.network_facts import (
+    SQUASHERS,
+    activations,
+    last_observed_step,
+    training_outputs,
+)
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
@@ -37,7 +42,7 @@ class SaturatedActivations(Detector):
     name = "saturated-activations"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        look = last_look(trace)
+        look = last_observed_step(trace)
         if look is None or trace.alarms:
             return
         training = next((t for t in trainings(trace) if t.never_learnt), None)

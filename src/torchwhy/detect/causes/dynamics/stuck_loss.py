@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.views.training.looks import Measured, curvatures
+from torchwhy.detect.views.training.network_facts import Measured, curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among, outdone_by
 from torchwhy.detect.views.training.training import (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
 from torchwhy.detect.fixes.training import initial
-from torchwhy.detect.views.training.looks import SQUASHERS, activations, input_growth
+from torchwhy.detect.views.training.network_facts import SQUASHERS, activations, input_growth
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.detect.views.training.troubles import FLAT, Trouble, find_trouble, first_input

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import initial
-from torchwhy.detect.views.training.looks import training_outputs
+from torchwhy.detect.views.training.network_facts import training_outputs
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble, target_scale

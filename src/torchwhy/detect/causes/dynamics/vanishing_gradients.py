@@ -5,11 +5,11 @@ from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import activations as layers
-from torchwhy.detect.views.training.looks import (
+from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
     activations,
     constant_output,
-    last_look,
+    last_observed_step,
     weight_names,
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -101,7 +101,7 @@ class VanishingGradients(Detector):
 
 
 def _does_not_learn(trace: Trace, training: Training) -> bool:
-    look = last_look(trace)
+    look = last_observed_step(trace)
     collapsed = look is not None and constant_output(trace, look) is not None
     return training.never_learnt or (training.rests and collapsed)
 

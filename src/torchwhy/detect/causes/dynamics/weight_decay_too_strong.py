@@ -7,7 +7,7 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.training.history import total_size
-from torchwhy.detect.views.training.looks import weight_names
+from torchwhy.detect.views.training.network_facts import weight_names
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings

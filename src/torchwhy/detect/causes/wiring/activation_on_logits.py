@@ -95,7 +95,7 @@ class ActivationOnLogits(Detector):
     """The last layer has an activation that the loss does not want."""
 
     name = "activation-on-logits"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

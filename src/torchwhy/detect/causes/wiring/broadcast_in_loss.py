@@ -58,7 +58,7 @@ class BroadcastInLoss(Detector):
     """Shapes (n, 1) and (n,) met in a loss and gave (n, n)."""
 
     name = "broadcast-in-loss"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

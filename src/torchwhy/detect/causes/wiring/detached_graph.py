@@ -45,7 +45,7 @@ class DetachedGraph(Detector):
 
     name = "detached-graph"
     needs = frozenset({"graph"})
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):

@@ -87,7 +87,7 @@ class FrozenEverything(Detector):
     """The parameters that should learn do not require gradients."""
 
     name = "frozen-everything"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for census in trace.of(ParameterCensus):

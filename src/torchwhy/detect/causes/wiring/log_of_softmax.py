@@ -33,7 +33,7 @@ class LogOfSoftmax(Detector):
     """The logarithm of a softmax is taken in two steps."""
 
     name = "log-of-softmax"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         seen = set()

@@ -82,7 +82,7 @@ def _is_at_work(trace: Trace, optimizer: int) -> bool:
     """
     own = [
         one
-        for look in (trace, *trace.later_looks)
+        for look in (trace, *trace.later_observations)
         for census in look.of(ParameterCensus)
         for one in census.parameters
         if census.optimizer == optimizer and one.in_optimizer

@@ -147,14 +147,14 @@ class ParametersNotInOptimizer(Detector):
     """Parameters with fresh random values get gradients, but no optimizer was given them."""
 
     name = "parameters-not-in-optimizer"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._of_censuses(trace)
         look, joined = joined_late(trace) or (None, [])
         added = [one for one in joined if look and f"{one.model}.{one.name}" not in look.replaced]
         # An optimizer that was made between has a census of its own, and it tells more.
-        is_told = any(any(self._of_censuses(phase)) for phase in trace.later_looks)
+        is_told = any(any(self._of_censuses(phase)) for phase in trace.later_observations)
         if look is not None and len(added) == len(joined) and added and not is_told:
             yield self._added(trace, look, added)
 

@@ -68,7 +68,7 @@ class ProbabilitiesIntoNll(Detector):
     """The negative log-likelihood gets numbers that are no logarithms of probabilities."""
 
     name = "probabilities-into-nll"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -12,7 +12,7 @@ from torchwhy.detect.views.graph.changed_sample import (
     unfolds_otherwise,
 )
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
-from torchwhy.detect.views.training.looks import constant_output, last_look
+from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled
@@ -114,7 +114,7 @@ class SamplesMixed(Detector):
 
     def _averaged(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
         """Yield the reduction over the samples that leaves one and the same output for all of them."""
-        look = last_look(trace)
+        look = last_observed_step(trace)
         outputs = [constant_output(trace, step) for step in (0, look or 0)]
         # Once may be chance, as in a head that starts at 0.
         if look is None or outputs[0] is None or outputs[1] is None or trace.alarms:

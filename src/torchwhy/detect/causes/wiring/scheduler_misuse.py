@@ -9,7 +9,7 @@ from torchwhy.detect.views.parameters.trained_parameters import (
     program_died,
     statements_found,
 )
-from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateCourse, rate_courses
+from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory, rate_histories
 from torchwhy.detect.views.training.schedule_facts import (
     BY_METRIC,
     Schedule,
@@ -157,17 +157,17 @@ class SchedulerMisuse(Detector):
     name = "scheduler-misuse"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        for course in rate_courses(trace):
-            if not course.schedulers:
-                yield from self._never_stepped(trace, course)
-            elif (judged := _judge(trace, course)) is not None:
+        for history in rate_histories(trace):
+            if not history.schedulers:
+                yield from self._never_stepped(trace, history)
+            elif (judged := _judge(trace, history)) is not None:
                 severity, diagnosis = judged
                 yield self.found(
                     trace,
                     diagnosis,
                     severity=severity,
                     step=diagnosis.since,
-                    location=course.schedulers[0].location,
+                    location=history.schedulers[0].location,
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -177,78 +177,78 @@ class SchedulerMisuse(Detector):
         yield from schedules.schedule_as_long_as_training(finding.location, source)
         yield from loops.move_after(finding.location, source, "step")
 
-    def _never_stepped(self, trace: Trace, course: RateCourse) -> Iterator[Finding]:
+    def _never_stepped(self, trace: Trace, history: RateHistory) -> Iterator[Finding]:
         """Yield a warm-up that was made and never stepped: it set the rate to its low beginning, and there it is."""
-        if not never_left_warm_up(trace, course):
+        if not never_left_warm_up(trace, history):
             return
         made = statements_found(trace).schedules
         diagnosis = NeverStepped(
-            rate=course.peak, meant=meant_rate(trace, course) or 0.0, steps=course.count
+            rate=history.peak, meant=meant_rate(trace, history) or 0.0, steps=history.count
         )
         yield self.found(
             trace,
             diagnosis,
             severity="error",
             step=0,
-            location=made[0] if len(made) == 1 else place_of(trace, course.optimizer),
+            location=made[0] if len(made) == 1 else place_of(trace, history.optimizer),
         )
 
 
-def _judge(trace: Trace, course: RateCourse) -> tuple[Severity, Misstepped] | None:
+def _judge(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
     """Judge a schedule by the rates it gave; the first that fits is furthest back."""
     return (
-        _low_rate(trace, course)
-        or _turning_rate(course)
-        or _short_training(trace, course)
-        or _wrong_order(trace, course)
+        _low_rate(trace, history)
+        or _turning_rate(history)
+        or _short_training(trace, history)
+        or _wrong_order(trace, history)
     )
 
 
-def _low_rate(trace: Trace, course: RateCourse) -> tuple[Severity, Misstepped] | None:
+def _low_rate(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
     """Judge a rate that fell too far."""
-    schedule = schedule_of(course)
-    if (since := course.negative_since) is not None:
+    schedule = schedule_of(history)
+    if (since := history.negative_since) is not None:
         return "error", NegativeRate(schedule=schedule, since=since)
-    if (since := course.zero_since) is not None:
-        left = course.steps_after(since)
+    if (since := history.zero_since) is not None:
+        left = history.steps_after(since)
         return "warning", ZeroRate(schedule=schedule, since=since, left=left)
-    if (since := course.dead_since) is None:
+    if (since := history.dead_since) is None:
         return None
-    by_metric = schedule.kind == BY_METRIC and not course.is_per_batch
-    is_at_rest = by_metric and had_come_to_rest(trace, course)
+    by_metric = schedule.kind == BY_METRIC and not history.is_per_batch
+    is_at_rest = by_metric and had_come_to_rest(trace, history)
     dead = DeadRateAtRest if is_at_rest else DeadRate
     return "note" if is_at_rest else "warning", dead(
         schedule=schedule,
         since=since,
-        rate=course.rate_at(since),
-        peak=course.peak,
-        left=course.steps_after(since),
+        rate=history.rate_at(since),
+        peak=history.peak,
+        left=history.steps_after(since),
     )
 
 
-def _turning_rate(course: RateCourse) -> tuple[Severity, Misstepped] | None:
+def _turning_rate(history: RateHistory) -> tuple[Severity, Misstepped] | None:
     """Judge a cosine that is stepped per batch and counts epochs."""
-    if not course.turns:
+    if not history.turns:
         return None
-    length = course.schedulers[0].settings["T_max"]
+    length = history.schedulers[0].settings["T_max"]
     return "warning", SwingingRate(
-        schedule=schedule_of(course), since=int(length), turns=course.turns, length=length
+        schedule=schedule_of(history), since=int(length), turns=history.turns, length=length
     )
 
 
-def _short_training(trace: Trace, course: RateCourse) -> tuple[Severity, Misstepped] | None:
+def _short_training(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
     """Judge a schedule that had hardly begun when the training ended."""
-    schedule = schedule_of(course)
-    if hardly_began(trace, course):
-        meant = meant_rate(trace, course) or 0.0
-        return "warning", LongWarmUp(schedule=schedule, since=0, rate=course.peak, meant=meant)
-    if course.left_over and course.count >= ENOUGH_STEPS and not program_died(trace):
-        return "warning", OnlyBegan(schedule=schedule, since=0, length=course.left_over)
+    schedule = schedule_of(history)
+    if hardly_began(trace, history):
+        meant = meant_rate(trace, history) or 0.0
+        return "warning", LongWarmUp(schedule=schedule, since=0, rate=history.peak, meant=meant)
+    if history.left_over and history.count >= ENOUGH_STEPS and not program_died(trace):
+        return "warning", OnlyBegan(schedule=schedule, since=0, length=history.left_over)
     return None
 
 
-def _wrong_order(trace: Trace, course: RateCourse) -> tuple[Severity, Misstepped] | None:
+def _wrong_order(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
     """Judge a scheduler that is stepped before the optimizer."""
-    if not came_first(trace, course.schedulers[0]):
+    if not came_first(trace, history.schedulers[0]):
         return None
-    return "warning", SteppedFirst(schedule=schedule_of(course), since=0, peak=course.peak)
+    return "warning", SteppedFirst(schedule=schedule_of(history), since=0, peak=history.peak)

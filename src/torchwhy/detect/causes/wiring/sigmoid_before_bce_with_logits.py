@@ -42,7 +42,7 @@ class SigmoidBeforeBceWithLogits(Detector):
     """The model ends in a sigmoid, and the loss takes a sigmoid again."""
 
     name = "sigmoid-before-bce-with-logits"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         pattern = "param → sigmoid → binary_cross_entropy_with_logits|log_sigmoid_forward"

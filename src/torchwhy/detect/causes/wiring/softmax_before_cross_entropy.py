@@ -40,7 +40,7 @@ class SoftmaxBeforeCrossEntropy(Detector):
     """The model ends in a softmax, and the loss takes a softmax again."""
 
     name = "softmax-before-cross-entropy"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         pattern = "param → _softmax|_safe_softmax → _log_softmax"

@@ -127,7 +127,7 @@ class SoftmaxOverBatch(Detector):
     """A softmax runs over the samples of the batch, or over a dimension of size one."""
 
     name = "softmax-over-batch"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph, answer = ForwardGraph(trace), samples_answer(trace)

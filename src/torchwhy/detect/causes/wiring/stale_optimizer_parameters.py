@@ -107,13 +107,15 @@ class StaleOptimizerParameters(Detector):
     """The optimizer holds parameters of layers that were replaced after it was made."""
 
     name = "stale-optimizer-parameters"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._of_censuses(trace)
         late = joined_late(trace)
         # An optimizer that was made between has a census of its own, and it tells more.
-        if late is not None and not any(any(self._of_censuses(p)) for p in trace.later_looks):
+        if late is not None and not any(
+            any(self._of_censuses(p)) for p in trace.later_observations
+        ):
             look, parameters = late
             own = [one for one in parameters if f"{one.model}.{one.name}" in look.replaced]
             if own:

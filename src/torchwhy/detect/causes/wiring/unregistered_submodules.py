@@ -98,7 +98,7 @@ class UnregisteredSubmodules(Detector):
     """Layers run inside a model's forward, but the model does not know them."""
 
     name = "unregistered-submodules"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):

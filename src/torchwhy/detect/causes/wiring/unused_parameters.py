@@ -45,7 +45,7 @@ class UnusedParameters(Detector):
     """Parameters in the optimizer never take part in the forward pass."""
 
     name = "unused-parameters"
-    every_phase = True
+    every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         looks = followed(trace)

@@ -142,7 +142,7 @@ def _held_later(trace: Trace, census: ParameterCensus) -> set[str]:
 
 def joined_late(trace: Trace) -> tuple[LateParameters, list[LateParameter]] | None:
     """Return the parameters that joined a model in the middle of training and that nobody trains to its end."""
-    looks = trace.of(LateParameters) if not trace.look else []
+    looks = trace.of(LateParameters) if not trace.observation else []
     late = [one for one in looks[-1].parameters if one.passes >= ENOUGH_UPDATES] if looks else []
     return (looks[-1], late) if late else None
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from torchwhy.detect.views.training.history import times, total_size
-from torchwhy.detect.views.training.looks import (
+from torchwhy.detect.views.training.network_facts import (
     IDENTICAL,
     Measured,
     constant_output,
     curvatures,
     dead_layers,
-    last_look,
+    last_observed_step,
     training_outputs,
 )
 from torchwhy.detect.views.training.spikes import jumps, steady_rate
@@ -193,7 +193,7 @@ def decisive_update(training: Training, step: int) -> tuple[int, float]:
 
 def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | None:
     """Return since when, what the updates did, and which ratio of rate to stable rate would prove them guilty."""
-    look = last_look(trace)
+    look = last_observed_step(trace)
     if look is not None and (died := killed_layers(trace, look)):
         harm = KilledLayers(
             layers=len(died),

@@ -24,7 +24,7 @@ HARDLY_STEPPED = 0.25  # of its length
 
 
 @dataclass(frozen=True)
-class RateCourse:
+class RateHistory:
     """The rates of one optimizer's steps: the largest over its groups, so that frozen groups do not matter."""
 
     optimizer: int
@@ -124,7 +124,7 @@ class RateCourse:
         return None
 
 
-def rate_courses(trace: Trace) -> Iterator[RateCourse]:
+def rate_histories(trace: Trace) -> Iterator[RateHistory]:
     """Yield the rates of every optimizer that made steps with a rate."""
     counted = {
         index: n for event in trace.of(CallsCounted) for index, n in event.schedulers.items()
@@ -134,7 +134,7 @@ def rate_courses(trace: Trace) -> Iterator[RateCourse]:
         own = [seen for seen in trace.of(SchedulerSeen) if seen.optimizer == made.index]
         if rates:
             calls = [counted.get(seen.index, 0) for seen in own]
-            yield RateCourse(made.index, rates, own, sum(calls), calls[0] if calls else 0)
+            yield RateHistory(made.index, rates, own, sum(calls), calls[0] if calls else 0)
 
 
 def _rates(steps: list[Step]) -> Iterator[tuple[int, float]]:

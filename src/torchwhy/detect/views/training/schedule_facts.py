@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torchwhy.detect.views.parameters.trained_parameters import program_died
-from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateCourse
+from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory
 from torchwhy.detect.views.training.training import is_lower, trainings
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import ParameterCensus, StepCalls
@@ -34,54 +34,54 @@ class Schedule:
     by_metric: bool
 
 
-def schedule_of(course: RateCourse) -> Schedule:
-    """Return the scheduler of a course; of several the first."""
-    first = course.schedulers[0]
+def schedule_of(history: RateHistory) -> Schedule:
+    """Return the scheduler of a history; of several the first."""
+    first = history.schedulers[0]
     return Schedule(
         kind=first.kind,
         settings=first.settings,
-        calls=course.calls,
-        steps=course.count,
-        rates=course.thinned(),
-        last_rate=course.rates[-1][1],
-        is_per_batch=course.is_per_batch,
-        by_metric=any(one.kind == BY_METRIC for one in course.schedulers),
+        calls=history.calls,
+        steps=history.count,
+        rates=history.thinned(),
+        last_rate=history.rates[-1][1],
+        is_per_batch=history.is_per_batch,
+        by_metric=any(one.kind == BY_METRIC for one in history.schedulers),
     )
 
 
-def meant_rate(trace: Trace, course: RateCourse) -> float | None:
+def meant_rate(trace: Trace, history: RateHistory) -> float | None:
     """Return the highest rate that the optimizer was made with, before any scheduler changed it."""
     census = next(
-        (one for one in trace.of(ParameterCensus) if one.optimizer == course.optimizer), None
+        (one for one in trace.of(ParameterCensus) if one.optimizer == history.optimizer), None
     )
     return max(census.initial_rates, default=0.0) if census is not None else None
 
 
-def never_left_warm_up(trace: Trace, course: RateCourse) -> bool:
+def never_left_warm_up(trace: Trace, history: RateHistory) -> bool:
     """Tell whether no scheduler was stepped, and the rate stayed at the low value that one of them had set."""
-    meant = meant_rate(trace, course)
-    is_still = len({rate for _, rate in course.rates}) == 1 and not trace.of(SchedulerSeen)
+    meant = meant_rate(trace, history)
+    is_still = len({rate for _, rate in history.rates}) == 1 and not trace.of(SchedulerSeen)
     if meant is None or not is_still or program_died(trace):
         return False
-    return course.count >= ENOUGH_STEPS and 0 <= course.peak < WARMING * meant
+    return history.count >= ENOUGH_STEPS and 0 <= history.peak < WARMING * meant
 
 
-def hardly_began(trace: Trace, course: RateCourse) -> bool:
+def hardly_began(trace: Trace, history: RateHistory) -> bool:
     """Tell whether a rate that only rose was still next to nothing at the end, and so nothing was learnt."""
-    peak, meant = course.peak, meant_rate(trace, course) or 0.0
-    rose = course.first_cut is None and course.rates[-1][1] > course.rates[0][1]
-    if course.count < ENOUGH_STEPS or not rose or program_died(trace):
+    peak, meant = history.peak, meant_rate(trace, history) or 0.0
+    rose = history.first_cut is None and history.rates[-1][1] > history.rates[0][1]
+    if history.count < ENOUGH_STEPS or not rose or program_died(trace):
         return False
     if not 0 < peak < HARDLY_BEGAN * meant:
         return False
-    own = (one for one in trainings(trace) if one.made.index == course.optimizer)
+    own = (one for one in trainings(trace) if one.made.index == history.optimizer)
     return any(training.never_learnt for training in own)
 
 
-def had_come_to_rest(trace: Trace, course: RateCourse) -> bool:
+def had_come_to_rest(trace: Trace, history: RateHistory) -> bool:
     """Tell whether the loss no longer fell when the rate was cut for the first time: then the cut was right."""
-    cut = course.first_cut
-    training = next((one for one in trainings(trace) if one.made.index == course.optimizer), None)
+    cut = history.first_cut
+    training = next((one for one in trainings(trace) if one.made.index == history.optimizer), None)
     if cut is None or training is None:
         return False
     before = [loss for step, loss in training.losses if step < cut]

@@ -10,7 +10,7 @@ from statistics import median
 from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
 from torchwhy.detect.causes.numerics import exp_overflow
 from torchwhy.detect.views.nonfinite.birth_facts import op_name, value_at_born
-from torchwhy.detect.views.training.looks import (
+from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
     activations,
     curvatures,

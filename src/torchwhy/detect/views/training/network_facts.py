@@ -73,7 +73,7 @@ def _number(value: object) -> float:
     return decode(value) if isinstance(value, (int, float, str)) else math.nan
 
 
-def last_look(trace: Trace) -> int | None:
+def last_observed_step(trace: Trace) -> int | None:
     """Return the last step whose activations or output were seen, None if only the first was."""
     steps = {event.step for event in trace.of(Activation)} | {
         event.step for event in trace.of(ModelOutput)

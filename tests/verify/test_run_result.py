@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from torchwhy.finding import Finding, SourceSpan
-from torchwhy.verify.run_result import Course, compare, is_convincing
+from torchwhy.verify.run_result import RunResult, compare, is_convincing
 
 PLACE = SourceSpan("train.py", 7, expression="torch.sqrt(x)")
 ROOT = Finding("root-gradient-at-zero", "error", "the root", step=40, location=PLACE)
@@ -14,11 +14,11 @@ FLAT = (2.3,) * 200
 
 
 def control(losses=FALLING[:40], failure="NaN at step 40"):
-    return Course((*losses, math.nan), len(losses), failure, (ROOT,), 1, repeated=True)
+    return RunResult((*losses, math.nan), len(losses), failure, (ROOT,), 1, repeated=True)
 
 
 def trial(losses, *findings, failure=None, timed_out=False):
-    return Course(tuple(losses), len(losses), failure, findings, 0, timed_out=timed_out)
+    return RunResult(tuple(losses), len(losses), failure, findings, 0, timed_out=timed_out)
 
 
 def test_a_run_without_failure_whose_loss_falls_is_cured():
@@ -100,7 +100,7 @@ def test_a_loop_that_skips_everything_from_the_failure_on_is_no_cure():
 
 
 def test_a_fix_that_leaves_the_losses_alone_convinces_although_they_do_not_fall():
-    broken = Course(FLAT, 200, None, (ROOT,), 0)
+    broken = RunResult(FLAT, 200, None, (ROOT,), 0)
     mended = trial(FLAT)
 
     assert compare(broken, mended, ROOT) == (

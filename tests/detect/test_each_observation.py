@@ -59,7 +59,9 @@ def test_events_of_a_later_look_are_not_those_of_the_first():
     run = trace(optimizer(), census(BODY, look=0, step=0), census(HEAD))
 
     assert [one.parameters for one in run.of(ParameterCensus)] == [[BODY]]
-    assert [[c.parameters for c in p.of(ParameterCensus)] for p in run.later_looks] == [[[HEAD]]]
+    assert [[c.parameters for c in p.of(ParameterCensus)] for p in run.later_observations] == [
+        [[HEAD]]
+    ]
 
 
 def test_head_of_a_later_phase_is_reported_at_its_optimizer_and_step():
@@ -91,7 +93,7 @@ def test_fault_of_one_line_is_told_once_however_many_phases_run_over_it():
 
 def test_detector_that_reads_no_graph_is_not_asked_again():
     class Once(BroadcastInLoss):
-        every_phase = False
+        every_observation = False
 
     assert not list(findings_of(Once(), trace(optimizer(), *subtraction(1, 9))))
 
