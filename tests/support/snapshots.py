@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.support.run_program import RUN, Outcome, tell
+from torchwhy.finding import Fix
 from torchwhy.report.model import Report
 from torchwhy.report.terminal import EVIDENCE_SHOWN, Place, show
 from torchwhy.verify.candidates import candidates
@@ -35,7 +36,7 @@ def render(outcome: Outcome) -> str:
     with mock.patch.dict(os.environ, plain, clear=True):
         show(outcome.report, Place(Path("RUN"), directory), stream)
     stream.seek(0)
-    parts = [stream.read().rstrip(), *_findings(outcome.report), *_proposals(outcome, directory)]
+    parts = [stream.read().rstrip(), *_findings(outcome.report), *_proposals(outcome)]
     return "\n".join(parts).replace(str(directory), "FOLDER") + "\n"
 
 
@@ -52,9 +53,20 @@ def _findings(report: Report) -> Iterator[str]:
         yield from tell(finding)
 
 
-def _proposals(outcome: Outcome, directory: Path) -> Iterator[str]:
-    root = outcome.report.root_cause
-    changes = candidates(root, directory) if root is not None else []
+def proposed(outcome: Outcome) -> list[Fix]:
+    """Return the changes that `torchwhy fix` would try; several tests ask, so they are worked out once."""
+    if outcome.run_directory not in _PROPOSED:
+        root = outcome.report.root_cause
+        directory = outcome.run_directory.parents[len(RUN.parts) - 1]
+        _PROPOSED[outcome.run_directory] = [] if root is None else candidates(root, directory)
+    return _PROPOSED[outcome.run_directory]
+
+
+_PROPOSED: dict[Path, list[Fix]] = {}
+
+
+def _proposals(outcome: Outcome) -> Iterator[str]:
+    changes = proposed(outcome)
     if changes:
         yield PROPOSED
     for change in changes:
