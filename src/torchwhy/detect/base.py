@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from torchwhy.detect.manual import Manual, Program, manual_of
+from torchwhy.detect.manuals.page import Manual, Program, manual_of
+from torchwhy.detect.manuals.symptoms import Symptom, symptom_of_family
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import (
     Account,
@@ -31,6 +32,7 @@ class Detector(ABC):
     """One cause. Subclasses live one per file in causes/<family>/, and are found there."""
 
     name: ClassVar[str]
+    symptom: ClassVar[Symptom | None] = None  # where it differs from that of the family
     needs: ClassVar[frozenset[str]] = frozenset()
     every_observation: ClassVar[bool] = (
         False  # it reads one look, and is asked about each: `detect/each_observation.py`
@@ -78,6 +80,11 @@ class Detector(ABC):
         an edit that cannot be placed safely is left out.
         """
         yield from ()
+
+    @classmethod
+    def shows_as(cls) -> Symptom:
+        """Return what the user sees of this cause."""
+        return cls.symptom or symptom_of_family(cls.__module__)
 
     @classmethod
     def manual(cls) -> Manual:

@@ -42,6 +42,7 @@ class CollapsingLossScale(Detector):
     """The GradScaler halves its scale again and again, because the gradients are never finite: no step is made."""
 
     name = "collapsing-loss-scale"
+    symptom = "nonfinite"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         changes = trace.of(ScaleChanged)

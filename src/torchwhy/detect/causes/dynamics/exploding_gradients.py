@@ -74,6 +74,7 @@ class ExplodingGradients(Detector):
     """The gradient is enormous at the very first step: a product of many matrices grows with every factor."""
 
     name = "exploding-gradients"
+    symptom = "nonfinite"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):

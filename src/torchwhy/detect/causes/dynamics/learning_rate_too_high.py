@@ -124,6 +124,7 @@ class LearningRateTooHigh(Detector):
     """The learning rate is so high that each update overshoots, until weights and loss leave the range of numbers."""
 
     name = "learning-rate-too-high"
+    symptom = "nonfinite"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._overshoots(trace)

@@ -38,6 +38,7 @@ class Overfitting(Detector):
     """The evaluation loss has turned and rises, while the training loss keeps falling."""
 
     name = "overfitting"
+    symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:

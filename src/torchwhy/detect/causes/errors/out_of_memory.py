@@ -42,6 +42,7 @@ class OutOfMemory(Detector):
     """There was not enough memory for a tensor."""
 
     name = "out-of-memory"
+    symptom = "memory"
     needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

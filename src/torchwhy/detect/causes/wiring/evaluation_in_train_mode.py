@@ -105,6 +105,7 @@ class EvaluationInTrainMode(Detector):
     """A model is evaluated while its dropout and batch normalisation are still in train mode."""
 
     name = "evaluation-in-train-mode"
+    symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for mode in trace.of(ForwardModes):

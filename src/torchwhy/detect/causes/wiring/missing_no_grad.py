@@ -17,6 +17,7 @@ class MissingNoGrad(Detector):
     """A model is evaluated with gradients on."""
 
     name = "missing-no-grad"
+    symptom = "evaluation"
     needs = frozenset({"modes"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

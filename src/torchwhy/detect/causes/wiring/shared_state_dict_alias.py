@@ -15,6 +15,7 @@ class SharedStateDictAlias(Detector):
     """Weights that were kept to be restored later are the living weights themselves."""
 
     name = "shared-state-dict-alias"
+    symptom = "evaluation"
     needs = frozenset({"alias-loaded"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

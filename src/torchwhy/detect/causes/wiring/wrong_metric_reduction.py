@@ -19,6 +19,7 @@ class WrongMetricReduction(Detector):
     """A metric is added up over the batches of a loader and divided by the wrong number."""
 
     name = "wrong-metric-reduction"
+    symptom = "evaluation"
     needs = frozenset({"metric"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from torchwhy.detect.manual import ManualError, apply_hunks, manual_of, parse
+from torchwhy.detect.manuals.page import ManualError, apply_hunks, manual_of, parse
 
 BASE = "a = 1\nb = 2\n\nc = 3\nb = 2\n"
 PAGE = """# some-cause

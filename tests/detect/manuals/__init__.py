@@ -1,0 +1,1 @@
+"""Tests of the manual pages: reading, grouping and searching them."""
