@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -86,6 +87,18 @@ def test_recording_begins_once_right_after_torch_is_imported(workshop):
 
     assert watched.out == plain.out
     assert workshop.begun == [f"{workshop.run_directory} True False"]
+
+
+def test_recording_begins_also_in_a_python_that_does_not_mark_imports(workshop):
+    unmarked = "from torchwhy.observe.boot import arm\narm._marks_imports = lambda: False\n"
+    workshop.sitecustomize(FAKE_WIRE + unmarked)
+    workshop.write("train.py", "import torch, torch, sys\nprint(torch.__loader__, sys.meta_path)\n")
+
+    plain = workshop.plain("train.py")
+    watched = workshop.watched("train.py")
+
+    assert len(workshop.begun) == 1
+    assert re.sub("0x[0-9a-f]+", "", watched.out) == re.sub("0x[0-9a-f]+", "", plain.out)
 
 
 def test_an_import_of_torch_that_failed_may_be_tried_again(workshop):

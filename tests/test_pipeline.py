@@ -15,8 +15,8 @@ from torchwhy.pipeline import (
     diagnose,
     isolating_flag,
 )
-from torchwhy.record.events import ProbeFailed, Replayed
-from torchwhy.record.run_file import Run, write_run
+from torchwhy.record.events import MissingFeature, ProbeFailed, Replayed, RunStarted
+from torchwhy.record.run_file import Run, read_traces, write_run
 from torchwhy.record.trace import Trace
 from torchwhy.replay.step.rerun_parent import needs_rerun, seconds_to_failure
 
@@ -127,6 +127,50 @@ def test_a_probe_that_was_switched_off_is_noted(recorded):
     )
 
     assert report.notes == ("the probe loss failed and was switched off: KeyError: 1",)
+
+
+def started_without(**missing):
+    """Return the first line of a trace whose torch lacks something."""
+    return RunStarted(
+        schema=1,
+        pid=7,
+        rank=0,
+        world_size=1,
+        argv=["train.py"],
+        directory=".",
+        python="3.19.0",
+        torch="2.99.0",
+        started_unix_seconds=0.0,
+        missing=[MissingFeature(feature="engine", **missing)],
+    )
+
+
+def test_what_this_torch_lacks_is_noted_once_for_all_ranks(recorded):
+    lacking = started_without(names=["torch._C._x"], lost="losses are not recorded")
+    report = diagnose(recorded([lacking, *steps(2)], [lacking, *steps(2)], exit_code=0))
+
+    assert report.notes == ("torch 2.99.0 lacks `torch._C._x`: losses are not recorded.",)
+
+
+def test_what_this_python_lacks_is_told_of_python(recorded):
+    lacking = started_without(names=["warnings._show"], lost="warnings are not recorded")
+    report = diagnose(recorded([lacking, *steps(2)], exit_code=0))
+
+    assert report.notes == ("Python 3.19.0 lacks `warnings._show`: warnings are not recorded.",)
+
+
+def test_a_feature_that_only_saves_time_is_not_worth_a_note(recorded):
+    lacking = started_without(names=["torch._x"], lost="it takes longer", only_time=True)
+
+    assert diagnose(recorded([lacking, *steps(2)], exit_code=0)).notes == ()
+
+
+@pytest.mark.parametrize(("left_out", "again"), [("microscope", None), ("loss probe", 4)])
+def test_a_second_run_needs_the_microscope(recorded, left_out, again):
+    lacking = started_without(names=["torch._x"], lost="something", left_out=[left_out])
+    directory = recorded([lacking, *steps(5), alarm(4)], exit_code=1)
+
+    assert needs_rerun(read_traces(directory)) == again
 
 
 def test_a_process_in_which_we_could_not_start_is_noted(recorded):

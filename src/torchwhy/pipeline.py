@@ -12,9 +12,9 @@ from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
-from torchwhy.record.events import ProbeFailed, RunEnded
+from torchwhy.record.events import ProbeFailed, RunEnded, RunStarted
 from torchwhy.record.numbers import is_finite
-from torchwhy.record.run_file import Run, read_run, read_traces
+from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
 from torchwhy.record.trace import Trace
 from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.model import Cost, Report, build, read_report
@@ -46,7 +46,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     notices += _broken_off(run_directory, steps)
     if traces and steps == 0 and not findings:
         notices.append("torch was used, but no optimizer step was seen; nothing wrong was found.")
-    notices += [*_ending(run, findings), *_switched_off(traces), *notes]
+    notices += [*_ending(run, findings), *_left_out(traces), *_switched_off(traces), *notes]
     return build(
         findings,
         command=run.command,
@@ -142,6 +142,18 @@ def _steps_of(trace: Trace) -> int:
     return max((step.step for step in trace.steps), default=-1) + 1
 
 
+def _left_out(traces: Sequence[Trace]) -> Iterator[str]:
+    """Say what could not be watched, because this torch or Python lacks something private that it takes."""
+    for trace in traces:
+        for started in trace.of(RunStarted):
+            for one in started.missing:
+                if not one.only_time:
+                    names = ", ".join(f"`{name}`" for name in one.names)
+                    is_torchs = any("torch" in name for name in one.names)
+                    whose = f"torch {started.torch}" if is_torchs else f"Python {started.python}"
+                    yield f"{whose} lacks {names}: {one.lost}."
+
+
 def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
     for trace in traces:
         for failure in trace.of(ProbeFailed):
@@ -187,7 +199,7 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
 
 def boot_failure(run_directory: Path) -> str | None:
     """Return why torchwhy could not start in a process of the run, if that happened."""
-    path = run_directory / "boot-failure.txt"
+    path = run_directory / BOOT_FAILURE
     if not path.exists():
         return None
     lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]

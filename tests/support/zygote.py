@@ -7,6 +7,7 @@ Requests are JSON lines on stdin, answers JSON lines on stdout. In the child not
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import gc
 import json
 import os
@@ -21,6 +22,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 READY = {"id": -1}
+COLD = "TORCHWHY_TEST_COLD"  # in the zygote's environment: each child imports torchwhy by itself
+LACKS = (
+    "TORCHWHY_TEST_LACKS"  # in a child's, of a cold zygote: the feature that its torch shall lack
+)
 
 
 def serve() -> None:
@@ -45,7 +50,8 @@ def import_what_every_program_needs() -> None:
     """
     for name in ("torch", "torch.utils.data", "torch.optim", "torch._dynamo", "numpy", "msgspec"):
         import_module(name)
-    import_module("torchwhy.observe.boot.wire")
+    if COLD not in os.environ:
+        import_module("torchwhy.observe.boot.wire")
 
 
 def keep(request: dict[str, Any], answers: int) -> NoReturn:
@@ -101,9 +107,18 @@ def run(request: dict[str, Any]) -> NoReturn:
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
+    if LACKS in os.environ:
+        take_away(os.environ[LACKS])
     if request["run_directory"] is not None:
         import_module("torchwhy.observe.boot.wire").begin(Path(request["run_directory"]))
     leave(execute(script, main))
+
+
+def take_away(feature: str) -> None:
+    """Spell a private name in torchwhy's table that no torch has, before torchwhy looks for it."""
+    features = import_module("torchwhy.observe.torch_features.table").FEATURES
+    assert "torchwhy.observe.torch_features.resolve" not in sys.modules, "the zygote is not cold"
+    features[feature] = dataclasses.replace(features[feature], names=("torch._taken_away",))
 
 
 def redirect(output: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.verify.run_result import RunResult, compare, is_convincing
@@ -108,3 +109,12 @@ def test_a_fix_that_leaves_the_losses_alone_convinces_although_they_do_not_fall(
         "no finding left, the losses are those without it",
     )
     assert is_convincing(broken, mended)
+
+
+def test_a_trial_in_which_torchwhy_could_not_start_has_not_run():
+    unwatched = replace(trial(()), unwatched=True)
+
+    verdict, reason = compare(control(), unwatched, ROOT)
+
+    assert verdict == "not-run"
+    assert reason == "torchwhy could not start in the changed program"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, TypeVar
@@ -16,7 +16,8 @@ from torchwhy.observe.torch_features.mode_stack import (
     function_depth,
     unseen,
 )
-from torchwhy.record.events import Event, ProbeFailed
+from torchwhy.observe.torch_features.resolve import is_there, missing, missing_names
+from torchwhy.record.events import Event, MissingFeature, ProbeFailed
 
 Result = TypeVar("Result")
 
@@ -36,11 +37,37 @@ class Guests(GuestsRecord):
         self.light_seconds = 0.0  # spent in the few that run at every step
         self._is_timing = False
         self.moment = 0  # counts visits of the program in which nothing of it changes
+        self.left_out: dict[str, list[str]] = {}  # probes by the feature that they lack
 
     @property
     def visit(self) -> int:
         """Return the number of the visit that is going on, 0 outside of one."""
         return self.moment if self._is_timing else 0
+
+    def may_run(self, probe: str, needs: Iterable[str]) -> bool:
+        """Tell whether torch and Python have the features that a probe needs; else it is left out, and noted."""
+        lacking = [name for name in needs if not is_there(name)]
+        for name in lacking:
+            self.left_out.setdefault(name, []).append(probe)
+        return not lacking
+
+    def lacks(self, probe: str) -> bool:
+        """Tell whether a probe was left out."""
+        return any(probe in probes for probes in self.left_out.values())
+
+    def missing_features(self) -> list[MissingFeature]:
+        """Return what this torch and this Python lack, as the trace tells it."""
+        return [
+            MissingFeature(
+                feature=one.name,
+                names=missing_names(one),
+                lost=one.lost,
+                left_out=self.left_out.get(one.name, []),
+                only_time=one.only_time,
+            )
+            for one in missing()
+            if one.of_recording
+        ]
 
     def protect(
         self, name: str, function: Callable[..., Result], *, computes: bool = True

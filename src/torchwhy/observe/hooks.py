@@ -35,7 +35,14 @@ class Hooks:
             entry[1]()
             self._undo.remove(entry)
 
+    def __len__(self) -> int:
+        return len(self._undo)
+
+    def remove_after(self, count: int) -> None:
+        """Undo what was put on after the first `count` steps, last first."""
+        while len(self._undo) > count:
+            self._undo.pop()[1]()
+
     def remove_all(self) -> None:
         """Undo everything, last first."""
-        while self._undo:
-            self._undo.pop()[1]()
+        self.remove_after(0)

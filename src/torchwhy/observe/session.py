@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import json
 import os
 import platform
@@ -16,22 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
 
-from torchwhy.finding import SourceSpan
-from torchwhy.observe.descriptors import Descriptors, NotedOnAccess
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.native_descriptors import descriptors_for
-from torchwhy.observe.probes import array_warnings, backward, reads, scaler
+from torchwhy.observe.probe_wiring import ProbeWiring
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.call_order import CallOrder
 from torchwhy.observe.probes.memory.holdings import HoldingsProbe
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
-from torchwhy.observe.probes.modes import GROUP as MODES
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.program import frames, seeds
@@ -40,10 +32,9 @@ from torchwhy.observe.program.names import Names
 from torchwhy.observe.steps.budget import Budget
 from torchwhy.observe.steps.cruise import Cruise
 from torchwhy.observe.steps.sentinel import Handler, Sentinel
-from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.loader_parts import leave_in_workers
-from torchwhy.observe.torch_features.torch_internals import is_launchers_own, note_new_optimizers
-from torchwhy.record.events import SCHEMA, ArrayWarning, Event, RunEnded, RunStarted
+from torchwhy.observe.torch_features.torch_internals import is_launchers_own
+from torchwhy.record.events import SCHEMA, Event, RunEnded, RunStarted
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
 from torchwhy.source import files
@@ -85,6 +76,7 @@ class Session:
         self.handler: Handler
         self.own_seconds = 0.0
         self.stopped_by_us = False
+        self.counts_modes = True
         self._postponed: deque[Callable[[], Event]] = deque()
         self._ended = False
 
@@ -155,26 +147,7 @@ class Session:
         )
         descriptors = descriptors_for(self, before, after)
         self.modes.stand_in = descriptors.forward
-        backward.install(self.hooks, self.cruise.around_backward(thoroughly), descriptors)
-        self._install_optimizer_hooks(descriptors)
-        self.batches.install(self.hooks, self.guests, descriptors)
-        self.holdings.install(self.hooks, protect)
-        self.calls.install(self.hooks, protect)
-        self.state_dicts.install(self.hooks, protect)
-        evaluated = protect("evaluation probe", self.evaluations.read)
-        reads.install(
-            self.hooks,
-            self.guests.lightly("read probe", lambda loss, sentinel: sentinel.note_read(loss)),
-            evaluated,
-            protect("evaluation probe", self.evaluations.read_later),
-            sentinel=watch,
-            descriptors=descriptors,
-        )
-        scaler.install(
-            self.hooks, protect("scale probe", self._scaled), protect("scale probe", self._unscaled)
-        )
-        array_warnings.install(self.hooks, protect("array warning probe", self._array_warned))
-        self._install_compile_hook()
+        ProbeWiring(self, descriptors).put_on(self.cruise.around_backward(thoroughly))
         self.hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
         # A spawned process may turn out to be a loader's worker, which is not watched, as a forked one is not.
         leave_in_workers(self.hooks.replace, self._leave_forked_child)
@@ -216,6 +189,8 @@ class Session:
 
     def watch_modes(self) -> None:
         """Count the modes in which the known models run from now on."""
+        if not self.counts_modes:
+            return
         waiting = list(self.names.roots())
         while waiting:
             path, model = waiting.pop(0)
@@ -264,33 +239,8 @@ class Session:
             torch=str(torch.__version__),
             started_unix_seconds=time.time(),
             rerun_of_step=self.rerun_step,
+            missing=self.guests.missing_features(),
         )
-
-    def _install_optimizer_hooks(self, descriptors: Descriptors) -> None:
-        made = self.guests.protect("optimizer probe", self.sentinel.optimizers.made)
-        note_new_optimizers(
-            self.hooks.replace,
-            lambda original: NotedOnAccess(original, lambda o: made(o, frame_at(2))),
-        )
-        for register, hook in (
-            (register_optimizer_step_pre_hook, descriptors.before_step),
-            (register_optimizer_step_post_hook, descriptors.after_step),
-        ):
-            handle = register(hook)
-            self.hooks.add(handle.remove)
-
-    def _install_compile_hook(self) -> None:
-        compile_it = torch.compile
-        session = self
-
-        @functools.wraps(compile_it)
-        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - it takes that name's place
-            session.hooks.remove_group(reads.GROUP)
-            session.hooks.remove_group(MODES)
-            session.guests.protect("compile probe", session.handler.program_compiles)()
-            return compile_it(*args, **kwargs)
-
-        self.hooks.replace(torch, "compile", compile)
 
     def _excepthook(self, show: Any) -> Any:
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -307,21 +257,6 @@ class Session:
                 self.guests.protect("autopsy", look)()
 
         return hook
-
-    def _scaled(self, grad_scaler: Any) -> None:
-        is_enabled = bool(grad_scaler.is_enabled())
-        self.sentinel.scaler = grad_scaler if is_enabled else None
-        self.sentinel.gradients_scaled = is_enabled
-        if is_enabled and (not self.cruise.on or self.cruise.is_plain):
-            self.cruise.leave()
-            self.sentinel.note_scale()
-
-    def _unscaled(self, _: Any, inside_step: bool) -> None:  # noqa: FBT001 - a fact
-        self.sentinel.gradients_scaled = False
-        self.sentinel.scaler_answers = inside_step
-
-    def _array_warned(self, message: str, place: SourceSpan) -> None:
-        self.write(ArrayWarning(step=self.sentinel.step, message=message, location=place))
 
     def _leave_forked_child(self) -> None:
         """A forked child is somebody else (a loader's worker): it trains nothing we watch."""

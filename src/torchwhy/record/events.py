@@ -27,8 +27,18 @@ from torchwhy.record.numbers import Real
 from torchwhy.record.tensors import TensorFacts as TensorFacts
 
 
+class MissingFeature(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Private names that this torch or Python lacks, what is lost without them, and the probes left out for it."""
+
+    feature: str
+    names: list[str]
+    lost: str
+    left_out: list[str] = []
+    only_time: bool = False
+
+
 class RunStarted(Event, frozen=True, tag="run"):
-    """The first line: which process this is."""
+    """The first line: which process this is, and what its torch and its Python lack."""
 
     schema: int
     pid: int
@@ -40,6 +50,7 @@ class RunStarted(Event, frozen=True, tag="run"):
     torch: str
     started_unix_seconds: float
     rerun_of_step: int | None = None
+    missing: list[MissingFeature] = []
 
 
 class OptimizerMade(Event, frozen=True, tag="optimizer"):

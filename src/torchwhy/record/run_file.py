@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torchwhy.record.trace import Trace
 
 RUN_SCHEMA = 1
+BOOT_FAILURE = "boot-failure.txt"  # beside run.json: why torchwhy could not start in a process
 
 
 @dataclass(frozen=True)

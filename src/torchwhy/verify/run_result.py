@@ -35,6 +35,7 @@ class RunResult:
     timed_out: bool = False
     repeated: bool = False  # the failure was seen a second time, in a replay or a rerun
     players: int = 1  # optimizers that made steps, each on a loss of its own
+    unwatched: bool = False  # torchwhy could not start in it, so that it ran without the change
 
     @property
     def finite_losses(self) -> list[float]:
@@ -157,6 +158,8 @@ def _exit(run: Run) -> str | None:
 
 def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Verdict, str]:
     """Return whether the trial cured the finding, and why in a few words."""
+    if trial.unwatched:
+        return "not-run", "torchwhy could not start in the changed program"
     left = remaining(trial, finding)
     failing_step = finding.step if control.failure is not None else None
     if trial.failure is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.events import Replayed
-from torchwhy.record.run_file import Run, read_run, read_traces
+from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
 from torchwhy.verify import scratch
 from torchwhy.verify.diffs import edited_texts
 from torchwhy.verify.edited_copies import lay
@@ -131,7 +131,10 @@ class Laboratory:
         try:
             ended = self.launch(place, unstarted, limit_seconds)
             since = self.finding.observed_from or 0
-            return result_of(read_traces(place), self.examine(place), ended, since=since)
+            traces = read_traces(place)
+            result = result_of(traces, self.examine(place), ended, since=since)
+            unwatched = not traces and (place / BOOT_FAILURE).exists()
+            return replace(result, unwatched=unwatched)
         finally:
             shutil.rmtree(place / "directory", ignore_errors=True)
 

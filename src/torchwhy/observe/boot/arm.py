@@ -89,8 +89,11 @@ class _TorchFinder:
 def _tell_when_imported(spec: ModuleSpec, after_import: Callable[[], None]) -> None:
     """Have the spec call back when the import machinery marks it as done, and be a plain one again.
 
-    A wrapped loader would do as well, but its frame would stand in every traceback out of `import torch`.
+    Where that marks nothing, the loader calls back: its frame then stands in every traceback out of `import torch`.
     """
+    if not _marks_imports():
+        _have_loader_tell(spec, after_import)
+        return
     plain_class = type(spec)
     facts = vars(spec)
 
@@ -106,3 +109,21 @@ def _tell_when_imported(spec: ModuleSpec, after_import: Callable[[], None]) -> N
     watched = property(is_initializing, set_initializing)
     telling = {"__slots__": (), "__module__": plain_class.__module__, "_initializing": watched}
     spec.__class__ = type(plain_class.__name__, (plain_class,), telling)
+
+
+def _marks_imports() -> bool:
+    """Tell whether this Python says on a spec, in private, that its module is being imported."""
+    load = getattr(sys.modules.get("_frozen_importlib"), "_load_unlocked", None)
+    return "_initializing" in getattr(getattr(load, "__code__", None), "co_names", ())
+
+
+def _have_loader_tell(spec: ModuleSpec, after_import: Callable[[], None]) -> None:
+    loader = spec.loader
+    assert loader is not None
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        execute(module)
+        after_import()
+
+    loader.exec_module = exec_module  # type: ignore[method-assign]

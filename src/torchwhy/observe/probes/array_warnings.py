@@ -13,6 +13,8 @@ from torchwhy.observe.program.frames import text_at
 from torchwhy.observe.torch_features.interpreter import note_warnings
 from torchwhy.source.files import shown_path
 
+NEEDS = ("shown-warnings",)
+
 
 def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
     """Look at every warning that is shown; showing it stays the business of whoever did it before."""

@@ -9,6 +9,8 @@ from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.torch_features.autograd_nodes import OPTIONS, ROOTS, replace_engine
 
+NEEDS = ("engine",)
+
 
 def install(hooks: Hooks, note: Callable[..., object], descriptors: Descriptors) -> None:
     """Put the noting engine in the place of torch's; `note` is given the roots of each backward pass."""

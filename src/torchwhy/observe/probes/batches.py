@@ -31,6 +31,7 @@ from torchwhy.observe.torch_features.loader_parts import (
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
 
+NEEDS = ("loader-iterator",)
 MOST_BATCHES = (
     16  # batches kept for one step; with more micro-batches than this the step is rerun instead
 )

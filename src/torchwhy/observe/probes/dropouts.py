@@ -21,6 +21,7 @@ from torchwhy.record.event import Event
 from torchwhy.record.learning import DropoutInEvaluation
 from torchwhy.source.files import layer_of
 
+NEEDS = ("dispatch-mode", "dispatch-stack", "module-call")
 DRAWS = {"bernoulli_", "bernoulli", "native_dropout", "_fused_dropout"}
 WHOLE = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
 WORDS = ("dropout", "scaled_dot_product_attention")  # what a function is called that drops values

@@ -34,6 +34,7 @@ from torchwhy.record.learning import ForwardModes
 from torchwhy.source.files import layer_of
 
 GROUP = "modes"
+NEEDS = ("node-numbers",)
 MOST_TALLIES = 64  # places told of; a program that calls its model from more is told of in part
 RECENT = 256  # forwards remembered until the next backward pass: a decoder may be called once for every word
 MOST_CALLERS = 3  # frames of the program around the one that calls a model
@@ -103,6 +104,7 @@ class ModeCounter(ModesRecord):
     failed: Callable[[Exception], object]
     stand_in: Callable[..., Any] = Forward
     when_lost: Callable[[], object] = lambda: None
+    sees_dropout: bool = True
     _tallies: dict[tuple[int, bool, bool, int, int], _Tally] = field(default_factory=dict)
     _torch_codes: dict[int, CodeType] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
@@ -236,7 +238,8 @@ class ModeCounter(ModesRecord):
             if current_node() is not None:
                 return  # a checkpoint computes again what it has not kept, and was counted the first time
             tally = self._tallies[key] = self._new(path, model, frame, grad=grad)
-            if step and not model.training and caller.f_code is _MODULE_CALL:
+            is_called = caller.f_code is _MODULE_CALL
+            if step and not model.training and is_called and self.sees_dropout:
                 dropouts.look_once(model, self.write, path=path, step=step)
         if not grad and tally.count < INPUTS_COMPARED:
             _compare_input(tally, caller, same_step=tally.last_step == step)

@@ -16,18 +16,17 @@ from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.observe.torch_features.torch_internals import introduce_to_script
 
 GROUP = "reads"
+FUNCTION_NEEDS = ("script-builtins",)
 
 
-def install(
-    hooks: Hooks,
+def note_of(
     note: Callable[[Any, Any], object],
     evaluated: Callable[[Any], object],
     later: Callable[[Any], object],
     *,
     sentinel: Any,
-    descriptors: Descriptors,
-) -> None:
-    """Notice `loss.item()`, `float(loss)`, `loss.isnan()`, `torch.isnan(loss)`; off when the program compiles."""
+) -> Callable[[Any], None]:
+    """Return what is called with every tensor that the program reads or judges."""
 
     def noted(tensor: Any) -> None:
         if sentinel.in_update or sentinel.scaler_answers:
@@ -46,9 +45,20 @@ def install(
                 if tensor.requires_grad and tensor.numel() == 1:
                     note(tensor, sentinel)
 
+    return noted
+
+
+def install(
+    hooks: Hooks, noted: Callable[[Any], object], sentinel: Any, descriptors: Descriptors
+) -> None:
+    """Notice `loss.item()`, `float(loss)` and `loss.isnan()`; off when the program compiles."""
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
         hooks.replace(torch.Tensor, name, descriptors.read(original, noted, sentinel), group=GROUP)
+
+
+def install_functions(hooks: Hooks, noted: Callable[[Any], object]) -> None:
+    """Notice `torch.isnan(loss)`, which `torch.jit.script` has to know as before; off when the program compiles."""
     for name in ("isnan", "isfinite", "isinf"):
         original = getattr(torch, name)
         stand_in = _noting(original, noted, name)

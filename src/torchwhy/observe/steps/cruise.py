@@ -341,6 +341,7 @@ class Cruise(CruiseRecord):
             guests.all_off
             or guests.fault is not None
             or not guests.switched_off.isdisjoint(NEEDED)
+            or guests.lacks("loss probe")
             or sentinel.frozen
             or (sentinel.scaler is not None and scale_tensor(sentinel.scaler) is None)
             or session.is_bounded

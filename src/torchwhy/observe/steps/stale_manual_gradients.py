@@ -10,7 +10,7 @@ import torch
 
 from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import version_of
+from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class StaleManualGradientWatch:
     def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
         """Convict when a leaf was changed since the last backward pass and its used gradient is still there."""
         self._backwards += 1
-        if self._backwards > BACKWARDS_WATCHED:
+        if self._backwards > BACKWARDS_WATCHED or not has_versions:
             self._seen.clear()
             return
         updated = [

@@ -24,3 +24,4 @@ class Feature:
     used_by: tuple[str, ...]  # functions and classes, by their path in torchwhy
     since: str = ""
     only_time: bool = False  # without it everything works, and takes longer
+    of_recording: bool = True  # False: it is of no use inside a program

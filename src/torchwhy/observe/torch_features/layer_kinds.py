@@ -10,30 +10,19 @@ from torchwhy.observe.torch_features.resolve import get
 
 Kinds = tuple[type[Any], ...]
 
-_BATCH_NORMS: Kinds = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
-_INSTANCE_NORMS: Kinds = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
-PUBLIC: tuple[Kinds, ...] = (
-    (*_BATCH_NORMS, *_INSTANCE_NORMS),
-    _BATCH_NORMS,
-    (
-        nn.Conv1d,
-        nn.Conv2d,
-        nn.Conv3d,
-        nn.ConvTranspose1d,
-        nn.ConvTranspose2d,
-        nn.ConvTranspose3d,
-    ),
-    (
-        nn.Dropout,
-        nn.Dropout1d,
-        nn.Dropout2d,
-        nn.Dropout3d,
-        nn.AlphaDropout,
-        nn.FeatureAlphaDropout,
-    ),
-    _INSTANCE_NORMS,
-    tuple(kind for name, kind in vars(nn).items() if name.endswith("Loss")),
-)
 
+def _called(*words: str) -> Kinds:
+    found = [kind for name, kind in vars(nn).items() if any(word in name for word in words)]
+    return tuple(kind for kind in found if isinstance(kind, type))
+
+
+PUBLIC = (
+    _called("BatchNorm", "InstanceNorm"),
+    _called("BatchNorm"),
+    _called("Conv"),
+    _called("Dropout"),
+    _called("InstanceNorm"),
+    tuple(kind for kind in _called("Loss") if kind is not nn.AdaptiveLogSoftmaxWithLoss),
+)
 # In the order of the table.
 NORMS, BATCH_NORMS, CONVOLUTIONS, DROPOUTS, INSTANCE_NORMS, LOSSES = get("layer-bases") or PUBLIC

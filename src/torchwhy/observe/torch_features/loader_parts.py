@@ -84,8 +84,9 @@ def fetch_again(iterator: Any, indices: list[int] | None) -> Any:
 
 
 def fetching_code() -> tuple[Any, ...]:
-    """Return the code objects in which a loader fetches samples; what torch computes inside is its own business."""
-    return tuple(fetch.__code__ for fetch in (get("fetching") or ())[:2])
+    """Return the code in which a loader fetches samples by index and from a stream: what torch computes there."""
+    found = get("fetching")
+    return (None, None) if found is None else tuple(fetch.__code__ for fetch in found[:2])
 
 
 def fetched_in(filename: str, variables: Mapping[str, Any]) -> tuple[Any, Any, Any] | None:

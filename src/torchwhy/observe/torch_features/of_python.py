@@ -8,27 +8,32 @@ OF_PYTHON = (
     Feature(
         "frames",
         ("sys._getframe",),
-        "frames are reached by raising an exception, which takes longer",
+        "call frames are reached through an exception, which takes longer",
         ("observe.torch_features.interpreter.frame_at",),
         only_time=True,
     ),
     Feature(
         "shown-warnings",
         ("warnings._showwarnmsg",),
-        "NumPy's warnings of divisions by zero and overflows in data code are not noted",
+        "NumPy's warnings about division by zero and overflow in data code are not recorded",
         ("observe.probes.array_warnings.install",),
     ),
     Feature(
         "script-loading",
         ("runpy._get_code_from_file", "runpy._run_module_as_main"),
-        "no fix is tried, because an edited copy of the program cannot be run in its place",
-        ("observe.torch_features.interpreter.loading_by_runpy",),
+        "no fix is tried, because torchwhy cannot run an edited copy of the program",
+        (
+            "observe.torch_features.interpreter.replace_reading",
+            "observe.torch_features.interpreter.run_main_once",
+        ),
+        of_recording=False,
     ),
     Feature(
         "import-state",
         ("importlib._bootstrap._load_unlocked()._initializing",),
-        "a traceback out of `import torch` shows a frame of torchwhy",
+        "tracebacks out of `import torch` include a frame of torchwhy",
         ("observe.boot.arm._tell_when_imported",),
+        of_recording=False,
     ),
     Feature(
         "named-tuples",
@@ -39,14 +44,15 @@ OF_PYTHON = (
     Feature(
         "command-options",
         ("argparse.ArgumentParser()._actions",),
-        "an option of `torchwhy run` that takes a value has to be written with `=`",
+        "options of `torchwhy run` that take a value must be written with `=`",
         ("observe.torch_features.interpreter.options_with_values",),
+        of_recording=False,
     ),
     Feature(
         "traced-thread",
         ("C PyThreadState.c_traceobj",),
-        "the accelerator is not built",
-        ("replay.handled.NativeTracer",),
+        "the native extension cannot be built",
+        ("replay.crash.exception_watchers.NativeTracer",),
         only_time=True,
     ),
 )

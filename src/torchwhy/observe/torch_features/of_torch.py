@@ -7,8 +7,8 @@ from torchwhy.observe.torch_features.feature import Feature
 ITERATOR = "torch.utils.data.dataloader._BaseDataLoaderIter"
 FETCHER = "torch.utils.data._utils.fetch"
 NO_OPERATIONS = (
-    "no step is looked at operation by operation: the report says that a value went bad, "
-    "not which operation made it"
+    "single operations are not recorded: the report says when a value became NaN or infinite, not "
+    "which operation made it, and explains crashes in less detail"
 )
 HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")
 
@@ -17,8 +17,8 @@ OF_TORCH = (
     Feature(
         "dispatch-mode",
         ("torch.utils._python_dispatch.TorchDispatchMode",),
-        f"{NO_OPERATIONS}; dropout that goes on in evaluation is not noticed",
-        ("replay.microscope.Microscope", "observe.probes.dropouts.Watch"),
+        f"{NO_OPERATIONS}; dropout left on during evaluation goes unnoticed",
+        ("replay.microscope.dispatch_mode.Microscope", "observe.probes.dropouts.Watch"),
     ),
     Feature(
         "dispatch-stack",
@@ -27,26 +27,27 @@ OF_TORCH = (
             "torch._C._pop_torch_dispatch_stack",
             "torch._C._push_on_torch_dispatch_stack",
         ),
-        f"{NO_OPERATIONS}; a dispatch mode of the program's own sees what torchwhy computes",
+        f"{NO_OPERATIONS}; the program's own dispatch modes see what torchwhy computes",
         ("observe.torch_features.mode_stack.unseen", "observe.torch_features.mode_stack.put_on"),
     ),
     Feature(
         "function-stack",
         ("torch._C._len_torch_function_stack",),
-        "numbers that the program reads in evaluation are not judged, and each step is checked the slower way",
-        ("observe.guest.Guests.lightly", "observe.probes.reads.install"),
+        "losses read during evaluation are not checked, and every step takes the slow path",
+        ("observe.guest.Guests.lightly", "observe.probes.reads.note_of"),
     ),
     Feature(
         "function-switch",
         ("torch._C.DisableTorchFunction",),
-        "tensor subclasses and function modes of the program see what torchwhy asks of their tensors",
+        "the program's tensor subclasses and function modes see what torchwhy asks of their tensors",
         ("observe.torch_features.mode_stack.unseen",),
     ),
     Feature(
         "mode-and-compiler",
         ("torch.utils._python_dispatch.TorchDispatchMode._should_skip_dynamo",),
-        "the first look takes 1.6 s longer, because torch loads its compiler for it",
+        "the first recorded step may take 1.6 s longer, if torch loads its compiler for it",
         ("observe.torch_features.mode_stack.DispatchMode",),
+        since="torch 2.11",
         only_time=True,
     ),
     # The graph and the engine that runs it backwards.
@@ -57,20 +58,20 @@ OF_TORCH = (
             "torch.autograd.graph._engine_run_backward:t_outputs",
             "torch.autograd.graph._engine_run_backward:kwargs",
         ),
-        "losses and backward passes go unseen: a bad loss is noticed by its gradients only, and nothing is said "
-        "about the course of training",
+        "losses and backward passes are not recorded: torchwhy notices a bad loss only by its "
+        "gradients, and says nothing about how the loss develops",
         ("observe.probes.backward.install",),
     ),
     Feature(
         "backward-entry",
         ("torch.autograd.graph._engine_run_backward",),
-        "code of the program that runs inside a backward pass is not told from the code that called it",
+        "user code that runs inside a backward pass is not distinguished from the code that called backward()",
         ("observe.torch_features.autograd_nodes.backward_entry_code",),
     ),
     Feature(
         "backward-roots",
         ("torch.autograd._make_grads",),
-        "a backward pass is looked at one operation longer",
+        "torchwhy inspects one more operation per backward pass",
         ("observe.torch_features.autograd_nodes.root_gradients_code",),
         only_time=True,
     ),
@@ -80,7 +81,7 @@ OF_TORCH = (
             "torch._C._autograd._get_sequence_nr",
             "torch._C._functions.AccumulateGrad._sequence_nr",
         ),
-        f"{NO_OPERATIONS}; which forward pass a backward pass belongs to is not known",
+        f"{NO_OPERATIONS}; backward passes are not matched with forward passes",
         (
             "observe.torch_features.autograd_nodes.sequence_number",
             "observe.torch_features.autograd_nodes.node_sequence",
@@ -95,7 +96,7 @@ OF_TORCH = (
     Feature(
         "saved-values",
         ("torch._C._functions.ExpBackward0._saved_result",),
-        "if a value that a backward pass needs was overwritten, the operation that needed it is not named",
+        "when an in-place write breaks a backward pass, the operation that needed the old value is not named",
         ("observe.torch_features.autograd_nodes.saved_names",),
     ),
     # Loaders.
@@ -107,8 +108,8 @@ OF_TORCH = (
             f"{ITERATOR}()._sampler_iter",
             f"{ITERATOR}.__next__:data",
         ),
-        "batches go unseen: no sample is named, and a step with a bad value is not repeated in place, the whole "
-        "program is run again",
+        "batches are not recorded: the report names no sample, and instead of repeating a failed "
+        "step torchwhy runs the whole program again",
         (
             "observe.probes.batches.BatchKeeper.install",
             "observe.torch_features.loader_parts.loader_iterator_class",
@@ -122,7 +123,7 @@ OF_TORCH = (
             f"{ITERATOR}()._collate_fn",
             f"{ITERATOR}()._num_workers",
         ),
-        "of a batch it is not known which dataset it comes from, nor how long an epoch is",
+        "the dataset behind a batch and the length of an epoch are unknown",
         (
             "observe.torch_features.loader_parts.dataset_of",
             "observe.torch_features.loader_parts.fetches_by_itself",
@@ -136,7 +137,7 @@ OF_TORCH = (
             f"{ITERATOR}()._auto_collation",
             f"{ITERATOR}()._drop_last",
         ),
-        "a bad batch is not made once more to find the line of data code that spoilt it",
+        "a bad batch is not fetched again, so the line of data code that spoiled it is not found",
         ("observe.torch_features.loader_parts.fetch_again",),
     ),
     Feature(
@@ -147,7 +148,7 @@ OF_TORCH = (
             f"{FETCHER}._MapDatasetFetcher.fetch:possibly_batched_index",
             f"{FETCHER}._MapDatasetFetcher.fetch:data",
         ),
-        "of samples that do not fit into one batch the index is not told",
+        "the index of a sample that does not fit into its batch is not reported",
         (
             "observe.torch_features.loader_parts.fetching_code",
             "observe.torch_features.loader_parts.fetched_in",
@@ -159,21 +160,21 @@ OF_TORCH = (
             "torch.utils.data._utils.worker._worker_loop",
             "multiprocessing.spawn._main()._inheriting",
         ),
-        "a loader's worker that was spawned is watched as if it trained, which slows it down",
+        "torchwhy watches spawned DataLoader workers as if they trained, which slows them down",
         ("observe.torch_features.loader_parts.leave_in_workers",),
     ),
     # Tensors.
     Feature(
         "versions",
         ("torch.Tensor._version",),
-        "whether a tensor was changed in place is not known: gradients that nobody clears and parameters that "
-        "nobody trains are not reported, and a step is not repeated in place",
+        "in-place writes are not counted: uncleared gradients and untrained parameters go "
+        "unreported, and instead of repeating a failed step torchwhy runs the whole program again",
         ("observe.torch_features.tensor_parts.version_of",),
     ),
     Feature(
         "memory",
         ("torch.UntypedStorage._cdata", "torch.multiprocessing.reductions.StorageWeakRef"),
-        f"{NO_OPERATIONS}; tensors that share memory are not recognised",
+        f"{NO_OPERATIONS}; tensors that share memory are not recognized",
         (
             "observe.torch_features.tensor_parts.storage_key",
             "observe.torch_features.tensor_parts.weak_storage",
@@ -182,7 +183,7 @@ OF_TORCH = (
     Feature(
         "zero-tensors",
         ("torch.Tensor._is_zerotensor",),
-        "in forward-mode differentiation a probe of torchwhy may fail and be switched off",
+        "under forward-mode differentiation a probe may fail and be switched off",
         ("observe.torch_features.tensor_parts.has_values",),
     ),
     Feature(
@@ -191,7 +192,7 @@ OF_TORCH = (
             "torch._C._functorch.is_functorch_wrapped_tensor",
             "torch._C._functorch.maybe_current_level",
         ),
-        "under torch.func transforms such as vmap a probe of torchwhy may fail and be switched off",
+        "under torch.func transforms such as vmap a probe may fail and be switched off",
         (
             "observe.torch_features.tensor_parts.has_values",
             "observe.torch_features.tensor_parts.is_tracing",
@@ -200,29 +201,29 @@ OF_TORCH = (
     Feature(
         "sparse-values",
         ("torch.Tensor._values",),
-        "sparse gradients are added up before they are looked at",
+        "sparse gradients are coalesced before each check",
         ("observe.torch_features.tensor_parts.values_of_sparse",),
         only_time=True,
     ),
     Feature(
         "norms-together",
         ("torch._foreach_norm",),
-        "weights are measured one by one",
+        "weights are measured one at a time",
         ("observe.torch_features.tensor_parts.norms_of",),
         only_time=True,
     ),
     Feature(
         "check-together",
         ("torch._amp_foreach_non_finite_check_and_unscale_",),
-        "gradients are read one by one at every step",
-        ("observe.gradients.Reading",),
+        "gradients are checked one at a time",
+        ("observe.steps.gradients.Reading",),
         only_time=True,
     ),
     Feature(
         "tensor-exchange",
         ("torch.Tensor.__dlpack_c_exchange_api__", "C dlpack_exchange_api"),
-        "the accelerator is not used: Python checks every step, some 40 µs more",
-        ("observe.native.stands.is_ready",),
+        "the native extension is not used, so that each step costs about 40 µs more",
+        ("observe.native.native_descriptors.is_ready",),
         since="torch 2.10",
         only_time=True,
     ),
@@ -235,8 +236,8 @@ OF_TORCH = (
             "torch.nn.Module._wrapped_call_impl:args",
             "torch.nn.Module._wrapped_call_impl:kwargs",
         ),
-        "a traceback through a watched model shows torch's call of hooks, dropout that goes on in evaluation is not "
-        "noticed, and of a layer that crashed the input is not known",
+        "tracebacks through a watched model include torch's hook frames, dropout left on during "
+        "evaluation goes unnoticed, and the input of a crashed layer is unknown",
         (
             "observe.torch_features.module_parts.module_call_code",
             "observe.torch_features.module_parts.unhooked_call",
@@ -249,7 +250,7 @@ OF_TORCH = (
             "torch.nn.Module()._buffers",
             "torch.nn.Module()._modules",
         ),
-        "parameters are looked up the slow way",
+        "parameters are looked up by slower public methods",
         (
             "observe.torch_features.module_parts.parameters_in",
             "observe.torch_features.module_parts.parts_in",
@@ -262,8 +263,8 @@ OF_TORCH = (
             *(f"torch.nn.Module()._{kind}" for kind in HOOKS),
             *(f"torch.nn.modules.module._global_{kind}" for kind in HOOKS),
         ),
-        "no model is called for an experiment, because its hooks would notice; a traceback through a watched model "
-        "shows torch's call of hooks",
+        "torchwhy runs no experiment that calls the model, because it cannot rule out hooks; "
+        "tracebacks through a watched model include torch's hook frames",
         (
             "observe.torch_features.module_parts.has_foreign_hooks",
             "observe.torch_features.module_parts.has_own_hooks",
@@ -279,19 +280,19 @@ OF_TORCH = (
             "torch.nn.modules.instancenorm._InstanceNorm",
             "torch.nn.modules.loss._Loss",
         ),
-        "layers and losses that are not torch's own classes, but derived from their base classes, are not recognised",
-        ("observe.torch_features.module_parts.kinds_of",),
+        "layers and losses derived from torch's private base classes are not recognized",
+        ("observe.torch_features.layer_kinds.PUBLIC",),
     ),
     Feature(
         "optimizer-birth",
         ("torch.optim.Optimizer._patch_step_function",),
-        "an optimizer is seen from its first step on, and one that never makes a step is not seen at all",
-        ("observe.session.Session._install_optimizer_hooks",),
+        "an optimizer is recorded from its first step on; one that never steps goes unnoticed",
+        ("observe.torch_features.torch_internals.note_new_optimizers",),
     ),
     Feature(
         "loss-scale",
         ("torch.amp.GradScaler()._scale",),
-        "under a GradScaler each step is checked the slower way",
+        "steps under a GradScaler take the slow path",
         ("observe.torch_features.tensor_parts.scale_tensor",),
         only_time=True,
     ),
@@ -300,16 +301,16 @@ OF_TORCH = (
         ("torch._ops.OpOverload()._schema", "torch._ops.OpOverload()._overloadname"),
         NO_OPERATIONS,
         (
-            "observe.torch_features.torch_sources.schema_of",
-            "observe.torch_features.torch_sources.overload_name",
+            "observe.torch_features.torch_internals.schema_of",
+            "observe.torch_features.torch_internals.overload_name",
         ),
     ),
     Feature(
         "script-builtins",
         ("torch.jit._builtins._get_builtin_table",),
-        "`torch.isnan(loss)` and its like are not noticed, because `torch.jit.script` could not compile them if "
-        "torchwhy did",
-        ("observe.torch_features.torch_sources.introduce_to_script",),
+        "`torch.isnan(loss)` and similar calls are not recorded, because `torch.jit.script` could "
+        "not compile the functions that record them",
+        ("observe.torch_features.torch_internals.introduce_to_script",),
     ),
     Feature(
         "torch-frames",
@@ -320,10 +321,11 @@ OF_TORCH = (
             "module torch._dynamo",
             "torch.cuda._lazy_init",
         ),
-        "in a traceback, frames of torch are not all recognised: a crash may be described less exactly",
+        "some of torch's frames in a traceback are not recognized, so that a crash may be explained "
+        "in less detail",
         (
-            "observe.torch_features.torch_sources.is_operations_file",
-            "observe.torch_features.torch_sources.is_compiler_error",
+            "observe.torch_features.torch_internals.is_compiler_error",
+            "observe.program.exceptions.without_own_frames",
         ),
     ),
 )

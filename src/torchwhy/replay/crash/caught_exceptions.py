@@ -74,7 +74,7 @@ class CaughtExceptions:
             return
         self._has_begun = True
         watch_threads(self._stage)
-        if self._watcher.stays_on:
+        if self._watcher.stays_on or not self._stage.microscope.can_look:
             self._watcher.begin()
         else:
             self._stage.microscope.before_next.append(self._watcher.begin)

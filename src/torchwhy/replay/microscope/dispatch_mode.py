@@ -23,6 +23,7 @@ from torchwhy.observe.torch_features.autograd_nodes import (
 )
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
+from torchwhy.observe.torch_features.resolve import is_there
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope import backward_log
 from torchwhy.replay.microscope.arguments import can_look, operands_of, written_by
@@ -43,6 +44,8 @@ from torchwhy.replay.nonfinite.lineage import Lineage
 from torchwhy.replay.nonfinite.nonfinite_log import Call, NonfiniteLog
 from torchwhy.replay.nonfinite.underflow import is_worth_keeping
 
+MODE_NEEDS = ("dispatch-mode", "dispatch-stack", "operator-schema")
+NEEDS = (*MODE_NEEDS, "node-numbers", "current-node", "memory")
 MOST_HELD = 16_000_000  # elements of the program's tensors that a step may keep alive longer
 FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
 MOST_OPERATIONS = 60_000  # of the current step; beyond, the older half is forgotten
@@ -92,6 +95,7 @@ class Microscope(DispatchMode):
         self.last_sequence = 0
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
+        self.can_look = all(map(is_there, NEEDS))
         self.is_paused = False
         self._below: list[Any] = []  # modes of the program that were there during a pause
         self._thread = 0
@@ -110,7 +114,7 @@ class Microscope(DispatchMode):
 
     def enter(self) -> None:
         """Start looking."""
-        if self.is_on:
+        if self.is_on or not self.can_look:
             return
         self.is_on = True
         self.modules.install()

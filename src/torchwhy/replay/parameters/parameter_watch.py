@@ -10,7 +10,7 @@ import torch
 
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import version_of
+from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
 from torchwhy.record.wiring import Followed, ParametersFollowed
 from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 
@@ -135,4 +135,5 @@ def _thawed_for(marked: _Marked, parameter: torch.Tensor, step: int) -> int:
         return 0
     if marked.thawed_at is None:
         marked.thawed_at = step
-    return max(step - marked.thawed_at, version_of(parameter.grad))
+    written = version_of(parameter.grad) if has_versions else 0
+    return max(step - marked.thawed_at, written)

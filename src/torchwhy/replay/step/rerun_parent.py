@@ -14,7 +14,7 @@ from pathlib import Path
 
 from torchwhy.observe.launch import run_quietly
 from torchwhy.record.births import came_from_nowhere
-from torchwhy.record.events import Alarm, Birth, Replayed
+from torchwhy.record.events import Alarm, Birth, Replayed, RunStarted
 from torchwhy.record.run_file import read_run
 from torchwhy.record.trace import Trace, read_events
 
@@ -31,7 +31,13 @@ def needs_rerun(traces: Sequence[Trace]) -> int | None:
         return None
     step, rank = min(alarms)
     trace = next(trace for trace in traces if trace.rank == rank)
-    return None if _was_seen(trace, step) else step
+    return None if _was_seen(trace, step) or not _can_be_seen(trace) else step
+
+
+def _can_be_seen(trace: Trace) -> bool:
+    """Tell whether this torch has what the microscope needs: without it a second run shows nothing new."""
+    missing = [one for started in trace.of(RunStarted) for one in started.missing]
+    return not any("microscope" in one.left_out for one in missing)
 
 
 def _was_seen(trace: Trace, step: int) -> bool:

@@ -101,6 +101,8 @@ class Rewind:
         """Tell whether the user's loop can be made to do this step again."""
         if check.watched is None or check.bad_parameters or world_size() > 1:
             return False
+        if not self.stage.microscope.can_look:
+            return False
         self._batches = self.session.batches.since(check.watched.batches_at_last_step)
         drawn = self.session.batches.serial - check.watched.batches_at_last_step
         return len(self._batches) == drawn and all(batch.untouched() for batch in self._batches)

@@ -8,7 +8,7 @@ from torchwhy.detect.registry import all_detectors
 from torchwhy.detect.views.nonfinite.birth_facts import common_evidence
 from torchwhy.detect.views.nonfinite.origins import expression_of, where_it_went, word
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed
+from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed, RunStarted
 from torchwhy.record.trace import Trace
 
 FAMILIES = (".numerics.", ".machines.")
@@ -165,4 +165,10 @@ def _what_could_not_be_watched(trace: Trace) -> list[Evidence]:
         Evidence(f"{event.probe} could not watch: {event.reason}")
         for event in trace.of(ProbeFailed)
     ]
-    return left + failed
+    missing = [
+        Evidence(f"{', '.join(one.left_out)} left out: {one.lost}")
+        for started in trace.of(RunStarted)
+        for one in started.missing
+        if one.left_out
+    ]
+    return left + failed + missing

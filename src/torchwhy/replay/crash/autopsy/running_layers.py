@@ -8,6 +8,7 @@ from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.names import Names
+from torchwhy.observe.torch_features.module_parts import parts_in
 from torchwhy.record.events import Layer
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
@@ -41,7 +42,7 @@ def describe(module: nn.Module, names: Names, made_at: SourceSpan | None = None)
 def _own_words(module: nn.Module) -> str:
     """Return a torch module's own short description; a user's `extra_repr` is not called."""
     if not type(module).__module__.startswith("torch."):
-        return "…" if list(module._modules) else ""
+        return "…" if list(parts_in(module)) else ""
     return module.extra_repr()
 
 

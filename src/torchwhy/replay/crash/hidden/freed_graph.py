@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.torch_features.autograd_nodes import node_sequence
+from torchwhy.observe.torch_features.autograd_nodes import are_numbered, node_sequence
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.source_files import replaced
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
@@ -38,7 +38,7 @@ def look(frames: list[TracebackFrame], freed_before: int) -> HiddenFacts:
     for frame in users:
         if _in_one_frame(frame, nodes, hidden):
             return hidden
-    if not users or _in_objects(users, nodes, freed_before, hidden):
+    if not users or not are_numbered or _in_objects(users, nodes, freed_before, hidden):
         return hidden
     _twice(users[0], hidden)
     if "way" not in hidden.facts:

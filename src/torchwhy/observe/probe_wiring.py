@@ -1,0 +1,152 @@
+"""Puts every probe on torch. One that lacks a feature, or fails at being put on, is left out alone."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from torchwhy.finding import SourceSpan
+from torchwhy.observe.descriptors import Descriptors, NotedOnAccess
+from torchwhy.observe.probes import (
+    array_warnings,
+    backward,
+    batches,
+    dropouts,
+    modes,
+    reads,
+    scaler,
+)
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.torch_internals import note_new_optimizers
+from torchwhy.record.events import ArrayWarning
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
+
+OPTIMIZER_NEEDS = ("optimizer-birth",)
+
+
+class ProbeWiring:
+    """Knows where on torch each probe of a session belongs."""
+
+    def __init__(self, session: Session, descriptors: Descriptors) -> None:
+        self._session = session
+        self._descriptors = descriptors
+        self._hooks = session.hooks
+        self._protect = session.guests.protect
+
+    def put_on(self, before_backward: Callable[..., object]) -> None:
+        """Put all of them on; which were left out, and why, the session's guests know."""
+        session, hooks, descriptors, protect = (
+            self._session,
+            self._hooks,
+            self._descriptors,
+            self._protect,
+        )
+        note_read = self._note_of_reads()
+        for probe, needs, install in (
+            ("loss", backward.NEEDS, lambda: backward.install(hooks, before_backward, descriptors)),
+            ("step", (), self._watch_steps),
+            ("optimizer", OPTIMIZER_NEEDS, self._watch_new_optimizers),
+            (
+                "batch",
+                batches.NEEDS,
+                lambda: session.batches.install(hooks, session.guests, descriptors),
+            ),
+            ("holdings", (), lambda: session.holdings.install(hooks, protect)),
+            ("call order", (), lambda: session.calls.install(hooks, protect)),
+            ("weights", (), lambda: session.state_dicts.install(hooks, protect)),
+            ("read", (), lambda: reads.install(hooks, note_read, session.sentinel, descriptors)),
+            ("read", reads.FUNCTION_NEEDS, lambda: reads.install_functions(hooks, note_read)),
+            ("scale", (), self._watch_scalers),
+            ("array warning", array_warnings.NEEDS, self._watch_warnings),
+            ("compile", (), self._watch_compiler),
+        ):
+            self._put_on(f"{probe} probe", needs, install)
+        session.counts_modes = session.guests.may_run("mode probe", modes.NEEDS)
+        session.modes.sees_dropout = session.guests.may_run("dropout probe", dropouts.NEEDS)
+
+    def _put_on(self, probe: str, needs: Iterable[str], install: Callable[[], object]) -> None:
+        guests, hooks = self._session.guests, self._hooks
+        if not guests.may_run(probe, needs):
+            return
+        before = len(hooks)
+        try:
+            install()
+        except Exception as problem:
+            hooks.remove_after(before)
+            guests.switch_off(probe, problem)
+
+    def _watch_steps(self) -> None:
+        for register, hook in (
+            (register_optimizer_step_pre_hook, self._descriptors.before_step),
+            (register_optimizer_step_post_hook, self._descriptors.after_step),
+        ):
+            handle = register(hook)
+            self._hooks.add(handle.remove)
+
+    def _watch_new_optimizers(self) -> None:
+        made = self._protect("optimizer probe", self._session.sentinel.optimizers.made)
+        note_new_optimizers(
+            self._hooks.replace,
+            lambda original: NotedOnAccess(original, lambda o: made(o, frame_at(2))),
+        )
+
+    def _note_of_reads(self) -> Callable[[Any], None]:
+        evaluations, guests = self._session.evaluations, self._session.guests
+        return reads.note_of(
+            guests.lightly("read probe", lambda loss, sentinel: sentinel.note_read(loss)),
+            self._protect("evaluation probe", evaluations.read),
+            self._protect("evaluation probe", evaluations.read_later),
+            sentinel=self._session.sentinel,
+        )
+
+    def _watch_scalers(self) -> None:
+        scaled, unscaled = self._scaled, self._unscaled
+        scaler.install(
+            self._hooks,
+            self._protect("scale probe", scaled),
+            self._protect("scale probe", unscaled),
+        )
+
+    def _scaled(self, grad_scaler: Any) -> None:
+        sentinel, cruise = self._session.sentinel, self._session.cruise
+        is_enabled = bool(grad_scaler.is_enabled())
+        sentinel.scaler = grad_scaler if is_enabled else None
+        sentinel.gradients_scaled = is_enabled
+        if is_enabled and (not cruise.on or cruise.is_plain):
+            cruise.leave()
+            sentinel.note_scale()
+
+    def _unscaled(self, _: Any, inside_step: bool) -> None:  # noqa: FBT001 - a fact
+        self._session.sentinel.gradients_scaled = False
+        self._session.sentinel.scaler_answers = inside_step
+
+    def _watch_warnings(self) -> None:
+        array_warnings.install(
+            self._hooks, self._protect("array warning probe", self._array_warned)
+        )
+
+    def _array_warned(self, message: str, place: SourceSpan) -> None:
+        step = self._session.sentinel.step
+        self._session.write(ArrayWarning(step=step, message=message, location=place))
+
+    def _watch_compiler(self) -> None:
+        compile_it = torch.compile
+        session = self._session
+
+        @functools.wraps(compile_it)
+        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - it takes that name's place
+            session.hooks.remove_group(reads.GROUP)
+            session.hooks.remove_group(modes.GROUP)
+            session.guests.protect("compile probe", session.handler.program_compiles)()
+            return compile_it(*args, **kwargs)
+
+        self._hooks.replace(torch, "compile", compile)

@@ -1,0 +1,1 @@
+"""Tests of the table of private names."""
