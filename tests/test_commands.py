@@ -14,6 +14,8 @@ import pytest
 from tests.support.guest import Workshop
 from tests.support.recording import RECORDING_WIRE
 from torchwhy.commands import Parser, main, run
+from torchwhy.commands.doctor import features_told
+from torchwhy.observe.torch_features.table import FEATURES
 from torchwhy.record.run_file import Run, read_run, write_run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -333,6 +335,30 @@ def test_doctor_tries_a_real_child(capsys):
     assert lines[0].startswith("ok       Python 3.")
     assert lines[1].startswith("ok       torch 2.")
     assert lines[2] == "ok       a program that imports torch is watched"
+    assert (
+        lines[-1] == f"ok       all {len(FEATURES)} private features of torch and Python are there"
+    )
+
+
+def test_doctor_tells_what_is_lost_with_a_private_name():
+    missing = {"engine": [], "frames": ["sys._getframe"]}
+
+    lines = list(features_told(missing, verbose=False))
+
+    assert lines == [
+        "ok       1 of 2 private features of torch and Python are there",
+        f"missing  frames: {FEATURES['frames'].lost}",
+        "             sys._getframe",
+    ]
+
+
+def test_doctor_lists_the_whole_table_when_asked():
+    lines = list(features_told({name: [] for name in FEATURES}, verbose=True))
+
+    assert lines[0].startswith("ok       all ")
+    assert len(lines) == 1 + 2 * len(FEATURES)
+    assert f"there    engine: without it {FEATURES['engine'].lost}" in lines
+    assert "             torch.Tensor._version" in lines
 
 
 def test_the_public_api_reads_a_run(records):

@@ -1,4 +1,8 @@
-"""Tell what works in this environment: Python, torch, and whether a program can be watched."""
+"""Tell what works in this environment: Python, torch, whether a program can be watched, and what of it.
+
+Torchwhy uses private names of torch and of Python. Where a version lacks one, what needs it is left out, and all
+the rest works; here it is told what is lost.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import json
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 OLDEST_TORCH = (2, 4)
@@ -17,25 +22,63 @@ try:
     import torch
 except ImportError:
     pass
+features = {}
+if "torch" in sys.modules and "torchwhy.observe.boot.wire" in sys.modules:
+    from torchwhy.observe.torch_features.resolve import missing_names
+    from torchwhy.observe.torch_features.table import FEATURES
+    features = {name: missing_names(feature) for name, feature in FEATURES.items()}
 print(json.dumps({"armed": "torchwhy.observe.boot.arm" in sys.modules,
                   "torch": "torch" in sys.modules,
-                  "watching": "torchwhy.observe.boot.wire" in sys.modules}))
+                  "watching": "torchwhy.observe.boot.wire" in sys.modules,
+                  "features": features}))
 """
+
+Check = tuple[bool, str]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command: there are none."""
+    """Add the options of this command."""
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="list every private name that torchwhy uses, and what is lost without it",
+    )
 
 
-def execute(_options: argparse.Namespace) -> int:
+def execute(options: argparse.Namespace) -> int:
     """Print one line per thing that was looked at; exit with 1 if something does not work."""
-    checks = [check_python(), check_torch(), check_boot(), check_accelerator(), *last_run()]
+    boot, missing = check_boot()
+    checks = [check_python(), check_torch(), boot, check_accelerator(), *last_run()]
     for works, line in checks:
         print(f"{'ok     ' if works else 'problem'}  {line}")
+    for line in features_told(missing, verbose=options.verbose):
+        print(line)
     return 0 if all(works for works, _ in checks) else 1
 
 
-def last_run() -> list[tuple[bool, str]]:
+def features_told(missing: dict[str, list[str]], *, verbose: bool) -> Iterator[str]:
+    """Yield the table of private names for an environment, by feature which ones it lacks: in short what is lost."""
+    from torchwhy.observe.torch_features.table import FEATURES
+
+    if not missing:
+        return
+    known = [feature for name, feature in FEATURES.items() if name in missing]
+    lacking = [feature for feature in known if missing[feature.name]]
+    if not lacking:
+        yield f"ok       all {len(known)} private features of torch and Python are there"
+    else:
+        there = len(known) - len(lacking)
+        yield f"ok       {there} of {len(known)} private features of torch and Python are there"
+    for feature in known if verbose else lacking:
+        names = missing[feature.name]
+        state, without = ("missing", "") if names else ("there  ", "without it ")
+        yield f"{state}  {feature.name}: {without}{feature.lost}"
+        since = f" (since {feature.since})" if feature.since else ""
+        yield f"{'':13}{', '.join(names or feature.names)}{since}"
+
+
+def last_run() -> list[Check]:
     """Return what watching cost in the newest run of this directory; nothing where there is none to tell of."""
     from torchwhy.commands.report import find_run
     from torchwhy.errors import TorchwhyError
@@ -59,12 +102,12 @@ def last_run() -> list[tuple[bool, str]]:
     return [(True, line), *((True, f"there from step {e.step} on: {e.reason}") for e in thinned)]
 
 
-def check_python() -> tuple[bool, str]:
+def check_python() -> Check:
     """Return whether this Python is new enough."""
     return sys.version_info >= (3, 10), f"Python {platform.python_version()} at {sys.executable}"
 
 
-def check_torch() -> tuple[bool, str]:
+def check_torch() -> Check:
     """Return whether a torch we know is installed, without importing it."""
     from importlib import metadata
 
@@ -78,7 +121,7 @@ def check_torch() -> tuple[bool, str]:
     return True, f"torch {version}"
 
 
-def check_accelerator() -> tuple[bool, str]:
+def check_accelerator() -> Check:
     """Return whether ordinary steps are watched in C; without it all works, and tiny steps cost more."""
     from torchwhy.observe.native import records
 
@@ -95,12 +138,12 @@ def check_accelerator() -> tuple[bool, str]:
     )
 
 
-def check_boot() -> tuple[bool, str]:
-    """Return whether a child process is really watched, by starting one."""
+def check_boot() -> tuple[Check, dict[str, list[str]]]:
+    """Return whether a child process is really watched, by starting one, and which private names it lacks."""
     import tempfile
 
     from torchwhy.observe.launch import child_environment, describe_run
-    from torchwhy.record.run_file import write_run
+    from torchwhy.record.run_file import BOOT_FAILURE, write_run
 
     with tempfile.TemporaryDirectory() as folder:
         run = describe_run(["-c", PROBE], on_failure="stop")
@@ -115,12 +158,13 @@ def check_boot() -> tuple[bool, str]:
             )
             facts = json.loads(child.stdout.splitlines()[-1])
         except (subprocess.SubprocessError, ValueError, IndexError) as problem:
-            return False, f"a watched child process failed: {problem}"
-        failure = Path(folder) / "boot-failure.txt"
+            return (False, f"a watched child process failed: {problem}"), {}
+        failure = Path(folder) / BOOT_FAILURE
         if failure.exists():
-            return False, f"torchwhy fails inside a program:\n{failure.read_text()}"
+            return (False, f"torchwhy fails inside a program:\n{failure.read_text()}"), {}
     if not facts["armed"]:
-        return False, "a child process does not load torchwhy: is PYTHONPATH ignored here?"
+        return (False, "a child process does not load torchwhy: is PYTHONPATH ignored here?"), {}
     if not facts["torch"]:
-        return True, "a child process is ready to be watched (torch itself was not imported)"
-    return bool(facts["watching"]), "a program that imports torch is watched"
+        return (True, "a child process is ready to be watched (torch itself was not imported)"), {}
+    watched = (bool(facts["watching"]), "a program that imports torch is watched")
+    return watched, facts["features"]
