@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import re
+import runpy
 import sys
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
@@ -12,8 +15,9 @@ import torch
 from torch import nn
 
 import torchwhy
-from torchwhy.observe.torch_features import resolve
-from torchwhy.observe.torch_features.interpreter import _frame_by_exception
+from torchwhy.observe.boot.overlay import Overlay
+from torchwhy.observe.torch_features import interpreter, resolve
+from torchwhy.observe.torch_features.interpreter import _frame_by_exception, options_with_values
 from torchwhy.observe.torch_features.layer_kinds import PUBLIC
 from torchwhy.observe.torch_features.resolve import ABSENT, get, missing, value_of
 from torchwhy.observe.torch_features.table import FEATURES
@@ -154,3 +158,24 @@ def test_public_layers_stand_in_for_their_base_classes():
         assert {one for one in kinds if issubclass(one, base)} == {
             one for one in kinds if issubclass(one, public)
         }
+
+
+def test_a_trial_without_script_loading_ends_before_anything_is_replaced(monkeypatch):
+    before = runpy._get_code_from_file, SourceFileLoader.get_code
+    monkeypatch.setattr(interpreter, "is_there", lambda _: False)
+
+    with pytest.raises(NotImplementedError, match="'script-loading'"):
+        Overlay({"train.py": "edited.py"}).replace_imports()
+
+    assert (runpy._get_code_from_file, SourceFileLoader.get_code) == before
+
+
+def test_options_without_a_list_of_actions_take_no_value(monkeypatch):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--limit")
+    parser.add_argument("--quiet", action="store_true")
+    assert options_with_values(parser) == {"--limit"}
+
+    monkeypatch.setattr(interpreter, "is_there", lambda _: False)
+
+    assert options_with_values(parser) == set()
