@@ -284,12 +284,13 @@ class ArrayWarning(Event, frozen=True, tag="array-warning"):
 
 
 class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
-    """The microscope stepped back, and why."""
+    """The microscope stepped back, and why; `compiled`: the program compiles its model."""
 
     step: int
     reason: str
     operations: int
     seconds: float
+    compiled: bool = False
 
 
 class ProbeFailed(Event, frozen=True, tag="probe-failed"):

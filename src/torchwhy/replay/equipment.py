@@ -143,6 +143,7 @@ class Stage:
                     reason=reason,
                     operations=self.microscope.seen,
                     seconds=round(self.microscope.seconds, 4),
+                    compiled=self.compiles,
                 )
             )
 

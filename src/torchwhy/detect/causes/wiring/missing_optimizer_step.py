@@ -4,8 +4,15 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.parameters.trained_parameters import made, program_died, steps_of, where
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.views.parameters.trained_parameters import (
+    kind_of,
+    place_of,
+    program_died,
+    steps_of,
+    where,
+)
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import MicroscopeLeft
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import IdleOptimizer
@@ -17,14 +24,36 @@ ENOUGH_BESIDE_OTHERS = 12  # while another optimizer steps: its turn may come la
 ENOUGH_UNDER_SCALER = 24  # halvings that bring the largest usual scale, 65536, below 0.01
 
 
+class NeverStepped(Diagnosis):
+    """Backward passes give the parameters of an optimizer gradients, and it makes no step."""
+
+    backwards: int
+    optimizer: str
+    made_at: SourceSpan | None
+    message = (
+        "backward ran at least {backwards} times, but {optimizer}{where} "
+        "never made a step: none of its weights has changed"
+    )
+    advice = "call optimizer.step() after loss.backward()"
+
+    @property
+    def where(self) -> str:
+        """Return where the optimizer was made."""
+        return where(self.made_at)
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"steps of {self.optimizer} in the whole run: 0"
+        yield Evidence(claim, value=0.0, location=self.made_at)
+        yield Evidence("its parameters have gradients, and their values are those they began with")
+
+
 class MissingOptimizerStep(Detector):
     """Backward passes are run for the parameters of an optimizer that never makes a step."""
 
     name = "missing-optimizer-step"
-    needs = frozenset({"idle-optimizer"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        compiled = any("compiles" in left.reason for left in trace.of(MicroscopeLeft))
+        compiled = any(left.compiled for left in trace.of(MicroscopeLeft))
         if program_died(trace) or compiled:
             return
         last = {event.optimizer: event for event in trace.of(IdleOptimizer)}
@@ -34,33 +63,17 @@ class MissingOptimizerStep(Detector):
             if steps_of(trace, index) or event.backwards < enough:
                 continue
             if event.gradients and not event.changed and not _is_held_back(trace, event):
-                yield self._finding(trace, event)
+                diagnosis = NeverStepped(
+                    backwards=event.backwards,
+                    optimizer=kind_of(trace, index),
+                    made_at=place_of(trace, index),
+                )
+                yield self.found(
+                    trace, diagnosis, severity="error", step=0, location=event.location
+                )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.add_step(finding.location, source)
-
-    def _finding(self, trace: Trace, event: IdleOptimizer) -> Finding:
-        maker = made(trace, event.optimizer)
-        kind = maker.kind if maker is not None else "the optimizer"
-        place = maker.location if maker is not None else None
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=(
-                f"backward ran at least {event.backwards} times, but {kind}{where(place)} "
-                "never made a step: none of its weights has changed"
-            ),
-            step=0,
-            rank=trace.rank,
-            location=event.location,
-            evidence=(
-                Evidence(f"steps of {kind} in the whole run: 0", value=0.0, location=place),
-                Evidence(
-                    "its parameters have gradients, and their values are those they began with"
-                ),
-            ),
-            fixes=(Fix("call optimizer.step() after loss.backward()", safety="show-only"),),
-        )
 
 
 def _is_held_back(trace: Trace, event: IdleOptimizer) -> bool:
