@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
@@ -12,11 +13,30 @@ from torchwhy.source.edits import Source
 ENOUGH_STEPS = 2  # of the first six
 
 
+class ClippedTooLate(Diagnosis):
+    """Gradients are clipped after the step that used them."""
+
+    function: str
+    times: int
+    seen_at: int
+    message = (
+        "{function} runs after the step that used the gradients, and "
+        "before they are cleared: it clips nothing"
+    )
+    advice = "clip between loss.backward() and optimizer.step()"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"the order of calls is step, clip, zero_grad, backward, step in {self.times} of the first steps",
+            value=float(self.times),
+            step=self.seen_at,
+        )
+
+
 class ClipAfterStep(Detector):
     """Gradients are clipped after the step that used them, and then cleared."""
 
     name = "clip-after-step"
-    needs = frozenset({"calls"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         # The first event holds what came before the first step, so a clip after a step shows from the second on.
@@ -28,24 +48,12 @@ class ClipAfterStep(Detector):
         if len(late) < ENOUGH_STEPS:
             return
         step, clip = late[0]
-        yield Finding(
-            detector=self.name,
+        yield self.found(
+            trace,
+            ClippedTooLate(function=str(clip.target), times=len(late), seen_at=step),
             severity="note" if clip.used else "warning",
-            message=(
-                f"{clip.target} runs after the step that used the gradients, and "
-                "before they are cleared: it clips nothing"
-            ),
             step=max(step - 1, 0),
-            rank=trace.rank,
             location=clip.location,
-            evidence=(
-                Evidence(
-                    f"the order of calls is step, clip, zero_grad, backward, step in {len(late)} of the first steps",
-                    value=float(len(late)),
-                    step=step,
-                ),
-            ),
-            fixes=(Fix("clip between loss.backward() and optimizer.step()", safety="show-only"),),
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

@@ -6,7 +6,8 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.graph.sampled_values import draws_without_derivative
-from torchwhy.detect.views.parameters.trained_parameters import untrained
+from torchwhy.detect.views.parameters.trained_parameters import first_of, untrained
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import GraphCut, ParameterCensus
@@ -34,52 +35,91 @@ CURES = {
     "array": "stay with torch operations between the parameters and the loss",
     "no-grad": "compute this part outside of `no_grad`",
     "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or keep the value before it was rounded",
-    "draw": "draw with a derivative: `rsample()`, or `mean + std * torch.randn_like(std)`",
     "underivable": "use an operation with a derivative: probabilities in place of the chosen class",
 }
 MOST_NAMED = 4
+
+
+class GraphIsCut(Diagnosis):
+    """The value of some parameters goes on without its graph, so they get no gradient."""
+
+    names: list[str]
+    how: str
+    op: str
+    is_whole: bool
+    seen_at: int
+    message = "the graph is cut here, so {who} a gradient{other}: {why}"
+    advice = "{cure}"
+
+    @property
+    def who(self) -> str:
+        """Return which parameters get no gradient."""
+        if self.is_whole:
+            return "no parameter of the optimizer gets"
+        verb = "gets" if len(self.names) == 1 else "get"
+        return f"{first_of(self.names, most=MOST_NAMED)} never {verb}"
+
+    @property
+    def other(self) -> str:
+        """Return what the gradient is, where there is one."""
+        return " other than 0" if self.how == "flat" else ""
+
+    @property
+    def why(self) -> str:
+        """Return what the cut does."""
+        return WORDS[self.how]
+
+    @property
+    def cure(self) -> str:
+        """Return what keeps the graph."""
+        return CURES[self.how]
+
+    def evidence(self) -> Iterator[Evidence]:
+        shown = first_of(self.names, most=MOST_NAMED)
+        yield Evidence(
+            f"used in the forward pass, held by the optimizer, and without gradient: {shown}",
+            value=float(len(self.names)),
+            step=self.seen_at,
+        )
+        them = "it" if len(self.names) == 1 else "them"
+        claim = f"the first operation that no longer knew {them} is {_plain(self.op)}"
+        yield Evidence(claim, step=self.seen_at)
+
+
+class DrawnWithoutDerivative(Diagnosis):
+    """A draw ends the graph of its mean and spread, and layers with weights work on it."""
+
+    seen_at: int
+    message = (
+        "the graph is cut here: what was drawn has no derivative, so nothing that is computed from it "
+        "trains the mean and the spread it was drawn with"
+    )
+    advice = "draw with a derivative: `rsample()`, or `mean + std * torch.randn_like(std)`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "layers with weights work on what was drawn, and no log-probability of it is taken",
+            step=self.seen_at,
+        )
 
 
 class DetachedGraph(Detector):
     """Parameters are used and given to the optimizer, but the graph between them and the loss is cut."""
 
     name = "detached-graph"
-    needs = frozenset({"graph"})
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):
             names = [name for name in cut.parameters if not _is_trained_otherwise(trace, cut, name)]
-            if not names:
-                continue
-            shown = ", ".join(names[:MOST_NAMED]) + (
-                f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            )
-            verb = "gets" if len(names) == 1 else "get"
-            what = "no parameter of the optimizer gets" if cut.whole else f"{shown} never {verb}"
-            them = "it" if len(names) == 1 else "them"
-            other = " other than 0" if cut.how == "flat" else ""
-            yield Finding(
-                detector=self.name,
-                severity="note" if _is_wrong_model(trace, cut) else _severity(cut),
-                message=f"the graph is cut here, so {what} a gradient{other}: {WORDS[cut.how]}",
-                step=cut.step,
-                rank=trace.rank,
-                location=cut.location,
-                evidence=(
-                    Evidence(
-                        f"used in the forward pass, held by the optimizer, and without gradient: {shown}",
-                        value=float(len(names)),
-                        step=cut.step,
-                    ),
-                    Evidence(
-                        f"the first operation that no longer knew {them} is {_plain(cut.op)}",
-                        step=cut.step,
-                    ),
-                ),
-                fixes=(Fix(CURES[cut.how], safety="show-only"),),
-            )
-
+            if names:
+                diagnosis = GraphIsCut(
+                    names=names, how=cut.how, op=cut.op, is_whole=cut.whole, seen_at=cut.step
+                )
+                severity = "note" if _is_wrong_model(trace, cut) else _severity(cut)
+                yield self.found(
+                    trace, diagnosis, severity=severity, step=cut.step, location=cut.location
+                )
         yield from self._draws(trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -87,29 +127,15 @@ class DetachedGraph(Detector):
         yield from graphs.drawn_with_derivative(finding.location, source)
 
     def _draws(self, trace: Trace) -> Iterator[Finding]:
-        """Tell of draws behind which some other term of the loss gives their mean a gradient."""
+        """Yield the draws behind which some other term of the loss gives their mean a gradient."""
         lines = {cut.location.line for cut in trace.of(GraphCut) if cut.location is not None}
         for draw in draws_without_derivative(ForwardGraph(trace)):
             if draw.location is None or draw.location.line in lines:
                 continue
             lines.add(draw.location.line)
-            yield Finding(
-                detector=self.name,
-                severity="warning",
-                message=(
-                    "the graph is cut here: what was drawn has no derivative, so nothing that is computed from it "
-                    "trains the mean and the spread it was drawn with"
-                ),
-                step=draw.step,
-                rank=trace.rank,
-                location=draw.location,
-                evidence=(
-                    Evidence(
-                        "layers with weights work on what was drawn, and no log-probability of it is taken",
-                        step=draw.step,
-                    ),
-                ),
-                fixes=(Fix(CURES["draw"], safety="show-only"),),
+            diagnosis = DrawnWithoutDerivative(seen_at=draw.step)
+            yield self.found(
+                trace, diagnosis, severity="warning", step=draw.step, location=draw.location
             )
 
 

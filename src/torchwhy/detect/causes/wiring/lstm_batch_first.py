@@ -7,24 +7,79 @@ from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.graph.changed_sample import (
     SamplesAnswer,
     TimeFirst,
+    moved_others,
     samples_answer,
     time_first_layer,
 )
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-RECURS = {"LSTM": "recurs", "GRU": "recurs", "RNN": "recurs"}
+RECURRENT = {"LSTM", "GRU", "RNN"}
+
+
+class BatchTakenForTime(Diagnosis):
+    """A layer with batch_first=False runs over the samples of the batch."""
+
+    layer: str
+    kind_of_layer: str
+    rows: int
+
+
+class SamplesReachEachOther(BatchTakenForTime):
+    """Changing one sample moved the outputs of others, through a layer that takes time first."""
+
+    moved: int
+    tried_at: int
+    given: Shape
+    called_at: SourceSpan | None
+    message = (
+        "`{layer}` ({kind_of_layer}) takes its input {given} as (time, batch, …) "
+        "and {runs} over the {rows} samples of the batch"
+    )
+
+    @property
+    def runs(self) -> str:
+        """Return what the layer does along its first dimension."""
+        return "recurs" if self.kind_of_layer in RECURRENT else "attends"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield moved_others(self.moved, rows=self.rows, step=self.tried_at)
+        yield Evidence(
+            f"`{self.layer}` has batch_first=False and was called with shape {self.given}",
+            step=0,
+            location=self.called_at,
+        )
+
+
+class LastSampleTaken(BatchTakenForTime):
+    """The program takes the last along dimension 1 for the last moment, and there the layer has its batch."""
+
+    selection: str
+    shape: Shape
+    selected_at: SourceSpan | None
+    message = (
+        "`{layer}` ({kind_of_layer}) takes its input as (time, batch, …): it runs over the {rows} "
+        "samples of the batch"
+    )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.selection} takes the last along dimension 1 of {self.shape} for the last moment, "
+            "and there the layer has its batch",
+            step=0,
+            location=self.selected_at,
+        )
 
 
 class LstmBatchFirst(Detector):
     """A recurrent or attention layer runs over the samples of the batch, because `batch_first` was forgotten."""
 
     name = "lstm-batch-first"
-    needs = frozenset({"experiment"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         answer = samples_answer(trace)
@@ -35,28 +90,25 @@ class LstmBatchFirst(Detector):
             yield from self._read_off(trace, layer) if layer is not None else ()
 
     def _tried(self, trace: Trace, answer: SamplesAnswer) -> Finding:
-        kind, given = answer.layer_kind or "layer", answer.layer_input or []
         called = _call_of(trace, answer.layer)
         where = called.location if called is not None else None
-        does = RECURS.get(kind, "attends")
-        return Finding(
-            detector=self.name,
+        diagnosis = SamplesReachEachOther(
+            layer=str(answer.layer),
+            kind_of_layer=answer.layer_kind or "layer",
+            rows=answer.rows,
+            moved=answer.moved,
+            tried_at=answer.step,
+            given=answer.layer_input or [],
+            called_at=where,
+        )
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=f"`{answer.layer}` ({kind}) takes its input {given} as (time, batch, …) "
-            f"and {does} over the {answer.rows} samples of the batch",
             step=0,
-            rank=trace.rank,
             location=answer.layer_made or where,
-            evidence=(
-                answer.proof,
-                Evidence(
-                    f"`{answer.layer}` has batch_first=False and was called with shape {given}",
-                    step=0,
-                    location=where,
-                ),
-            ),
             certainty="replayed",
-            fixes=(_fix(kind),),
+            fixes=[_with_batch_first(diagnosis)],
         )
 
     def _read_off(self, trace: Trace, layer: TimeFirst) -> Iterator[Finding]:
@@ -66,24 +118,21 @@ class LstmBatchFirst(Detector):
         if taken is None or called is None:
             return
         shape = taken.input_shapes[0]
-        what = expression_of(taken.location, "a selection")
-        yield Finding(
-            detector=self.name,
+        diagnosis = LastSampleTaken(
+            layer=layer.layer,
+            kind_of_layer=layer.kind,
+            rows=shape[0],
+            selection=expression_of(taken.location, "a selection"),
+            shape=shape,
+            selected_at=taken.location,
+        )
+        yield self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=f"`{layer.layer}` ({layer.kind}) takes its input as (time, batch, …): it runs over the {shape[0]} "
-            "samples of the batch",
             step=0,
-            rank=trace.rank,
             location=layer.made or called.location,
-            evidence=(
-                Evidence(
-                    f"{what} takes the last along dimension 1 of {shape} for the last moment, "
-                    "and there the layer has its batch",
-                    step=0,
-                    location=taken.location,
-                ),
-            ),
-            fixes=(_fix(layer.kind),),
+            fixes=[_with_batch_first(diagnosis)],
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -120,7 +169,8 @@ def _call_of(trace: Trace, path: str | None) -> ModuleCalled | None:
     return next((call for call in trace.of(ModuleCalled) if call.path == path), None)
 
 
-def _fix(kind: str) -> Fix:
+def _with_batch_first(diagnosis: BatchTakenForTime) -> Fix:
+    kind = diagnosis.kind_of_layer
     return Fix(
         f"make it with batch_first=True: `{kind}(…, batch_first=True)`", safety="changes-results"
     )

@@ -6,23 +6,50 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.views.parameters.trained_parameters import (
     ENOUGH_UPDATES,
-    made,
+    kind_of,
+    place_of,
     steps_of,
     uncalled,
 )
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.events import OptimizerMade, RunEnded, Step, Weights
+from torchwhy.record.events import OptimizerMade, RunEnded, Weights
 from torchwhy.record.learning import ForwardModes, ParameterCensus, StepCalls
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 
+class StepsWithoutBackward(Diagnosis):
+    """An optimizer steps and no backward pass runs; `uncalled` names `backward` and does not call it."""
+
+    optimizer: str
+    steps: int
+    first_step: int
+    uncalled: str | None
+    message = (
+        "{optimizer} has made {steps} steps, and no backward pass has run{since}: "
+        "there is nothing to step along"
+    )
+    advice = "call loss.backward() before optimizer.step()"
+
+    @property
+    def since(self) -> str:
+        """Return when the optimizer began, if that was later than the program."""
+        return f" since step {self.first_step}, when it began" if self.first_step else ""
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.uncalled is not None:
+            yield Evidence(f"`{self.uncalled}` names the method and does not call it")
+        yield Evidence(
+            "none of its parameters has had a gradient, and all are as they were", value=0.0
+        )
+
+
 class MissingBackward(Detector):
     """The optimizer makes steps, but `backward()` is never called."""
 
     name = "missing-backward"
-    needs = frozenset({"calls", "loss"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         # Of several optimizers that share a backward pass only the first is told of its loss; on some devices none is.
@@ -33,46 +60,30 @@ class MissingBackward(Detector):
             if any(call.name == "backward" for call in event.calls)
         ]
         last = max(ran, default=-1)
+        named = uncalled(trace, "backward")
         for event in trace.of(OptimizerMade):
             steps = steps_of(trace, event.index)
             if len(steps) < ENOUGH_UPDATES or not last < steps[0].step:
                 continue
             if not _nothing_moved(trace, event.index):
                 continue
-            if uncalled(trace, "backward") is not None or _is_at_work(trace, event.index):
-                yield self._finding(trace, event.index, steps=steps)
+            if named is not None or _is_at_work(trace, event.index):
+                diagnosis = StepsWithoutBackward(
+                    optimizer=kind_of(trace, event.index),
+                    steps=len(steps),
+                    first_step=steps[0].step,
+                    uncalled=named.expression if named is not None else None,
+                )
+                yield self.found(
+                    trace,
+                    diagnosis,
+                    severity="error",
+                    step=steps[0].step,
+                    location=named or _place_of_step(trace, event.index),
+                )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from statements.called(finding.location, source)
-
-    def _finding(self, trace: Trace, optimizer: int, *, steps: list[Step]) -> Finding:
-        maker = made(trace, optimizer)
-        kind = maker.kind if maker is not None else "the optimizer"
-        named = uncalled(trace, "backward")
-        first = steps[0].step
-        since = f" since step {first}, when it began" if first else ""
-        evidence = [
-            Evidence(
-                "none of its parameters has had a gradient, and all are as they were", value=0.0
-            )
-        ]
-        if named is not None:
-            evidence.insert(
-                0, Evidence(f"`{named.expression}` names the method and does not call it")
-            )
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=(
-                f"{kind} has made {len(steps)} steps, and no backward pass has run{since}: "
-                "there is nothing to step along"
-            ),
-            step=first,
-            rank=trace.rank,
-            location=named or _place_of_step(trace, optimizer),
-            evidence=tuple(evidence),
-            fixes=(Fix("call loss.backward() before optimizer.step()", safety="show-only"),),
-        )
 
 
 def _is_at_work(trace: Trace, optimizer: int) -> bool:
@@ -123,5 +134,4 @@ def _place_of_step(trace: Trace, optimizer: int) -> SourceSpan | None:
     ]
     # Of the steps of a later phase no calls are told.
     forwards = [one.location for one in _forwards_since(trace, optimizer) if not one.backwards]
-    maker = made(trace, optimizer)
-    return next(iter([*steps, *forwards]), maker.location if maker is not None else None)
+    return next(iter([*steps, *forwards]), place_of(trace, optimizer))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import training_modes
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
@@ -13,39 +14,48 @@ from torchwhy.source.edits import Source
 ENOUGH_FORWARDS = 3  # a single forward is a sanity check
 
 
+class UnusedGraphs(Diagnosis):
+    """A model runs with gradients on, and no backward pass uses its graphs."""
+
+    path: str
+    forwards: int
+    training: bool
+    first_step: int
+    message = "`{path}` runs here {forwards} times with gradients recorded, and no backward pass uses them"
+    advice = "wrap the evaluation in `with torch.no_grad():`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        mode = "train" if self.training else "eval"
+        yield Evidence(
+            f"{self.forwards} forward passes in {mode} mode, none of them in the graph of a loss",
+            value=float(self.forwards),
+            step=self.first_step,
+        )
+
+
 class MissingNoGrad(Detector):
     """A model is evaluated with gradients on."""
 
     name = "missing-no-grad"
     symptom = "evaluation"
-    needs = frozenset({"modes"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for mode in trace.of(ForwardModes):
             if not mode.grad or mode.backwards or mode.count < ENOUGH_FORWARDS:
                 continue
             if training_modes(trace, mode.path):
-                kind = "train" if mode.training else "eval"
-                yield Finding(
-                    detector=self.name,
+                diagnosis = UnusedGraphs(
+                    path=mode.path,
+                    forwards=mode.count,
+                    training=mode.training,
+                    first_step=mode.first_step,
+                )
+                yield self.found(
+                    trace,
+                    diagnosis,
                     severity="note",
-                    message=(
-                        f"`{mode.path}` runs here {mode.count} times with gradients "
-                        "recorded, and no backward pass uses them"
-                    ),
                     step=mode.first_step,
-                    rank=trace.rank,
                     location=mode.location,
-                    evidence=(
-                        Evidence(
-                            f"{mode.count} forward passes in {kind} mode, none of them in the graph of a loss",
-                            value=float(mode.count),
-                            step=mode.first_step,
-                        ),
-                    ),
-                    fixes=(
-                        Fix("wrap the evaluation in `with torch.no_grad():`", safety="show-only"),
-                    ),
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

@@ -6,6 +6,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import uncalled
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ManualUpdate, StaleGradients
 from torchwhy.record.trace import Trace
@@ -17,11 +18,44 @@ ENOUGH_TIMES = (
 BY_HAND = -1
 
 
+class LeftoverGradients(Diagnosis):
+    """Steps run on gradients that an earlier step has used; `uncalled` names `zero_grad` and does not call it."""
+
+    update: str
+    used_at: int
+    cleared_ever: bool
+    uncalled: str | None
+    times: int
+    last_step: int
+    added_at: SourceSpan | None
+    message = (
+        "`{update}` ran on gradients left over from step {used_at} (0 clears since then); {habit}"
+    )
+    advice = "clear the gradients once per step: optimizer.zero_grad() before loss.backward()"
+
+    @property
+    def habit(self) -> str:
+        """Return how often the program clears them."""
+        if self.cleared_ever:
+            return "they are cleared only now and then"
+        return "nobody ever clears them"
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.uncalled is not None:
+            yield Evidence(f"`{self.uncalled}` names the method and does not call it")
+        yield Evidence(
+            f"until step {self.last_step}, {self.times} backward passes added to "
+            "gradients that a step had used already",
+            value=float(self.times),
+            step=self.last_step,
+            location=self.added_at,
+        )
+
+
 class MissingZeroGrad(Detector):
     """A step uses gradients that an earlier step has used already, because nobody cleared them in between."""
 
     name = "missing-zero-grad"
-    needs = frozenset({"stale-gradients"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         events: dict[int, list[StaleGradients]] = {}
@@ -32,55 +66,27 @@ class MissingZeroGrad(Detector):
             # A loop that clears now and then is reported only if most of its steps run on leftovers.
             rare = last.cleared_ever and last.times < last.step / 2
             if last.times >= ENOUGH_TIMES and not rare:
-                yield self._finding(trace, found)
+                yield self._leftover(trace, found[0], last)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from statements.called(finding.location, source)
         yield from loops.clear_gradients(finding.location, source)
 
-    def _finding(self, trace: Trace, events: list[StaleGradients]) -> Finding:
-        first, last = events[0], events[-1]
+    def _leftover(self, trace: Trace, first: StaleGradients, last: StaleGradients) -> Finding:
         location = first.stepped_at or first.location
         if first.optimizer == BY_HAND:
             update = next(iter(trace.of(ManualUpdate)), None)
             location = update.location if update is not None else first.location
-        call = location.expression if location is not None and location.expression else "the update"
         named = uncalled(trace, "zero_grad") if not last.cleared_ever else None
-        never = (
-            "nobody ever clears them"
-            if not last.cleared_ever
-            else "they are cleared only now and then"
+        diagnosis = LeftoverGradients(
+            update=(location.expression if location is not None else None) or "the update",
+            used_at=first.used_at_step,
+            cleared_ever=last.cleared_ever,
+            uncalled=named.expression if named is not None else None,
+            times=last.times,
+            last_step=last.step,
+            added_at=last.location or first.location,
         )
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message=(
-                f"`{call}` ran on gradients left over from step {first.used_at_step} "
-                f"(0 clears since then); {never}"
-            ),
-            step=first.step,
-            rank=trace.rank,
-            location=named or location,
-            evidence=(
-                *_without_brackets(named),
-                Evidence(
-                    f"until step {last.step}, {last.times} backward passes added to "
-                    "gradients that a step had used already",
-                    value=float(last.times),
-                    step=last.step,
-                    location=last.location or first.location,
-                ),
-            ),
-            fixes=(
-                Fix(
-                    "clear the gradients once per step: optimizer.zero_grad() before loss.backward()",
-                    safety="show-only",
-                ),
-            ),
+        return self.found(
+            trace, diagnosis, severity="error", step=first.step, location=named or location
         )
-
-
-def _without_brackets(named: SourceSpan | None) -> list[Evidence]:
-    if named is None:
-        return []
-    return [Evidence(f"`{named.expression}` names the method and does not call it")]

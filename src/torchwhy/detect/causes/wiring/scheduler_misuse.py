@@ -26,7 +26,7 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 
-class NeverStepped(Diagnosis):
+class ScheduleNeverStepped(Diagnosis):
     """A scheduler lowered the rate when it was made and was never stepped."""
 
     rate: float
@@ -182,7 +182,7 @@ class SchedulerMisuse(Detector):
         if not never_left_warm_up(trace, history):
             return
         made = statements_found(trace).schedules
-        diagnosis = NeverStepped(
+        diagnosis = ScheduleNeverStepped(
             rate=history.peak, meant=meant_rate(trace, history) or 0.0, steps=history.count
         )
         yield self.found(

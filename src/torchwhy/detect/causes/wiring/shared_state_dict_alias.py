@@ -5,10 +5,40 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.parameters.trained_parameters import where
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded
 from torchwhy.source.edits import Source
+
+
+class LiveWeightsKept(Diagnosis):
+    """A variable that should keep older weights refers to the memory of the model."""
+
+    variable: str
+    taken_at: int
+    loaded_at: int
+    tensors: int
+    loading: SourceSpan | None
+    message = (
+        "`{variable}` is no copy of the weights: it changed with the model "
+        "in the {steps} steps until it was loaded back"
+    )
+    advice = "keep a copy: copy.deepcopy(model.state_dict())"
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps were made in between."""
+        return self.loaded_at - self.taken_at
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"when it was loaded{where(self.loading)}, {self.tensors} of its "
+            "tensors were the memory of the model itself",
+            value=float(self.tensors),
+            step=self.loaded_at,
+            location=self.loading,
+        )
 
 
 class SharedStateDictAlias(Detector):
@@ -16,31 +46,22 @@ class SharedStateDictAlias(Detector):
 
     name = "shared-state-dict-alias"
     symptom = "evaluation"
-    needs = frozenset({"alias-loaded"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for event in trace.of(AliasLoaded)[:1]:
-            passed = event.step - event.taken_step
-            yield Finding(
-                detector=self.name,
+            diagnosis = LiveWeightsKept(
+                variable=event.name,
+                taken_at=event.taken_step,
+                loaded_at=event.step,
+                tensors=event.tensors,
+                loading=event.location,
+            )
+            yield self.found(
+                trace,
+                diagnosis,
                 severity="error",
-                message=(
-                    f"`{event.name}` is no copy of the weights: it changed with the model "
-                    f"in the {passed} steps until it was loaded back"
-                ),
                 step=event.taken_step,
-                rank=trace.rank,
                 location=event.taken_at or event.location,
-                evidence=(
-                    Evidence(
-                        f"when it was loaded{where(event.location)}, {event.tensors} of its "
-                        "tensors were the memory of the model itself",
-                        value=float(event.tensors),
-                        step=event.step,
-                        location=event.location,
-                    ),
-                ),
-                fixes=(Fix("keep a copy: copy.deepcopy(model.state_dict())", safety="show-only"),),
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

@@ -7,7 +7,8 @@ from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, elements
 from torchwhy.detect.views.training.training import trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input, target_scale
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.numbers import decode
@@ -36,6 +37,43 @@ SHARES = {"_softmax", "div"}  # what makes weights that add up to 1
 SCALE_SENSITIVE = {"SGD", "ASGD"}  # Adam and its kin divide by the size of the gradient
 
 
+class SumOfSamples(Diagnosis):
+    """The loss adds up the samples of the batch, and the optimizer's steps are as long as its gradient."""
+
+    rows: int
+    rate: float | None
+    optimizer: str
+    made_at: SourceSpan | None
+    message = "the loss is a sum over the {rows} samples of the batch{acts_like}"
+    advice = "use the mean, or choose the rate for this batch size"
+
+    @property
+    def acts_like(self) -> str:
+        """Return which rate would do the same to the mean."""
+        if not self.rate:
+            return ""
+        return f"; a rate of {self.rate:g} acts like {self.rate * self.rows:g} on the mean"
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"{self.optimizer} takes steps in proportion to the gradient"
+        yield Evidence(claim, location=self.made_at)
+
+
+class SumTooLong(SumOfSamples):
+    """Training failed by updates that would be short enough with the mean in place of the sum."""
+
+    harm: Diagnosis
+    excess: float
+    message = "the loss is a sum over the {rows} samples of the batch{acts_like}: {harm}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield from super().evidence()
+        yield Evidence(
+            f"the updates were {self.excess:.3g}× too long; those of the mean are {self.rows}× shorter",
+            value=self.excess,
+        )
+
+
 class SumOverBatch(Detector):
     """The loss is a sum over the samples of the batch, and the optimizer's steps grow with it."""
 
@@ -51,31 +89,28 @@ class SumOverBatch(Detector):
         summed = _summed(graph, graph.operation(root.order), output.rows)
         if summed is None:
             return
-        rate = _rate(made)
-        like = f"; a rate of {rate:g} acts like {rate * output.rows:g} on the mean" if rate else ""
-        trouble = _trouble_of_the_sum(trace, made, output.rows)
-        why = f": {trouble.harm}" if trouble is not None else ""
-        yield Finding(
-            detector=self.name,
-            severity="error" if trouble is not None else "note",
-            message=f"the loss is a sum over the {output.rows} samples of the batch{like}{why}",
-            step=0,
-            rank=trace.rank,
-            location=summed.location,
-            evidence=(
-                Evidence(
-                    f"{made.kind} takes steps in proportion to the gradient", location=made.location
-                ),
-                *(_too_long(trouble, output.rows) if trouble is not None else ()),
-            ),
-            fixes=(
-                Fix("use the mean, or choose the rate for this batch size", safety="show-only"),
-            ),
-        )
+        diagnosis = _diagnosis(trace, made, output.rows)
+        severity: Severity = "error" if isinstance(diagnosis, SumTooLong) else "note"
+        yield self.found(trace, diagnosis, severity=severity, step=0, location=summed.location)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        if finding.severity == "error":  # a sum that training goes well with needs no cure
-            yield from reductions.mean_for_sum(finding, source)
+        match finding.diagnosis:
+            case SumTooLong():  # a sum that training goes well with needs no cure
+                yield from reductions.mean_for_sum(finding.location, source)
+
+
+def _diagnosis(trace: Trace, made: OptimizerMade, rows: int) -> SumOfSamples:
+    trouble, rate = _trouble_of_the_sum(trace, made, rows), _rate(made)
+    if trouble is None:
+        return SumOfSamples(rows=rows, rate=rate, optimizer=made.kind, made_at=made.location)
+    return SumTooLong(
+        rows=rows,
+        rate=rate,
+        optimizer=made.kind,
+        made_at=made.location,
+        harm=trouble.harm,
+        excess=trouble.excess,
+    )
 
 
 def _trouble_of_the_sum(trace: Trace, made: OptimizerMade, rows: int) -> Trouble | None:
@@ -93,13 +128,6 @@ def _trouble_of_the_sum(trace: Trace, made: OptimizerMade, rows: int) -> Trouble
         return None
     trouble = find_trouble(trace, training)
     return trouble if trouble is not None and 1 < trouble.excess <= SURELY * rows else None
-
-
-def _too_long(trouble: Trouble, rows: int) -> Iterator[Evidence]:
-    yield Evidence(
-        f"the updates were {trouble.excess:.3g}× too long; those of the mean are {rows}× shorter",
-        value=trouble.excess,
-    )
 
 
 def _summed(graph: ForwardGraph, root: GraphOperation | None, rows: int) -> GraphOperation | None:

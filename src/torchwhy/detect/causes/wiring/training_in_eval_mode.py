@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import (
     active_layers,
+    first_of,
     modes_of,
     training_modes,
 )
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import ForwardModes, ParameterCensus
 from torchwhy.record.trace import Trace
@@ -17,14 +20,61 @@ from torchwhy.source.edits import Source
 ENOUGH_STEPS = (
     3  # optimizer steps in eval mode; an attack or a saliency map after training makes none
 )
-SHOWN = 3
+
+
+class TrainsInEvalMode(Diagnosis):
+    """Backward passes come from forwards of a model in eval mode, which nobody switched back."""
+
+    path: str
+    layers: list[str]
+    since: int
+    backwards: int
+    steps: int
+    first_step: int
+    trained_at: SourceSpan | None
+    left_by: Literal["eval()", "train(False)"]
+    message = (
+        "since step {since} `{path}` trains in eval mode: nobody switched it back after {left_by}"
+    )
+    advice = "call model.train() after each evaluation, or at the start of each epoch"
+
+    @property
+    def otherwise(self) -> str:
+        """Return in which mode the layers are elsewhere."""
+        return "and were in train mode before"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.backwards} backward passes over {self.steps} steps came from forwards in eval mode",
+            value=float(self.backwards),
+            step=self.first_step,
+            location=self.trained_at,
+        )
+        yield Evidence(f"{first_of(self.layers)} are in eval mode there, {self.otherwise}")
+
+
+class NeverInTrainMode(TrainsInEvalMode):
+    """The function that evaluates a model switched it to eval mode before any training."""
+
+    @property
+    def otherwise(self) -> str:
+        return "and never were in train mode"
+
+
+class ModesSwapped(TrainsInEvalMode):
+    """A model trains in eval mode and is evaluated in train mode."""
+
+    message = "since step {since} `{path}` trains in eval mode: the modes are swapped"
+
+    @property
+    def otherwise(self) -> str:
+        return "and are in train mode where the model is evaluated"
 
 
 class TrainingInEvalMode(Detector):
     """After an evaluation the model was not switched back, and training goes on in eval mode."""
 
     name = "training-in-eval-mode"
-    needs = frozenset({"modes"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         told: set[str] = set()
@@ -32,73 +82,48 @@ class TrainingInEvalMode(Detector):
             layers = active_layers(mode, "eval")
             if mode.training or not mode.grad or not layers or mode.path in told:
                 continue
-            before = training_modes(trace, mode.path)
-            came_back = any(other.last_step > mode.first_step for other in before)
-            if (
-                before
-                and not came_back
-                and mode.backwards >= ENOUGH_STEPS
-                and mode.steps >= ENOUGH_STEPS
-            ):
-                told.add(mode.path)
-                evaluated = any(_is_evaluation(other, mode) for other in modes_of(trace, mode.path))
-                yield self._finding(trace, mode, layers, "warning" if evaluated else "note")
-            elif not before and mode.steps >= ENOUGH_STEPS and _is_swapped(trace, mode):
-                told.add(mode.path)
-                yield self._finding(trace, mode, layers, "warning", swapped=True)
-            elif not before and mode.steps >= ENOUGH_STEPS and _left_by_evaluation(trace, mode):
-                told.add(mode.path)
-                yield self._finding(trace, mode, layers, "warning", from_the_start=True)
+            judged = _judge(trace, mode)
+            if judged is None:
+                continue
+            told.add(mode.path)
+            severity, kind = judged
+            switch = _switch(mode)
+            is_train = switch is not None and ".train" in (switch.expression or "")
+            diagnosis = kind(
+                path=mode.path,
+                layers=layers,
+                since=0 if kind is NeverInTrainMode else mode.first_step,
+                backwards=mode.backwards,
+                steps=mode.steps,
+                first_step=mode.first_step,
+                trained_at=mode.location,
+                left_by="train(False)" if is_train else "eval()",
+            )
+            yield self.found(
+                trace,
+                diagnosis,
+                severity=severity,
+                step=diagnosis.since,
+                location=switch or mode.location,
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.train_before_steps(finding.location, source)
 
-    def _finding(
-        self,
-        trace: Trace,
-        mode: ForwardModes,
-        layers: list[str],
-        severity: Severity,
-        *,
-        swapped: bool = False,
-        from_the_start: bool = False,
-    ) -> Finding:
-        switch = _switch(mode)
-        is_train = switch is not None and ".train" in (switch.expression or "")
-        why = f"nobody switched it back after {'train(False)' if is_train else 'eval()'}"
-        state = "and were in train mode before"
-        if swapped:
-            why = "the modes are swapped"
-            state = "and are in train mode where the model is evaluated"
-        elif from_the_start:
-            state = "and never were in train mode"
-        shown = ", ".join(layers[:SHOWN]) + (
-            f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else ""
-        )
-        since = 0 if from_the_start else mode.first_step
-        return Finding(
-            detector=self.name,
-            severity=severity,
-            message=f"since step {since} `{mode.path}` trains in eval mode: {why}",
-            step=since,
-            rank=trace.rank,
-            location=switch or mode.location,
-            evidence=(
-                Evidence(
-                    f"{mode.backwards} backward passes over {mode.steps} steps came from forwards in eval mode",
-                    value=float(mode.backwards),
-                    step=mode.first_step,
-                    location=mode.location,
-                ),
-                Evidence(f"{shown} are in eval mode there, {state}"),
-            ),
-            fixes=(
-                Fix(
-                    "call model.train() after each evaluation, or at the start of each epoch",
-                    safety="show-only",
-                ),
-            ),
-        )
+
+def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEvalMode]] | None:
+    """Judge a place at which a model runs in eval mode with its graph."""
+    before = training_modes(trace, mode.path)
+    if mode.backwards < ENOUGH_STEPS or mode.steps < ENOUGH_STEPS:
+        return None
+    if before:
+        if any(other.last_step > mode.first_step for other in before):
+            return None  # it was switched back
+        evaluated = any(_is_evaluation(other, mode) for other in modes_of(trace, mode.path))
+        return "warning" if evaluated else "note", TrainsInEvalMode
+    if _is_swapped(trace, mode):
+        return "warning", ModesSwapped
+    return ("warning", NeverInTrainMode) if _left_by_evaluation(trace, mode) else None
 
 
 def _switch(mode: ForwardModes) -> SourceSpan | None:
@@ -113,7 +138,7 @@ def _is_swapped(trace: Trace, mode: ForwardModes) -> bool:
         for other in modes_of(trace, mode.path)
         if other.training and not other.grad and not other.backwards and other.switched == "train"
     ]
-    return mode.switched == "eval" and mode.backwards >= ENOUGH_STEPS and bool(evaluated)
+    return mode.switched == "eval" and bool(evaluated)
 
 
 def _is_evaluation(other: ForwardModes, mode: ForwardModes) -> bool:
@@ -139,7 +164,7 @@ def _left_by_evaluation(trace: Trace, mode: ForwardModes) -> bool:
         and (other.location.file, other.location.function) == (switched.file, switched.function)
         for other in modes_of(trace, mode.path)
     )
-    return is_evaluated and mode.backwards >= ENOUGH_STEPS and _is_trained(trace, mode.path)
+    return is_evaluated and _is_trained(trace, mode.path)
 
 
 def _is_trained(trace: Trace, path: str) -> bool:

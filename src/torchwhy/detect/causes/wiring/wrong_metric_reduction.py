@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
+from typing import Literal
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.nonfinite.judging import short
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import MetricReduced
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -15,78 +17,110 @@ MEASURABLE = 0.01  # relative difference from which a reader of two digits sees 
 SUMS = {"count": "right answers", "mean": "accuracies of batches", "loss": "mean losses of batches"}
 
 
+class WrongDivisor(Diagnosis):
+    """A sum over the batches of a loader is divided by a number that does not make it a mean over its samples."""
+
+    written: str
+    variable: str
+    kind_of_sum: Literal["count", "mean", "loss"]
+    total: float
+    divisor: float
+    divided_by: str
+    given: float
+    right: float
+    batches: int
+    samples: int
+    first_batch: int
+    last_batch: int
+    added_at: SourceSpan | None
+    seen_at: int
+    message = (
+        "`{written}` gives {given:.4g} in place of {right:.4g}: the sum of {summed} is divided by "
+        "{divisor:g} {divided_by}"
+    )
+    advice = "{better}"
+
+    @property
+    def by_batches(self) -> bool:
+        """Tell whether the sum is divided by the number of batches."""
+        return self.divisor == self.batches
+
+    @property
+    def summed(self) -> str:
+        """Return what was added up."""
+        return SUMS[self.kind_of_sum]
+
+    @property
+    def better(self) -> str:
+        """Return what to divide by, or to add up."""
+        if self.kind_of_sum == "count":
+            return (
+                "divide the count of right answers by the number of samples: `len(loader.dataset)`"
+            )
+        if self.by_batches:
+            return (
+                "weigh each batch by its size, `total += value.item() * len(x)`, "
+                "and divide by the number of samples"
+            )
+        return (
+            "divide means of batches by the number of batches, `len(loader)`, "
+            "or add `value * len(x)`"
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        uneven = f", the last of {self.last_batch}" if self.last_batch != self.first_batch else ""
+        yield Evidence(
+            f"`{self.variable}` was {self.total:.4g} after one pass over {self.samples} samples "
+            f"({self.batches} batches of {self.first_batch}{uneven})",
+            value=self.total,
+            step=self.seen_at,
+            location=self.added_at,
+        )
+        yield Evidence(f"over all {self.samples} samples it is {self.right:.4g}", value=self.right)
+
+
 class WrongMetricReduction(Detector):
     """A metric is added up over the batches of a loader and divided by the wrong number."""
 
     name = "wrong-metric-reduction"
     symptom = "evaluation"
-    needs = frozenset({"metric"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for metric in trace.of(MetricReduced):
-            given, right = decode(metric.given), decode(metric.right)
-            by_batches = decode(metric.divisor) == metric.batches and metric.kind != "count"
-            if by_batches and abs(given - right) < MEASURABLE * abs(right):
+            diagnosis = _diagnosis(metric)
+            is_slight = diagnosis.by_batches and metric.kind != "count"
+            difference = abs(diagnosis.given - diagnosis.right)
+            if is_slight and difference < MEASURABLE * abs(diagnosis.right):
                 continue
-            yield self._finding(trace, metric, is_note=by_batches or metric.kind == "loss")
-
-    def _finding(self, trace: Trace, metric: MetricReduced, *, is_note: bool) -> Finding:
-        where = metric.location
-        text = short(where.expression or "") if where is not None else metric.variable
-        given, right = decode(metric.given), decode(metric.right)
-        uneven = metric.last_batch != metric.first_batch
-        sizes = f"{metric.batches} batches of {metric.first_batch}" + (
-            f", the last of {metric.last_batch}" if uneven else ""
-        )
-        return Finding(
-            detector=self.name,
-            severity="note" if is_note else "warning",
-            message=(
-                f"`{text}` gives {given:.4g} in place of {right:.4g}: the sum of {SUMS[metric.kind]} is divided by "
-                f"{decode(metric.divisor):g} {metric.divided_by}"
-            ),
-            step=metric.step,
-            rank=trace.rank,
-            location=where,
-            evidence=(
-                Evidence(
-                    f"`{metric.variable}` was {decode(metric.total):.4g} after one pass over {metric.samples} samples "
-                    f"({sizes})",
-                    value=decode(metric.total),
-                    step=metric.step,
-                    location=metric.added_at,
-                ),
-                Evidence(f"over all {metric.samples} samples it is {right:.4g}", value=right),
-            ),
-            fixes=(Fix(advice_for(metric), safety="show-only"),),
-        )
-
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        """Yield `len(loader.dataset)` for `len(loader)` under a count; other forms have more than one good answer."""
-        if "right answers" not in finding.message or not finding.message.endswith(" batches"):
-            return
-        node = source.at(finding.location)
-        statement = None if finding.location is None else source.statement_at(finding.location.line)
-        around = node if node is not None else statement
-        lengths = [
-            call
-            for call in (source.calls("len", within=around) if around is not None else [])
-            if len(call.args) == 1 and isinstance(call.args[0], ast.Name | ast.Attribute)
-        ]
-        if len(lengths) == 1:
-            inner = source.of(lengths[0].args[0])
-            yield from source.fix(
-                "divide the count by the number of samples",
-                source.replace(lengths[0], f"len({inner}.dataset)"),
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="note" if is_slight or metric.kind == "loss" else "warning",
+                step=metric.step,
+                location=metric.location,
             )
 
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        match finding.diagnosis:
+            case WrongDivisor(kind_of_sum="count", by_batches=True):
+                yield from reductions.divided_by_samples(finding.location, source)
 
-def advice_for(metric: MetricReduced) -> str:
-    """Return what to divide by, or to add up."""
-    if metric.kind == "count":
-        return "divide the count of right answers by the number of samples: `len(loader.dataset)`"
-    if decode(metric.divisor) == metric.batches:
-        return "weigh each batch by its size, `total += value.item() * len(x)`, and divide by the number of samples"
-    return (
-        "divide means of batches by the number of batches, `len(loader)`, or add `value * len(x)`"
+
+def _diagnosis(metric: MetricReduced) -> WrongDivisor:
+    where = metric.location
+    return WrongDivisor(
+        written=short(where.expression or "") if where is not None else metric.variable,
+        variable=metric.variable,
+        kind_of_sum=metric.kind,
+        total=decode(metric.total),
+        divisor=decode(metric.divisor),
+        divided_by=metric.divided_by,
+        given=decode(metric.given),
+        right=decode(metric.right),
+        batches=metric.batches,
+        samples=metric.samples,
+        first_batch=metric.first_batch,
+        last_batch=metric.last_batch,
+        added_at=metric.added_at,
+        seen_at=metric.step,
     )

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.parameters.trained_parameters import made, where
+from torchwhy.detect.views.parameters.trained_parameters import kind_of, place_of, where
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
 from torchwhy.record.learning import CallSeen, ParameterCensus, StepCalls
@@ -17,13 +18,69 @@ ENOUGH_STEPS = 2  # a single one may be a first step that was thrown away on pur
 ENOUGH_ACCUMULATED = 3  # a GradScaler that looks for its scale skips a step or two at the start
 
 
+class ClearedBeforeStep(Diagnosis):
+    """The gradients are cleared between the backward pass that made them and the step."""
+
+    optimizer: str
+    times: int
+    seen_at: int
+    message = (
+        "the gradients are cleared after backward and before step, so the step has nothing to do"
+    )
+    advice = "move zero_grad() before loss.backward(), or behind optimizer.step()"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"the order of calls is backward, zero_grad, step in {self.times} of the first steps",
+            step=self.seen_at,
+        )
+        yield Evidence(
+            f"every gradient of {self.optimizer} is 0 or missing at these steps",
+            value=0.0,
+            step=self.seen_at,
+        )
+
+
+class OnlyLastPassCounts(Diagnosis):
+    """Several backward passes lead to one step, and the gradients are cleared before each of them."""
+
+    optimizer: str
+    passes: int
+    seen_at: int
+    message = (
+        "each step follows {passes} backward passes, but zero_grad() comes before each of them: "
+        "only the gradients of the last one are used"
+    )
+    advice = "clear the gradients once per step: zero_grad() right behind optimizer.step()"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"the order of calls up to step {self.seen_at} of {self.optimizer}: "
+            f"{self.passes} times zero_grad, backward, and then one step",
+            value=float(self.passes),
+            step=self.seen_at,
+        )
+        yield Evidence("nothing in the program looks at a gradient before it is cleared")
+
+
 class ZeroGradAfterBackward(Detector):
     """The gradients are cleared after the backward pass that made them, and before the step that should use them."""
 
     name = "zero-grad-after-backward"
-    needs = frozenset({"calls"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        yield from self._cleared_before_step(trace)
+        yield from self._not_accumulated(trace)
+
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        match finding.diagnosis:
+            case OnlyLastPassCounts():
+                yield from loops.clear_behind_step(finding.location, source)
+            case ClearedBeforeStep():
+                yield from loops.move_before(finding.location, source, "backward")
+
+    def _cleared_before_step(self, trace: Trace) -> Iterator[Finding]:
+        """Yield where the gradients of a step are cleared before it."""
         empty = {
             (sample.step, sample.optimizer)
             for sample in trace.of(Weights)
@@ -43,14 +100,13 @@ class ZeroGradAfterBackward(Detector):
                 guilty.setdefault(step.optimizer, []).append((step.step, between))
         for optimizer, found in guilty.items():
             if len(found) >= ENOUGH_STEPS:
-                yield self._finding(trace, optimizer, found)
-        yield from self._not_accumulated(trace)
-
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        if finding.severity == "warning":
-            yield from loops.clear_behind_step(finding.location, source)
-        else:
-            yield from loops.move_before(finding.location, source, "backward")
+                first, call = found[0]
+                diagnosis = ClearedBeforeStep(
+                    optimizer=_named(trace, optimizer), times=len(found), seen_at=first
+                )
+                yield self.found(
+                    trace, diagnosis, severity="error", step=first, location=call.location
+                )
 
     def _not_accumulated(self, trace: Trace) -> Iterator[Finding]:
         """Yield where several backward passes lead to one step, and only the last of them counts."""
@@ -70,68 +126,17 @@ class ZeroGradAfterBackward(Detector):
             thrown = [(step, passes, call) for step, passes, call in steps if call is not None]
             # The first may follow a backward pass that was only tried out.
             if len(thrown) >= ENOUGH_ACCUMULATED and all(call for _, _, call in steps[1:]):
-                yield self._about_accumulation(trace, optimizer, thrown[-1])
+                last, passes, call = thrown[-1]
+                diagnosis = OnlyLastPassCounts(
+                    optimizer=_named(trace, optimizer), passes=passes, seen_at=last
+                )
+                yield self.found(
+                    trace, diagnosis, severity="warning", step=0, location=call.location
+                )
 
-    def _about_accumulation(
-        self, trace: Trace, optimizer: int, last: tuple[int, int, CallSeen | None]
-    ) -> Finding:
-        step, passes, call = last
-        maker = made(trace, optimizer)
-        kind = f"{maker.kind}{where(maker.location)}" if maker is not None else "the optimizer"
-        return Finding(
-            detector=self.name,
-            severity="warning",
-            message=(
-                f"each step follows {passes} backward passes, but zero_grad() comes before each of them: "
-                "only the gradients of the last one are used"
-            ),
-            step=0,
-            rank=trace.rank,
-            location=call.location if call is not None else None,
-            evidence=(
-                Evidence(
-                    f"the order of calls up to step {step} of {kind}: "
-                    f"{passes} times zero_grad, backward, and then one step",
-                    value=float(passes),
-                    step=step,
-                ),
-                Evidence("nothing in the program looks at a gradient before it is cleared"),
-            ),
-            fixes=(
-                Fix(
-                    "clear the gradients once per step: zero_grad() right behind optimizer.step()",
-                    safety="show-only",
-                ),
-            ),
-        )
 
-    def _finding(self, trace: Trace, optimizer: int, found: list[tuple[int, CallSeen]]) -> Finding:
-        step, call = found[0]
-        maker = made(trace, optimizer)
-        kind = f"{maker.kind}{where(maker.location)}" if maker is not None else "the optimizer"
-        return Finding(
-            detector=self.name,
-            severity="error",
-            message="the gradients are cleared after backward and before step, so the step has nothing to do",
-            step=step,
-            rank=trace.rank,
-            location=call.location,
-            evidence=(
-                Evidence(
-                    f"the order of calls is backward, zero_grad, step in {len(found)} of the first steps",
-                    step=step,
-                ),
-                Evidence(
-                    f"every gradient of {kind} is 0 or missing at these steps", value=0.0, step=step
-                ),
-            ),
-            fixes=(
-                Fix(
-                    "move zero_grad() before loss.backward(), or behind optimizer.step()",
-                    safety="show-only",
-                ),
-            ),
-        )
+def _named(trace: Trace, optimizer: int) -> str:
+    return f"{kind_of(trace, optimizer)}{where(place_of(trace, optimizer))}"
 
 
 def _cleared_between(calls: list[CallSeen]) -> CallSeen | None:

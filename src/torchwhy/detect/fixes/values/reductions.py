@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword
 from torchwhy.source.edits import Source
 
 
-def mean_for_sum(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield `.mean()` for the `.sum()` of the finding's expression, `reduction="mean"` for each "sum" of the file."""
-    node = source.at(finding.location)
+def mean_for_sum(location: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `.mean()` for the `.sum()` of an expression, `reduction="mean"` for each "sum" of the file."""
+    node = source.at(location)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         function = source.of(node.func)
         if node.func.attr == "sum" and not node.keywords and len(node.args) < 2:
@@ -22,3 +22,20 @@ def mean_for_sum(finding: Finding, source: Source) -> Iterator[Fix]:
         given = keyword(call, "reduction") if isinstance(call, ast.Call) else None
         if isinstance(given, ast.Constant) and given.value == "sum":
             yield from source.fix("take the mean of the samples", source.replace(given, '"mean"'))
+
+
+def divided_by_samples(location: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `len(loader.dataset)` for the only `len(loader)` of an average; other forms have more than one answer."""
+    statement = None if location is None else source.statement_at(location.line)
+    around = source.at(location) or statement
+    lengths = [
+        call
+        for call in (source.calls("len", within=around) if around is not None else [])
+        if len(call.args) == 1 and isinstance(call.args[0], ast.Name | ast.Attribute)
+    ]
+    if len(lengths) == 1:
+        inner = source.of(lengths[0].args[0])
+        yield from source.fix(
+            "divide the count by the number of samples",
+            source.replace(lengths[0], f"len({inner}.dataset)"),
+        )
