@@ -64,7 +64,7 @@ def test_logarithms(written, expression, cured):
         expression,
     )
 
-    first = next(guards.for_log(finding, source))
+    first = next(guards.for_log(finding.location, source))
 
     assert edited(source, first) == source.text.replace(written, cured)
 
@@ -79,7 +79,7 @@ def test_a_forward_pass_is_not_made_twice_to_get_at_its_logits():
         "torch.log(p)",
     )
 
-    texts = [edited(source, fix) for fix in guards.for_log(finding, source)]
+    texts = [edited(source, fix) for fix in guards.for_log(finding.location, source)]
 
     assert texts == [source.text.replace("torch.log(p)", "torch.log(p.clamp_min(1e-8))")]
 
@@ -95,7 +95,7 @@ def test_names_changed_in_between_are_not_looked_through():
         "torch.log(p)",
     )
 
-    (fix,) = guards.for_log(finding, source)
+    (fix,) = guards.for_log(finding.location, source)
 
     assert "log_softmax" not in fix.diff
 
@@ -113,7 +113,7 @@ def test_names_changed_in_between_are_not_looked_through():
 def test_roots(written, cured):
     source, finding = at(f"import torch\ny = {written}\n", written)
 
-    first = next(guards.for_root(finding, source))
+    first = next(guards.for_root(finding.location, source))
 
     assert edited(source, first) == source.text.replace(written, cured)
 
@@ -121,7 +121,7 @@ def test_roots(written, cured):
 def test_the_shift_of_a_softmax_is_not_proposed_for_other_exponentials():
     source, finding = at("import torch\np = 1 / (2 + torch.exp(-z))\n", "torch.exp(-z)")
 
-    assert all("amax" not in fix.diff for fix in guards.for_exp(finding, source))
+    assert all("amax" not in fix.diff for fix in guards.for_exp(finding.location, source))
 
 
 def test_a_layer_is_no_operand():
@@ -129,8 +129,8 @@ def test_a_layer_is_no_operand():
         "class A:\n    def f(self, x):\n        return self.norm(x)\n", "self.norm(x)"
     )
 
-    assert list(guards.for_division(finding, source)) == []
-    assert list(guards.for_root(finding, source)) == []
+    assert list(guards.for_division(finding.location, source)) == []
+    assert list(guards.for_root(finding.location, source)) == []
 
 
 def test_the_measured_stable_rate_is_tried_first():

@@ -24,7 +24,17 @@ def by_place(cure):
 def first_change(cure, text, expression, **facts):
     """Return the lines that the first proposal writes."""
     source, finding = at(text, expression, **facts)
-    fix = next(iter(cure(finding, source)), None)
+    return first_lines(cure(finding, source))
+
+
+def first_change_at(cure, text, expression, **facts):
+    """Return the lines that the first proposal for an expression writes."""
+    source, finding = at(text, expression)
+    return first_lines(cure(finding.location, source, **facts))
+
+
+def first_lines(fixes):
+    fix = next(iter(fixes), None)
     if fix is None:
         return None
     return [line[1:].strip() for line in fix.diff.splitlines() if line.startswith("+")][1:]
@@ -242,11 +252,11 @@ def test_a_bad_batch_is_skipped_only_inside_a_loop():
     inside = "import torch\nfor x in data:\n    loss = f(x)\n    loss.backward()\n"
     outside = "import torch\ndef step(x):\n    loss = f(x)\n    loss.backward()\n"
 
-    assert first_change(bad_values.skip_bad_batch, inside, "f(x)") == [
+    assert first_change_at(bad_values.skip_bad_batch, inside, "f(x)") == [
         "if not torch.isfinite(loss).all():",
         "continue",
     ]
-    assert first_change(bad_values.skip_bad_batch, outside, "f(x)") is None
+    assert first_change_at(bad_values.skip_bad_batch, outside, "f(x)") is None
 
 
 def test_a_collection_is_let_go_before_memory_is_to_be_freed():
@@ -263,10 +273,10 @@ def test_only_a_state_of_a_recurrence_is_bounded():
     state = "import torch\nfor t in range(9):\n    h = w * h + x[t]\n"
     loss = "import torch\nfor t in range(9):\n    loss = out * out\n"
 
-    assert first_change(bad_values.bounded_state, state, "w * h + x[t]") == [
+    assert first_change_at(bad_values.bounded_state, state, "w * h + x[t]") == [
         "h = torch.tanh(w * h + x[t])"
     ]
-    assert first_change(bad_values.bounded_state, loss, "out * out") is None
+    assert first_change_at(bad_values.bounded_state, loss, "out * out") is None
 
 
 def test_a_scheduler_in_the_method_of_a_batch_moves_behind_the_loop_over_batches():

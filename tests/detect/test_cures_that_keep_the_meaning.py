@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from tests.detect.test_cures_by_style import first_change
+from tests.detect.test_cures_by_style import first_change, first_change_at, first_lines
 from torchwhy.detect.fixes.memory import memory
 from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.fixes.sizes.statements import any_batch_size
 from torchwhy.detect.fixes.training import building, loss_scales
 from torchwhy.detect.fixes.values import bounds, guards
-from torchwhy.finding import Evidence, Fix
+from torchwhy.finding import Fix
+from torchwhy.source.edits import Source
 
 THROUGH_TIME = """\
 for chunk in series:
@@ -49,15 +50,13 @@ def test_of_a_dictionary_the_item_is_carried_and_not_the_dictionary():
 
 
 def test_a_divisor_of_both_signs_is_not_clamped():
-    evidence = (Evidence("its elements lie between -1.5 and 2.25"),)
-
-    lines = first_change(guards.for_division, "y = g / x\n", "g / x", evidence=evidence)
+    lines = first_change_at(guards.for_division, "y = g / x\n", "g / x", lowest=-1.5, highest=2.25)
 
     assert lines == ["y = g / (x + 1e-8)"]
 
 
 def test_a_variance_is_bounded_once_for_its_logarithm_and_its_division():
-    lines = first_change(bounds.for_every_use, LIKELIHOOD, "torch.log(6.28 * var)")
+    lines = first_change_at(bounds.for_every_use, LIKELIHOOD, "torch.log(6.28 * var)")
 
     assert lines == ["var = var.clamp_min(1e-6)"]
 
@@ -65,15 +64,13 @@ def test_a_variance_is_bounded_once_for_its_logarithm_and_its_division():
 def test_a_norm_does_not_bound_the_vector_it_is_taken_of():
     text = "import torch\ndef f(v):\n    return v / v.norm() + torch.log(v.norm())\n"
 
-    assert first_change(bounds.for_every_use, text, "torch.log(v.norm())") is None
+    assert first_change_at(bounds.for_every_use, text, "torch.log(v.norm())") is None
 
 
 def test_a_loss_scale_of_ones_own_is_lowered_where_it_is_written():
     text = "SCALE = 2.0 ** 20\n(loss * SCALE).backward()\n"
 
-    lines = first_change(
-        loss_scales.smaller, text, "(loss * SCALE)", message="in the gradient (X), y exceeds 65504"
-    )
+    lines = first_lines(loss_scales.smaller(Source("t.py", text)))
 
     assert lines == ["SCALE = 1024.0"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import failing_births
-from torchwhy.detect.causes.numerics import float_overflow
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.fixes.values import bad_values
+from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.training.history import times, total_size
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
@@ -89,7 +89,7 @@ class ExplodingGradients(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.clip(finding.location, source)
-        yield from bad_values.bounded_state(finding, source)
+        yield from bad_values.bounded_state(finding.location, source)
 
     def _finding(self, trace: Trace, training: Training, trouble: Trouble, ratio: float) -> Finding:
         place, count = _repeated(trace) or (None, 0)
@@ -133,7 +133,7 @@ def _product_overflowed(trace: Trace) -> bool:
         return False
     where = births[0].location
     apart = where is None or where.line != product[0].line
-    return apart and float_overflow.judge(births[0]) is not None
+    return apart and proven(births[0], "float-overflow") is not None
 
 
 def _were_thrown(training: Training) -> bool:

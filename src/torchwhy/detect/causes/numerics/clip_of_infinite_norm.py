@@ -1,83 +1,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.nonfinite.birth_facts import all_births, finding_from, op_name
+from torchwhy.detect.rules.operand_domains import proven
+from torchwhy.detect.views.nonfinite.birth_facts import all_births, finding_from
 from torchwhy.detect.views.nonfinite.origins import word
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Birth, GradientsClipped
+from torchwhy.record.events import GradientsClipped
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-NORMS = frozenset({"norm", "linalg_vector_norm", "_foreach_norm"})
+
+class NormOverflow(Diagnosis):
+    """All gradients are finite, and the sum of their squares is not."""
+
+    value: Real
+    step: int
+    message = (
+        "the norm of the gradients is infinite although every gradient is finite: their squares overflow, "
+        "and clipping then multiplies all of them by 0"
+    )
+    advice = "find why the gradients are this large (scale of the loss, the targets, the inputs) before clipping"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence("all gradients finite, their norm is not", value=self.value, step=self.step)
+
+
+class InfiniteGradientClipped(Diagnosis):
+    """Clipping multiplied an infinite gradient by 0."""
+
+    value: Real
+    step: int
+    message = "clipping by an infinite norm turned an infinite gradient into NaN (0 * inf) and all others into 0"
+    advice = "clip with `error_if_nonfinite=True`, and skip the step when the norm is not finite"
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"the gradient was infinite before clipping, {word(self.value)} after it"
+        yield Evidence(claim, step=self.step)
+
+
+class ClippedBeforeUnscale(Diagnosis):
+    """Gradients were clipped while they still contained the loss scale."""
+
+    step: int
+    message = (
+        "gradients are clipped before `unscale_`: their norm still contains the loss scale, "
+        "so that nearly nothing is left of them"
+    )
+    advice = "call `scaler.unscale_(optimizer)` before clipping"
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = "the loss scale was still in the gradients when they were clipped"
+        yield Evidence(claim, step=self.step)
 
 
 class ClipOfInfiniteNorm(Detector):
     """Gradients were clipped by a norm that is infinite, or that still contains the loss scale."""
 
     name = "clip-of-infinite-norm"
-    needs = frozenset({"birth", "clip"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         overflowed = set()
         for birth in all_births(trace):
-            if birth.phase != "clip":
-                continue
-            if (
-                birth.kind == "operation"
-                and op_name(birth) in NORMS
-                and birth.step not in overflowed
-            ):
+            diagnosis: Diagnosis | None = None
+            if proven(birth, self.name) is not None and birth.step not in overflowed:
                 overflowed.add(birth.step)
-                yield self._overflow(trace, birth)
-            elif birth.kind == "from-infinity" and birth.reaches:
-                yield self._spread(trace, birth)
-        scaled = next((clip for clip in trace.of(GradientsClipped) if clip.scaled), None)
-        if scaled is not None:
-            yield self._scaled(trace, scaled)
+                diagnosis = NormOverflow(value=birth.value, step=birth.step)
+            elif birth.phase == "clip" and birth.kind == "from-infinity" and birth.reaches:
+                diagnosis = InfiniteGradientClipped(value=birth.value, step=birth.step)
+            if diagnosis is not None:
+                yield finding_from(trace, birth, detector=self.name, diagnosis=diagnosis)
+        for clip in trace.of(GradientsClipped):
+            if clip.scaled:
+                yield self.found(
+                    trace,
+                    ClippedBeforeUnscale(step=clip.step),
+                    severity="warning",
+                    step=clip.step,
+                    location=clip.location,
+                )
+                return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.unscale_first(finding.location, source)
-
-    def _overflow(self, trace: Trace, birth: Birth) -> Finding:
-        message = (
-            "the norm of the gradients is infinite although every gradient is finite: their squares overflow, "
-            "and clipping then multiplies all of them by 0"
-        )
-        evidence = [
-            Evidence("all gradients finite, their norm is not", value=birth.value, step=birth.step)
-        ]
-        title = "find why the gradients are this large (scale of the loss, the targets, the inputs) before clipping"
-        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
-        return replace(found, fixes=(Fix(title, safety="show-only"),))
-
-    def _spread(self, trace: Trace, birth: Birth) -> Finding:
-        message = "clipping by an infinite norm turned an infinite gradient into NaN (0 * inf) and all others into 0"
-        fact = f"the gradient was infinite before clipping, {word(birth.value)} after it"
-        evidence = [Evidence(fact, step=birth.step)]
-        title = "clip with `error_if_nonfinite=True`, and skip the step when the norm is not finite"
-        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
-        return replace(found, fixes=(Fix(title, safety="show-only"),))
-
-    def _scaled(self, trace: Trace, clip: GradientsClipped) -> Finding:
-        return Finding(
-            detector=self.name,
-            severity="warning",
-            message=(
-                "gradients are clipped before `unscale_`: their norm still contains the loss scale, "
-                "so that nearly nothing is left of them"
-            ),
-            step=clip.step,
-            rank=trace.rank,
-            location=clip.location,
-            evidence=(
-                Evidence(
-                    "the loss scale was still in the gradients when they were clipped",
-                    step=clip.step,
-                ),
-            ),
-            fixes=(Fix("call `scaler.unscale_(optimizer)` before clipping", safety="show-only"),),
-        )

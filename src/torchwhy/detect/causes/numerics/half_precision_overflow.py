@@ -3,10 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.causes.numerics import exp_overflow
-from torchwhy.detect.causes.numerics.float_overflow import fact_of, inner_name, size_of
 from torchwhy.detect.fixes.training import loss_scales
 from torchwhy.detect.fixes.values import data
+from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.crash.crash_facts import (
     crashes,
     finding_of,
@@ -18,20 +17,14 @@ from torchwhy.detect.views.crash.crash_facts import (
 )
 from torchwhy.detect.views.nonfinite.birth_facts import show
 from torchwhy.detect.views.nonfinite.judging import (
-    Verdict,
-    expression_of,
+    BirthDiagnosis,
+    Judgement,
+    born,
     findings_by_place,
-    samples_of,
 )
-from torchwhy.detect.views.nonfinite.operand_facts import (
-    LARGEST,
-    arguments,
-    is_formula,
-    is_masked,
-    output_type,
-    underflowed_operand,
-    zero_divisor,
-)
+from torchwhy.detect.views.nonfinite.operand_facts import LARGEST, is_formula
+from torchwhy.detect.views.nonfinite.range_facts import name_of_largest, operand_ranges, size_of
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth, Crash, ScaleChanged
 from torchwhy.record.trace import Trace
@@ -40,17 +33,61 @@ from torchwhy.source.edits import Source
 DOES_NOT_FIT = r"value cannot be converted to type (?:c10|at)::Half without overflow"
 
 
+class HalfOverflow(BirthDiagnosis):
+    """A result does not fit into float16, and is finite in float32."""
+
+    name: str
+    size: float | None
+    limit: float = LARGEST["float16"]
+    message = "{expression} exceeds {limit:.0f}, the largest number of float16: {name} reached {reached}{samples}"
+    advice = "compute {expression} in float32 ({name}.float()), use bfloat16, or make {name} smaller first"
+
+    @property
+    def reached(self) -> str:
+        return show(self.size)
+
+
+class HalfGradientOverflow(HalfOverflow):
+    """A gradient does not fit into float16, and is finite in float32."""
+
+    node: str
+    message = (
+        "in the gradient ({node}), {expression} exceeds {limit:.0f}, the largest number of float16: "
+        "{name} reached {reached}{samples}"
+    )
+    advice = "use torch.amp.GradScaler, which lowers the loss scale by itself, or bfloat16, which has float32's range"
+
+
+class NumberBeyondHalf(Diagnosis):
+    """The program writes a number into a float16 tensor that float16 cannot hold."""
+
+    expression: str
+    tensor: str | None
+    limit: float = LARGEST["float16"]
+    message = (
+        "`{expression}` writes a number beyond {limit:.0f}, the largest of float16, into {into}"
+    )
+    advice = "write the type's own bound: torch.finfo({name}.dtype).min"
+
+    @property
+    def into(self) -> str:
+        return f"{self.tensor}, which is float16" if self.tensor else "a float16 tensor"
+
+    @property
+    def name(self) -> str:
+        return self.tensor or "x"
+
+
 class HalfPrecisionOverflow(Detector):
     """A result exceeded 65504, the largest number of float16, where float32 would have been fine."""
 
     name = "half-precision-overflow"
-    needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         alarmed = {alarm.step for alarm in trace.alarms}
         scaled = bool(trace.of(ScaleChanged))
 
-        def judge_unscaled(birth: Birth) -> Verdict | None:
+        def judge_unscaled(birth: Birth) -> Judgement | None:
             # A GradScaler tries large scales on purpose, and skips the step when a gradient overflows.
             if scaled and birth.node is not None and birth.step not in alarmed:
                 return None
@@ -62,61 +99,32 @@ class HalfPrecisionOverflow(Detector):
                 yield refused(trace, crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from data.fitting_number(finding, source)
-        yield from loss_scales.smaller(finding, source)
-        yield from data.wider(finding, source)
+        yield from data.fitting_number(finding.location, source)
+        if isinstance(finding.diagnosis, HalfGradientOverflow):
+            yield from loss_scales.smaller(source)
+        yield from data.wider(finding.location, source)
 
 
-def judge(birth: Birth) -> Verdict | None:
-    """Recognise a float16 result that is finite in a wider type."""
-    if birth.kind != "operation" or output_type(birth) != "float16" or is_masked(birth):
+def judge(birth: Birth) -> Judgement | None:
+    """Return the float16 result of a birth that is finite in a wider type, if it is one."""
+    violation = proven(birth, HalfPrecisionOverflow.name)
+    if violation is None:
         return None
-    if (
-        birth.wider != "finite"
-        or zero_divisor(birth) is not None
-        or underflowed_operand(birth) is not None
-    ):
-        return None
-    if exp_overflow.judge(birth) is not None:
-        return None
-    largest = max(arguments(birth), key=size_of, default=None)
-    way = f"in the gradient ({birth.node}), " if is_formula(birth) else ""
-    who = "its largest operand" if is_formula(birth) else inner_name(birth, largest)
-    size = show(size_of(largest)) if largest is not None else "?"
-    facts = (
-        *(fact_of(birth, operand) for operand in arguments(birth)[:3]),
-        Evidence("the same operation in a wider type is finite", step=birth.step),
-    )
-    return Verdict(
-        f"{way}{expression_of(birth)} exceeds {LARGEST['float16']:.0f}, the largest number of float16: "
-        f"{who} reached {size}{samples_of(birth)}",
-        facts,
-        advice_for(birth, who),
-    )
-
-
-def advice_for(birth: Birth, who: str) -> str:
-    """Return the usual cures: in backward it is the loss scale, in forward the type of this operation."""
+    size = size_of(violation.operand) if violation.operand is not None else None
+    name = name_of_largest(birth)
+    wider = Evidence("the same operation in a wider type is finite", step=birth.step)
+    diagnosis = HalfOverflow(at=born(birth), name=name, size=size)
     if is_formula(birth):
-        return "use torch.amp.GradScaler, which lowers the loss scale by itself, or bfloat16, which has float32's range"
-    return f"compute {expression_of(birth)} in float32 ({who}.float()), use bfloat16, or make {who} smaller first"
+        diagnosis = HalfGradientOverflow(
+            at=born(birth), name=name, size=size, node=birth.node or ""
+        )
+    return Judgement(diagnosis, (*operand_ranges(birth), wider))
 
 
 def refused(trace: Trace, crash: Crash, detector: str) -> Finding:
     """Return the finding about a number that torch refused to write into a float16 tensor."""
     half = [tensor.name for tensor in crash.operands if tensor.dtype == "float16"]
-    into = f"{half[0]}, which is float16" if half else "a float16 tensor"
+    diagnosis = NumberBeyondHalf(expression=crashed_at(crash), tensor=half[0] if half else None)
     return finding_of(
-        trace,
-        crash,
-        detector=detector,
-        message=f"`{crashed_at(crash)}` writes a number beyond {LARGEST['float16']:.0f}, the largest of float16, "
-        f"into {into}",
-        evidence=operand_evidence(crash),
-        fixes=[
-            Fix(
-                f"write the type's own bound: torch.finfo({half[0] if half else 'x'}.dtype).min",
-                safety="show-only",
-            )
-        ],
+        trace, crash, detector=detector, diagnosis=diagnosis, evidence=operand_evidence(crash)
     )

@@ -4,59 +4,85 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.nonfinite.judging import (
-    Verdict,
-    expression_of,
+    BirthDiagnosis,
+    Judgement,
+    born,
     findings_by_place,
     forward_operand,
-    samples_of,
     short,
 )
-from torchwhy.detect.views.nonfinite.operand_facts import is_masked
 from torchwhy.detect.views.nonfinite.origins import word
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Birth
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+
+
+class HiddenBranch(BirthDiagnosis):
+    """A mask discarded elements in forward, and their gradient is not finite."""
+
+    name: str
+    node: str | None
+    value: Real
+    mask: SourceSpan
+    hides_finite_value: bool
+    message = (
+        "{hider} on line {mask.line} hides the value of {expression}, but not its gradient, "
+        "which is {what}{samples}"
+    )
+    advice = (
+        "mask {name} before {expression}: put a harmless value such as 1 where the result is not used, "
+        "and keep the mask behind it"
+    )
+
+    @property
+    def hider(self) -> str:
+        return short(self.mask.expression) if self.mask.expression else "a mask"
+
+    @property
+    def what(self) -> str:
+        return word(self.value)
+
+    def evidence(self) -> Iterator[Evidence]:
+        state = "finite" if self.hides_finite_value else "not finite"
+        yield Evidence(
+            f"the hidden value itself was {state}, and did not reach the loss",
+            step=self.step,
+            location=self.mask,
+        )
+        yield Evidence(
+            f"{self.node} computed the gradient of the hidden branch",
+            value=self.value,
+            step=self.step,
+        )
 
 
 class MaskedBranchGradient(Detector):
     """A mask hid a bad value in forward, and its gradient came through in backward."""
 
     name = "masked-branch-gradient"
-    needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from guards.for_masked(finding, source)
+        yield from guards.for_masked(finding.location, source)
 
 
-def judge(birth: Birth) -> Verdict | None:
-    """Recognise a backward birth at elements that were discarded in forward."""
-    if birth.kind == "source" or birth.forward is None or not is_masked(birth):
+def judge(birth: Birth) -> Judgement | None:
+    """Return the hidden branch that a birth differentiates, if a mask hid it in forward."""
+    mask = birth.forward.hidden_by if birth.forward is not None else None
+    if proven(birth, MaskedBranchGradient.name) is None or birth.forward is None or mask is None:
         return None
-    mask = birth.forward.hidden_by
-    by = short(mask.expression) if mask is not None and mask.expression else "a mask"
-    line = f" on line {mask.line}" if mask is not None else ""
-    name = forward_operand(birth)
-    state = "finite" if birth.forward.output_finite else "not finite"
-    return Verdict(
-        f"{by}{line} hides the value of {expression_of(birth)}, but not its gradient, which is "
-        f"{word(birth.value)}{samples_of(birth)}",
-        (
-            Evidence(
-                f"the hidden value itself was {state}, and did not reach the loss",
-                step=birth.step,
-                location=mask,
-            ),
-            Evidence(
-                f"{birth.node} computed the gradient of the hidden branch",
-                value=birth.value,
-                step=birth.step,
-            ),
-        ),
-        f"mask {name} before {expression_of(birth)}: put a harmless value such as 1 where the result is not used, "
-        "and keep the mask behind it",
+    diagnosis = HiddenBranch(
+        at=born(birth),
+        name=forward_operand(birth),
+        node=birth.node,
+        value=birth.value,
+        mask=mask,
+        hides_finite_value=birth.forward.output_finite,
     )
+    return Judgement(diagnosis)

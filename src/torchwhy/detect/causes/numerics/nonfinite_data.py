@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.values import bad_values, data
 from torchwhy.detect.views.nonfinite.birth_facts import finding_from
-from torchwhy.detect.views.nonfinite.origins import is_about_weights, sources, where_it_went, word
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.views.nonfinite.origins import (
+    Spoiled,
+    is_about_weights,
+    sources,
+    where_it_went,
+    word,
+)
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ArrayWarning, Birth
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -20,11 +27,72 @@ WARNINGS_OF = {
 }
 
 
+class BadData(Diagnosis):
+    """A tensor of the data was not finite when it came into the program.
+
+    `element` is the index of the first bad element, without its sample where that is known.
+    """
+
+    name: str | None
+    is_batch: bool
+    value: Real
+    went_into: Spoiled
+    sample: int | None
+    row: int | None
+    element: list[int]
+    step: int
+    message = "{tensor} held {what} when it came into the program{where}; it went into {went_into}"
+    advice = "clean or drop the bad entries of {tensor} before training, for example where `torch.isfinite` is False"
+
+    @property
+    def tensor(self) -> str:
+        if self.name:
+            return f"`{self.name}`"
+        return "the batch" if self.is_batch else "the array"
+
+    @property
+    def what(self) -> str:
+        return word(self.value)
+
+    @property
+    def where(self) -> str:
+        """Return sample, dataset index and column, as far as they are known."""
+        parts = []
+        if self.sample is not None:
+            parts.append(f"sample {self.sample}")
+        if self.row is not None:
+            parts.append(f"dataset index {self.row}")
+        if len(self.element) == 1 and self.sample is not None:
+            parts.append(f"column {self.element[0]}")
+        elif self.element:
+            parts.append(f"element {self.element}")
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"{self.what} was there before any torch operation"
+        yield Evidence(claim, value=self.value, step=self.step)
+
+
+class ComputedByNumpy(BadData):
+    """NumPy computed the value and warned of it (`warning` is NumPy's text)."""
+
+    warning: str
+    warned_at: SourceSpan
+    warned_step: int
+    entered_at: SourceSpan | None
+    message = "NumPy computed {what} here ({warning}), and {tensor} brought it to {went_into}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield from super().evidence()
+        claim = f"NumPy warned: {self.warning}"
+        yield Evidence(claim, step=self.warned_step, location=self.warned_at)
+        yield Evidence("this is where it came into torch", step=self.step, location=self.entered_at)
+
+
 class NonfiniteData(Detector):
     """The data that came into the program already held a NaN or an infinity."""
 
     name = "nonfinite-data"
-    needs = frozenset({"birth", "batches", "array-warnings"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for birth in sources(trace, "batch", "array"):
@@ -32,62 +100,37 @@ class NonfiniteData(Detector):
                 yield self._finding(trace, birth)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from bad_values.numpy_in_domain(finding, source)
-        yield from data.cleaned_batch(finding, source)
-        yield from bad_values.skip_bad_batch(finding, source)
+        yield from bad_values.numpy_in_domain(finding.location, source)
+        match finding.diagnosis:
+            case BadData(name=name):
+                yield from data.cleaned_batch(finding.location, source, held_by=name or "")
+        yield from bad_values.skip_bad_batch(finding.location, source)
 
     def _finding(self, trace: Trace, birth: Birth) -> Finding:
-        value, what, went = word(birth.value), _what(birth), where_it_went(birth)
+        index = (birth.output.first_bad_index if birth.output else None) or []
+        diagnosis = BadData(
+            name=birth.field or birth.origin_name,
+            is_batch=birth.origin == "batch",
+            value=birth.value,
+            went_into=where_it_went(birth),
+            sample=birth.positions[0] if birth.positions else None,
+            row=birth.dataset_indices[0] if birth.dataset_indices else None,
+            element=index[1:] if birth.positions else index,
+            step=birth.step,
+        )
         warning = _warning_before(trace, birth)
-        message = f"{what} held {value} when it came into the program{_where_inside(birth)}; it went into {went}"
-        evidence = [
-            Evidence(
-                f"{value} was there before any torch operation", value=birth.value, step=birth.step
-            )
-        ]
         if warning is not None:
-            message = (
-                f"NumPy computed {value} here ({warning.message}), and {what} brought it to {went}"
+            diagnosis = ComputedByNumpy(
+                **vars(diagnosis),
+                warning=warning.message,
+                warned_at=warning.location,
+                warned_step=warning.step,
+                entered_at=birth.location,
             )
-            evidence.append(
-                Evidence(
-                    f"NumPy warned: {warning.message}", step=warning.step, location=warning.location
-                )
-            )
-            evidence.append(
-                Evidence(
-                    "this is where it came into torch", step=birth.step, location=birth.location
-                )
-            )
-        title = f"clean or drop the bad entries of {what} before training, for example where `torch.isfinite` is False"
-        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
         location = birth.location if warning is None else warning.location
-        return replace(found, location=location, fixes=(Fix(title, safety="show-only"),))
-
-
-def _what(birth: Birth) -> str:
-    """Return which tensor it was: `batch["image"]`, `x`, `the array`."""
-    if birth.field:
-        return f"`{birth.field}`"
-    if birth.origin_name:
-        return f"`{birth.origin_name}`"
-    return "the batch" if birth.origin == "batch" else "the array"
-
-
-def _where_inside(birth: Birth) -> str:
-    """Return sample, dataset index and column, as far as they are known."""
-    parts = []
-    if birth.positions:
-        parts.append(f"sample {birth.positions[0]}")
-    if birth.dataset_indices:
-        parts.append(f"dataset index {birth.dataset_indices[0]}")
-    index = (birth.output.first_bad_index if birth.output else None) or []
-    inside = index[1:] if birth.positions else index
-    if len(inside) == 1 and birth.positions:
-        parts.append(f"column {inside[0]}")
-    elif inside:
-        parts.append(f"element {inside}")
-    return f" ({', '.join(parts)})" if parts else ""
+        return finding_from(
+            trace, birth, detector=self.name, diagnosis=diagnosis, location=location
+        )
 
 
 def _warning_before(trace: Trace, birth: Birth) -> ArrayWarning | None:

@@ -1,45 +1,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.views.nonfinite.birth_facts import finding_from
-from torchwhy.detect.views.nonfinite.origins import is_about_weights, sources, where_it_went, word
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.views.nonfinite.origins import (
+    Spoiled,
+    is_about_weights,
+    sources,
+    where_it_went,
+    word,
+)
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Birth
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
+
+
+class BadWeight(Diagnosis):
+    """A parameter, a buffer or the optimizer's state was not finite before the step began."""
+
+    name: str
+    value: Real
+    went_into: Spoiled
+    step: int
+    message = "{name} already held {what} when step {step} began; it went into {went_into}"
+    advice = "load a checkpoint from before {name} went bad, or set it anew; check it with `torch.isfinite`"
+
+    @property
+    def what(self) -> str:
+        return word(self.value)
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"no update of this run wrote {self.what} into {self.name}"
+        yield Evidence(claim, value=self.value, step=self.step)
+
+
+class BadOptimizerState(BadWeight):
+    """The state of the optimizer was not finite before the step began."""
+
+    advice = "load an optimizer state from before it went bad, or start with a fresh optimizer"
 
 
 class NonfiniteWeights(Detector):
     """A parameter or buffer already held a NaN or an infinity before the step began."""
 
     name = "nonfinite-weights"
-    needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for birth in sources(trace, "parameter", "buffer", "array", "unknown"):
             if is_about_weights(trace, birth) and not _written_by_this_run(trace, birth):
-                yield self._finding(trace, birth)
-
-    def _finding(self, trace: Trace, birth: Birth) -> Finding:
-        value = word(birth.value)
-        name = _name(trace, birth)
-        message = f"{name} already held {value} when step {birth.step} began; it went into {where_it_went(birth)}"
-        evidence = [
-            Evidence(
-                f"no update of this run wrote {value} into {name}",
-                value=birth.value,
-                step=birth.step,
-            )
-        ]
-        title = f"load a checkpoint from before {name} went bad, or set it anew; check it with `torch.isfinite`"
-        if _is_state(birth):
-            title = (
-                "load an optimizer state from before it went bad, or start with a fresh optimizer"
-            )
-        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
-        return replace(found, fixes=(Fix(title, safety="show-only"),))
+                kind = BadOptimizerState if _is_state(birth) else BadWeight
+                diagnosis = kind(
+                    name=_name(trace, birth),
+                    value=birth.value,
+                    went_into=where_it_went(birth),
+                    step=birth.step,
+                )
+                yield finding_from(trace, birth, detector=self.name, diagnosis=diagnosis)
 
 
 def _name(trace: Trace, birth: Birth) -> str:

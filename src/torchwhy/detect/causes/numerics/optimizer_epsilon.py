@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import optimizers
@@ -12,7 +11,8 @@ from torchwhy.detect.views.nonfinite.birth_facts import (
     value_at_born,
 )
 from torchwhy.detect.views.nonfinite.operand_facts import ROUNDS_TO_ZERO
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -22,48 +22,70 @@ DIVIDING = frozenset({"addcdiv", "div", "addcdiv_list"})
 FUSED = ("_fused_adam", "_fused_adamw", "_fused_adagrad")
 
 
+class VanishingEpsilon(Diagnosis):
+    """An optimizer divided by its eps alone, and its eps is 0 in the type of the weights."""
+
+    optimizer: str
+    weight: str
+    epsilon: float
+    dtype: str
+    step: int
+    made_at: SourceSpan | None
+    updated_at: SourceSpan | None
+    message = (
+        "{optimizer} divided by zero in its own update of {weight}: its eps {reason}, and the gradient "
+        "there has been too small to show in its running square"
+    )
+    advice = (
+        "give {optimizer} an eps that {dtype} can hold (1e-4 for float16, 1e-8 for float32), "
+        "or keep the weights in float32 and use autocast"
+    )
+
+    @property
+    def reason(self) -> str:
+        return "is 0" if self.epsilon == 0 else f"= {self.epsilon:g} is 0 in {self.dtype}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"eps {self.reason}", value=self.epsilon, step=self.step, location=self.made_at
+        )
+        yield Evidence(
+            "loss and gradients are finite; this update made the value", location=self.updated_at
+        )
+
+
 class OptimizerEpsilon(Detector):
     """The optimizer's own update divided by zero: its epsilon is 0, or rounds to 0 in the weights' type."""
 
     name = "optimizer-epsilon"
-    needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for birth in trace.births:
             if birth.phase != "update" or birth.kind != "operation" or not _divides_by_zero(birth):
                 continue
-            optimizer = _optimizer_with_vanishing_epsilon(trace, birth)
-            if optimizer is not None:
-                yield self._finding(trace, birth, optimizer=optimizer)
+            for optimizer, epsilon in _optimizers(trace):
+                if epsilon <= ROUNDS_TO_ZERO.get(_dtype(birth), 0.0):
+                    yield self._finding(trace, birth, optimizer=optimizer, epsilon=epsilon)
+                    break
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from optimizers.set_to(finding.location, source, "eps", ("1e-8", "1e-4"))
 
-    def _finding(self, trace: Trace, birth: Birth, *, optimizer: OptimizerMade) -> Finding:
-        epsilon, dtype = _epsilon(optimizer), _dtype(birth)
-        reason = "is 0" if epsilon == 0 else f"= {epsilon:g} is 0 in {dtype}"
-        weight = next(
-            (target for target in birth.reaches if target.startswith("parameter")), "the weights"
+    def _finding(
+        self, trace: Trace, birth: Birth, *, optimizer: OptimizerMade, epsilon: float
+    ) -> Finding:
+        weights = (target for target in birth.reaches if target.startswith("parameter"))
+        diagnosis = VanishingEpsilon(
+            optimizer=optimizer.kind,
+            weight=next(weights, "the weights"),
+            epsilon=epsilon,
+            dtype=_dtype(birth),
+            step=birth.step,
+            made_at=optimizer.location,
+            updated_at=birth.location,
         )
-        message = (
-            f"{optimizer.kind} divided by zero in its own update of {weight}: its eps {reason}, and the gradient "
-            "there has been too small to show in its running square"
-        )
-        evidence = [
-            Evidence(f"eps {reason}", value=epsilon, step=birth.step, location=optimizer.location),
-            Evidence(
-                "loss and gradients are finite; this update made the value", location=birth.location
-            ),
-        ]
-        title = (
-            f"give {optimizer.kind} an eps that {dtype} can hold (1e-4 for float16, 1e-8 for float32), "
-            "or keep the weights in float32 and use autocast"
-        )
-        found = finding_from(trace, birth, detector=self.name, message=message, evidence=evidence)
-        return replace(
-            found,
-            location=optimizer.location or birth.location,
-            fixes=(Fix(title, safety="show-only"),),
+        return finding_from(
+            trace, birth, detector=self.name, diagnosis=diagnosis, location=optimizer.location
         )
 
 
@@ -79,20 +101,13 @@ def _divides_by_zero(birth: Birth) -> bool:
     return divisor == 0 or (divisor is None and "_foreach" in birth.op)
 
 
-def _optimizer_with_vanishing_epsilon(trace: Trace, birth: Birth) -> OptimizerMade | None:
+def _optimizers(trace: Trace) -> Iterator[tuple[OptimizerMade, float]]:
+    """Yield the optimizers that have an eps, with it."""
     for source in (trace.rerun, trace):
         for optimizer in source.of(OptimizerMade) if source else []:
-            epsilon = _epsilon(optimizer)
-            if epsilon is not None and epsilon <= ROUNDS_TO_ZERO.get(_dtype(birth), 0.0):
-                return optimizer
-    return None
-
-
-def _epsilon(optimizer: OptimizerMade) -> float | None:
-    value = optimizer.defaults.get("eps")
-    if value is None or isinstance(value, bool):
-        return None
-    return decode(value)
+            epsilon = optimizer.defaults.get("eps")
+            if epsilon is not None and not isinstance(epsilon, bool):
+                yield optimizer, decode(epsilon)
 
 
 def _dtype(birth: Birth) -> str:

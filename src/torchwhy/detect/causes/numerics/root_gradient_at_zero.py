@@ -4,85 +4,70 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.values import guards
-from torchwhy.detect.views.nonfinite.birth_facts import op_name
+from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.nonfinite.judging import (
-    Verdict,
-    expression_of,
+    BirthDiagnosis,
+    Judgement,
+    born,
     findings_by_place,
     forward_operand,
-    samples_of,
-)
-from torchwhy.detect.views.nonfinite.operand_facts import (
-    argument,
-    is_masked,
-    node_of,
-    underflowed_operand,
-    value_of,
-    zero_divisor,
 )
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-KINDS = {
-    "SqrtBackward": "a square root",
-    "PowBackward": "a power below 1",
-    "LinalgVectorNormBackward": "a norm",
-    "NormBackward": "a norm",
-    "StdBackward": "a standard deviation",
-    "StdMeanBackward": "a standard deviation",
-    "DistBackward": "a distance",
-    "HypotBackward": "a hypotenuse",
-    "CdistBackward": "a distance",
-    "PdistBackward": "a distance",
-}
+
+class RootGradient(BirthDiagnosis):
+    """The gradient of a root was taken at 0, where it is infinite."""
+
+    name: str
+    node: str
+    root: str
+    message = "{expression} has an infinite gradient at 0: {where} was exactly 0{samples}"
+    advice = (
+        "add a small constant under the root: sqrt(x + 1e-12) in place of {expression}, "
+        "or use the square itself"
+    )
+
+    @property
+    def where(self) -> str:
+        return self.name if self.name == "its operand" else f"its operand {self.name}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"{self.node} divides by the value of {self.root}, which was 0"
+        yield Evidence(claim, value=0.0, step=self.step)
+        yield Evidence("the forward value is finite: only the gradient is not", step=self.step)
+
+
+class DeviationGradient(RootGradient):
+    """The gradient of a standard deviation was taken of equal values, where it is infinite."""
+
+    message = "{expression} has an infinite gradient at 0: all its values were equal{samples}"
 
 
 class RootGradientAtZero(Detector):
     """The gradient of a root was taken at exactly zero, where it is infinite."""
 
     name = "root-gradient-at-zero"
-    needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from guards.for_root(finding, source)
+        yield from guards.for_root(finding.location, source)
 
 
-def judge(birth: Birth) -> Verdict | None:
-    """Recognise the backward formula of a root that divides by the root's own value, which is 0."""
-    node = node_of(birth)
-    if birth.kind != "operation" or node not in KINDS or is_masked(birth):
+def judge(birth: Birth) -> Judgement | None:
+    """Return which root a birth differentiates at 0, if it does."""
+    violation = proven(birth, RootGradientAtZero.name)
+    if violation is None:
         return None
-    if underflowed_operand(birth) is not None or not is_at_zero(birth):
-        return None
-    name = forward_operand(birth)
-    where = "its operand" if name == "its operand" else f"its operand {name}"
-    value = "all its values were equal" if "deviation" in KINDS[node] else f"{where} was exactly 0"
-    return Verdict(
-        f"{expression_of(birth)} has an infinite gradient at 0: {value}{samples_of(birth)}",
-        (
-            Evidence(
-                f"{birth.node} divides by the value of {KINDS[node]}, which was 0",
-                value=0.0,
-                step=birth.step,
-            ),
-            Evidence("the forward value is finite: only the gradient is not", step=birth.step),
-        ),
-        f"add a small constant under the root: sqrt(x + 1e-12) in place of {expression_of(birth)}, "
-        "or use the square itself",
+    kind = DeviationGradient if violation.row.case == "deviation" else RootGradient
+    diagnosis = kind(
+        at=born(birth),
+        name=forward_operand(birth),
+        node=birth.node or "",
+        root=violation.row.noun,
     )
-
-
-def is_at_zero(birth: Birth) -> bool:
-    """Tell whether the formula divides by 0, or raises 0 to a power between -1 and 0."""
-    if node_of(birth) == "PowBackward":
-        exponent = value_of(argument(birth, 1))
-        return zero_divisor(birth) is not None and exponent is not None and exponent > -1
-    return zero_divisor(birth) is not None or op_name(birth) in (
-        "_cdist_backward",
-        "_pdist_backward",
-    )
+    return Judgement(diagnosis)

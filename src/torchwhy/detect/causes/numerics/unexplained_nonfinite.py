@@ -2,25 +2,80 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.registry import all_detectors
 from torchwhy.detect.views.nonfinite.birth_facts import common_evidence
-from torchwhy.detect.views.nonfinite.origins import expression_of, where_it_went, word
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.detect.views.nonfinite.origins import Spoiled, expression_of, where_it_went, word
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed, RunStarted
+from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 
 FAMILIES = (".numerics.", ".machines.")
 USUAL_REASON = "the first step is over"  # the microscope steps back then in every run
+NAMES_SHOWN = 3
 RECENT_LOSSES = 8  # enough to see whether the loss grew before it broke
+
+
+class Unexplained(Diagnosis):
+    """A value that is not finite has no known cause."""
+
+    advice = (
+        "look for what writes into tensors without torch: NumPy views, extensions, `.data_ptr()`, other threads; "
+        "please report the program if it is none of these"
+    )
+
+
+class UnknownOperation(Unexplained):
+    """An operation made the value, or brought it in, for none of the known reasons."""
+
+    expression: str
+    how: Literal["made", "brought in"]
+    value: Real
+    went_into: Spoiled
+    operation: str
+    phase: str
+    step: int
+    message = "{expression} {how} {what}, which went into {went_into}; no cause that torchwhy knows explains it"
+
+    @property
+    def what(self) -> str:
+        return word(self.value)
+
+    def evidence(self) -> Iterator[Evidence]:
+        claim = f"first seen in {self.operation}, during {self.phase}"
+        yield Evidence(claim, value=self.value, step=self.step)
+
+
+class MadeUnseen(Unexplained):
+    """No operation that was watched made the value; `written_at` is the last one that wrote there."""
+
+    tensor: str
+    names: list[str]
+    step: int
+    written_at: SourceSpan | None
+    written_step: int | None
+    message = "the {tensor}{which} was not finite at step {step}, and no torch operation that was watched made it so"
+
+    @property
+    def which(self) -> str:
+        return f" ({', '.join(self.names)})" if self.names else ""
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.written_at is not None:
+            claim = (
+                "this is the last torch operation that wrote there, and what it wrote was finite"
+            )
+            yield Evidence(claim, step=self.written_step, location=self.written_at)
 
 
 class UnexplainedNonfinite(Detector):
     """A NaN or infinity was seen, and none of the known causes explains it."""
 
     name = "unexplained-nonfinite"
-    needs = frozenset({"birth"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         alarm = next(iter(trace.alarms), None)
@@ -37,67 +92,40 @@ class UnexplainedNonfinite(Detector):
         return any(_explains_nonfinite(other, trace) for other in others)
 
     def _unknown_operation(self, trace: Trace, birth: Birth) -> Finding:
-        value = word(birth.value)
-        made = "brought in" if birth.kind == "source" else "made"
-        message = (
-            f"{expression_of(birth, birth.op)} {made} {value}, which went into {where_it_went(birth)}; "
-            "no cause that torchwhy knows explains it"
-        )
-        name = birth.node or birth.op
-        evidence = [
-            Evidence(
-                f"first seen in {name}, during {birth.phase}", value=birth.value, step=birth.step
-            )
-        ]
-        return self._finding(
-            trace,
+        diagnosis = UnknownOperation(
+            expression=expression_of(birth, birth.op),
+            how="brought in" if birth.kind == "source" else "made",
+            value=birth.value,
+            went_into=where_it_went(birth),
+            operation=birth.node or birth.op,
+            phase=birth.phase,
             step=birth.step,
-            message=message,
-            evidence=evidence + common_evidence(trace, birth) + _what_was_tried(trace, birth.step),
-            birth=birth,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="error",
+            step=birth.step,
+            location=birth.location,
+            evidence=common_evidence(trace, birth) + _what_was_tried(trace, birth.step),
+            births=(birth.id,),
         )
 
     def _unseen(self, trace: Trace, alarm: Alarm, birth: Birth | None) -> Finding:
-        names = f" ({', '.join(alarm.names[:3])})" if alarm.names else ""
-        message = (
-            f"the {_what_was_bad(alarm)}{names} was not finite at step {alarm.step}, and no torch operation that was "
-            "watched made it so"
+        diagnosis = MadeUnseen(
+            tensor=_what_was_bad(alarm),
+            names=alarm.names[:NAMES_SHOWN],
+            step=alarm.step,
+            written_at=birth.location if birth is not None else None,
+            written_step=birth.step if birth is not None else None,
         )
-        evidence = _what_was_tried(trace, alarm.step)
-        if birth is not None and birth.location is not None:
-            fact = "this is the last torch operation that wrote there, and what it wrote was finite"
-            evidence.insert(0, Evidence(fact, step=birth.step, location=birth.location))
-        return self._finding(
-            trace, step=alarm.step, message=message, evidence=evidence, alarm=alarm
-        )
-
-    def _finding(
-        self,
-        trace: Trace,
-        *,
-        step: int,
-        message: str,
-        evidence: list[Evidence],
-        birth: Birth | None = None,
-        alarm: Alarm | None = None,
-    ) -> Finding:
-        place = (
-            birth.location if birth is not None else alarm.location if alarm is not None else None
-        )
-        title = (
-            "look for what writes into tensors without torch: NumPy views, extensions, `.data_ptr()`, other threads; "
-            "please report the program if it is none of these"
-        )
-        return Finding(
-            detector=self.name,
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=message,
-            step=step,
-            rank=trace.rank,
-            location=place,
-            evidence=tuple(evidence),
-            births=() if birth is None else (birth.id,),
-            fixes=(Fix(title, safety="show-only"),),
+            step=alarm.step,
+            location=alarm.location,
+            evidence=_what_was_tried(trace, alarm.step),
         )
 
 

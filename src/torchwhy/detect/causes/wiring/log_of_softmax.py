@@ -48,4 +48,4 @@ class LogOfSoftmax(Detector):
             yield self.found(trace, diagnosis, severity="note", step=0, location=logarithm.location)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from guards.for_log(finding, source)
+        yield from guards.for_log(finding.location, source)

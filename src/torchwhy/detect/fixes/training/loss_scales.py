@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix
 from torchwhy.source.bindings import value_of_name
 from torchwhy.source.edits import Source
 
@@ -18,10 +18,8 @@ OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
 }
 
 
-def smaller(finding: Finding, source: Source) -> Iterator[Fix]:
+def smaller(source: Source) -> Iterator[Fix]:
     """Yield a modest scale in place of a large one that a loss is multiplied by before its backward pass."""
-    if "in the gradient" not in finding.message:
-        return
     for call in source.calls("backward"):
         sent = call.func.value if isinstance(call.func, ast.Attribute) else None
         sent = value_of_name(source, sent) if isinstance(sent, ast.Name) else sent

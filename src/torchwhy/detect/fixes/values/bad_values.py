@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchwhy.detect.fixes.memory.memory import carried
 from torchwhy.detect.fixes.training.loops import LOOPS, backwards
 from torchwhy.detect.fixes.values.data import MASKED, is_infinity
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.scopes import enclosing
@@ -18,10 +18,10 @@ NUMPY_GUARDS = {"log": "1e-8", "log2": "1e-8", "log10": "1e-8", "sqrt": "0", "lo
 BOUND = "1e4"  # its square still fits into every floating type but float16
 
 
-def skip_bad_batch(finding: Finding, source: Source) -> Iterator[Fix]:
+def skip_bad_batch(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the loop that leaves out a batch whose loss is not finite."""
     torch = torch_name(source)
-    for _, statement in backwards(finding.location, source):
+    for _, statement in backwards(place, source):
         call = next(source.calls("backward", within=statement), None)
         if torch is None or call is None or not isinstance(call.func, ast.Attribute):
             continue
@@ -43,9 +43,9 @@ def skip_bad_batch(finding: Finding, source: Source) -> Iterator[Fix]:
         return
 
 
-def zero_infinity(finding: Finding, source: Source) -> Iterator[Fix]:
+def zero_infinity(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the CTC loss with `zero_infinity=True`."""
-    node = source.at(finding.location)
+    node = source.at(place)
     made = list(source.calls("CTCLoss"))
     calls = [node] if word_of(node) == "ctc_loss" else made or list(source.calls("ctc_loss"))
     for call in calls:
@@ -61,9 +61,9 @@ def zero_infinity(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(title, Edit(end, end, f"{comma}zero_infinity=True"))
 
 
-def finite_literal(finding: Finding, source: Source) -> Iterator[Fix]:
+def finite_literal(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a finite number in place of a NaN or an infinity that stands in the source."""
-    statement = None if finding.location is None else source.statement_at(finding.location.line)
+    statement = None if place is None else source.statement_at(place.line)
     if statement is None:
         return
     names = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)}
@@ -73,8 +73,8 @@ def finite_literal(finding: Finding, source: Source) -> Iterator[Fix]:
             isinstance(target, ast.Name) and target.id in names for target in made.targets
         )
         inside += ast.walk(made) if is_used else []
-    places = [one for one in inside if isinstance(one, ast.expr) and _is_nonfinite(one)]
-    outer = [one for one in places if source.parents.get(one) not in places]
+    constants = [one for one in inside if isinstance(one, ast.expr) and _is_nonfinite(one)]
+    outer = [one for one in constants if source.parents.get(one) not in constants]
     if not outer:
         return
     is_weight = any(True for _ in source.calls("Parameter", within=statement))
@@ -82,8 +82,8 @@ def finite_literal(finding: Finding, source: Source) -> Iterator[Fix]:
     if all(is_infinity(one) for one in outer):
         choices = (MASKED,)
     for text in choices:
-        edits = [source.replace(place, text) for place in dict.fromkeys(outer)]
-        shown = " and ".join(dict.fromkeys(source.of(place) for place in outer))
+        edits = [source.replace(constant, text) for constant in dict.fromkeys(outer)]
+        shown = " and ".join(dict.fromkeys(source.of(constant) for constant in outer))
         yield from source.fix(f"write {text} in place of {shown}", *edits)
 
 
@@ -96,9 +96,9 @@ def _is_nonfinite(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in ("nan", "inf", "NaN", "Inf")
 
 
-def numpy_in_domain(finding: Finding, source: Source) -> Iterator[Fix]:
+def numpy_in_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield NumPy's logarithms, roots and quotients of values they are defined for."""
-    statement = None if finding.location is None else source.statement_at(finding.location.line)
+    statement = None if place is None else source.statement_at(place.line)
     if statement is None or isinstance(statement, ast.For):
         return
     edits: list[Edit] = []
@@ -127,9 +127,9 @@ def _divisor(node: ast.expr) -> ast.expr | None:
     return node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) else None
 
 
-def open_row(finding: Finding, source: Source) -> Iterator[Fix]:
+def open_row(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a padding mask that leaves a row open which would be masked as a whole."""
-    node = source.at(finding.location)
+    node = source.at(place)
     given = (
         keyword(node, "key_padding_mask", "src_key_padding_mask", "attn_mask", "mask")
         if isinstance(node, ast.Call)
@@ -141,9 +141,9 @@ def open_row(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"leave an empty row open: {text}", source.replace(given, text))
 
 
-def smaller(finding: Finding, source: Source) -> Iterator[Fix]:
+def smaller(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the operands of an operation that leaves the range of its type, bounded."""
-    node = source.at(finding.location)
+    node = source.at(place)
     operands: list[ast.expr] = []
     if isinstance(node, ast.BinOp):
         operands = [node.left, node.right]
@@ -165,9 +165,9 @@ def smaller(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"bound what goes in to ±{BOUND}", *edits)
 
 
-def bounded_state(finding: Finding, source: Source) -> Iterator[Fix]:
+def bounded_state(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the state of a loop put through tanh, so that repeated products stay bounded."""
-    line = finding.location.line if finding.location is not None else 0
+    line = place.line if place is not None else 0
     statement, torch = source.statement_at(line), torch_name(source)
     if (
         isinstance(statement, ast.Assign)

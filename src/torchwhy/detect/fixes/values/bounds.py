@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import names_in
 from torchwhy.source.calls import module_names, operand_of, word_of
 from torchwhy.source.edits import Source
@@ -24,12 +24,12 @@ MULTIPLE = (
 )
 
 
-def for_every_use(finding: Finding, source: Source) -> Iterator[Fix]:
+def for_every_use(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a variable kept above 0 before the statement that both takes its logarithm and divides by it.
 
     Bounded by two different numbers, the two places would no longer be about one quantity.
     """
-    node = source.at(finding.location)
+    node = source.at(place)
     statement = None if node is None else source.statement_of(node)
     if node is None or statement is None or not isinstance(node, ast.Call | ast.BinOp):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.text import one_line
@@ -53,7 +53,7 @@ def is_infinity(node: ast.AST) -> bool:
 
 
 def finite_mask(source: Source) -> Iterator[Fix]:
-    """Yield a large negative number in place of -inf: at the finding, and in the whole file."""
+    """Yield a large negative number in place of every -inf of the file."""
     places = [
         node for node in ast.walk(source.tree) if isinstance(node, ast.expr) and is_infinity(node)
     ]
@@ -62,9 +62,9 @@ def finite_mask(source: Source) -> Iterator[Fix]:
         yield from source.fix(f"mask with {MASKED} in place of -inf", *edits)
 
 
-def fitting_number(finding: Finding, source: Source) -> Iterator[Fix]:
+def fitting_number(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the bound of a tensor's own type in place of a number that the type cannot hold."""
-    node = source.at(finding.location)
+    node = source.at(place)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return
     value, tensor = node.args[-1], source.of(node.func.value)
@@ -75,9 +75,9 @@ def fitting_number(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"mask with {LEAST_HALF}", source.replace(value, LEAST_HALF))
 
 
-def other_mask(finding: Finding, source: Source) -> Iterator[Fix]:
+def other_mask(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a mask turned round, for attention that was told what to keep and masks it."""
-    node = source.at(finding.location)
+    node = source.at(place)
     if isinstance(node, ast.Call):
         given = keyword(node, "key_padding_mask", "attn_mask", "mask")
         if given is not None:
@@ -85,9 +85,9 @@ def other_mask(finding: Finding, source: Source) -> Iterator[Fix]:
             yield from source.fix(f"turn the mask round: {text}", source.replace(given, text))
 
 
-def filled_memory(finding: Finding, source: Source) -> Iterator[Fix]:
+def filled_memory(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield memory that is filled when it is made."""
-    node = source.at(finding.location)
+    node = source.at(place)
     if not isinstance(node, ast.Call):
         return
     word, function = word_of(node), source.of(node.func)
@@ -101,9 +101,9 @@ def filled_memory(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"use {new}", source.replace(node.func, new))
 
 
-def empty_reduction(finding: Finding, source: Source) -> Iterator[Fix]:
+def empty_reduction(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a reduction that gives 0 for nothing, a divisor of at least 1, a spread that one element has."""
-    node = source.at(finding.location)
+    node = source.at(place)
     torch = torch_name(source)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         text = in_brackets(source.of(node.right), node.right)
@@ -151,20 +151,19 @@ def _summed(source: Source, node: ast.Call) -> Iterator[Fix]:
         yield from source.fix(f"write {one_line(written)}", source.replace(node, written))
 
 
-def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the loop over a loader with the bad values of its batches replaced by 0."""
-    line = finding.location.line if finding.location is not None else 0
+def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> Iterator[Fix]:
+    """Yield the loop over a loader with the bad values of its batches replaced by 0, the tensor `held_by` first."""
+    line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.For):
-        said = finding.message.replace("'", '"')
-        for name in sorted(_tensors_of(source, statement), key=lambda one: one not in said):
+        for name in _tensors_of(source, statement, first=held_by):
             text = f"{name} = {name}{CLEANED}"
             yield from source.fix(
                 f"missing values become 0: {text}",
                 source.insert_before(statement.body[0], text),
             )
         return
-    node = source.at(finding.location)
+    node = source.at(place)
     divisions = [
         part
         for part in (ast.walk(statement) if node is None and statement is not None else ())
@@ -181,7 +180,7 @@ def cleaned_batch(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"missing values become 0: {text}", source.replace(node, text))
 
 
-def _tensors_of(source: Source, loop: ast.For) -> list[str]:
+def _tensors_of(source: Source, loop: ast.For, *, first: str) -> list[str]:
     """Return what a loop over a loader gets, by name: `x`, or `batch["image"]` where it is taken apart so."""
     names = [one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)]
     keys = [
@@ -192,12 +191,19 @@ def _tensors_of(source: Source, loop: ast.For) -> list[str]:
         and isinstance(part.slice.value, str)
         and source.of(part.value) in names
     ]
-    return list(dict.fromkeys(keys))[:3] or names[:2]
+    found = list(dict.fromkeys(keys))[:3] or names[:2]
+    return sorted(found, key=lambda one: _key_of(one) != _key_of(first))
 
 
-def wider(finding: Finding, source: Source) -> Iterator[Fix]:
+def _key_of(name: str) -> str:
+    """Return `["image"]` for `batch['image']`, whatever the batch is called."""
+    root, bracket, key = name.partition("[")
+    return (bracket + key if bracket else root).replace("'", '"')
+
+
+def wider(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield operands in float32, and bfloat16, which has float32's range, in place of float16."""
-    node = source.at(finding.location)
+    node = source.at(place)
     values = (
         [operand_of(source, node, number=number) for number in (0, 1)] if node is not None else []
     )
@@ -239,9 +245,9 @@ def bfloat16(source: Source) -> Iterator[Fix]:
         yield from source.fix("use bfloat16, which has the range of float32", *edits)
 
 
-def larger_constant(finding: Finding, source: Source, bound: str = "1e-4") -> Iterator[Fix]:
+def larger_constant(place: SourceSpan | None, source: Source, bound: str = "1e-4") -> Iterator[Fix]:
     """Yield a small constant that half precision can hold in place of one that it rounds to 0."""
-    node = source.at(finding.location)
+    node = source.at(place)
     statement = None if node is None else source.statement_of(node)
     for part in ast.walk(statement) if statement is not None else ():
         if (

@@ -1,14 +1,13 @@
-"""Guards around one operand: the expression of the finding, with a value its operation can take."""
+"""Guards around one operand: an expression with a value that its operation can take."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from torchwhy.detect.fixes.values.logarithms import from_logits
-from torchwhy.finding import Finding, Fix, Safety, SourceSpan
+from torchwhy.finding import Fix, Safety, SourceSpan
 from torchwhy.source.bindings import assignments, names_in
 from torchwhy.source.calls import (
     is_method,
@@ -24,7 +23,6 @@ from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.text import is_python, one_line
 
 Guard = Callable[[str], str]
-RANGE = re.compile(r"its elements lie between (\S+) and (\S+)")
 ARRAY_MODULES = ("np", "numpy")
 
 LOG_BOUND = "1e-8"
@@ -62,9 +60,9 @@ def guarded(
     yield from source.fix(f"write {one_line(shown)}", edit, safety=safety)
 
 
-def _operation(finding: Finding, source: Source) -> ast.expr | None:
-    """Return the operation of torch at the finding; the call of a layer or of an own method is none."""
-    node = source.at(finding.location)
+def _operation(place: SourceSpan | None, source: Source) -> ast.expr | None:
+    """Return the operation of torch at a place; the call of a layer or of an own method is none."""
+    node = source.at(place)
     return None if is_own(node) else node
 
 
@@ -94,9 +92,9 @@ def plus(bound: str) -> Guard:
     return lifted
 
 
-def for_log(finding: Finding, source: Source) -> Iterator[Fix]:
+def for_log(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the cures of a logarithm: in one step from the logits, or of a value kept above 0."""
-    node = _operation(finding, source)
+    node = _operation(place, source)
     if isinstance(node, ast.Call):
         yield from from_logits(source, node)
         if _module_of(node) in ARRAY_MODULES:
@@ -122,9 +120,9 @@ def _module_of(node: ast.Call) -> str | None:
     return root_name(node.func)
 
 
-def for_root(finding: Finding, source: Source) -> Iterator[Fix]:
+def for_root(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the cures of a root whose slope at 0 is infinite: a small constant under it."""
-    node = _operation(finding, source)
+    node = _operation(place, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
         return
@@ -148,11 +146,16 @@ def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
     yield from source.fix(f"write {one_line(written)}", source.replace(node, written))
 
 
-def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the cures of a division by 0: a divisor that is lifted, or kept above a bound."""
-    node = _operation(finding, source)
-    if node is None and finding.location is not None:
-        yield from _for_division_in_place(source, finding.location.line)
+def for_division(
+    place: SourceSpan | None, source: Source, *, lowest: float = 0.0, highest: float = 0.0
+) -> Iterator[Fix]:
+    """Yield the cures of a division by 0: a divisor that is lifted, or kept above a bound.
+
+    `lowest` and `highest` are the ends of the divisor's elements.
+    """
+    node = _operation(place, source)
+    if node is None and place is not None:
+        yield from _for_division_in_place(source, place.line)
         return
     word = word_of(node)
     if word in INVERSES or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)):
@@ -162,20 +165,18 @@ def for_division(finding: Finding, source: Source) -> Iterator[Fix]:
     divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
     if not divides and word not in DIVISIONS:
         return
-    for guard in _divisor_guards(finding):
+    for guard in _divisor_guards(lowest, highest):
         yield from guarded(source, node, guard, number=1)
     divisor = None if node is None else operand_of(source, node, number=1)
     if isinstance(divisor, ast.Name) or word_of(divisor) == "len":
         yield from guarded(source, node, lambda text: f"max({text}, 1)", number=1)
 
 
-def _divisor_guards(finding: Finding) -> list[Guard]:
+def _divisor_guards(lowest: float, highest: float) -> list[Guard]:
     """Return the guards that leave the other divisors as they are: no bound for both signs, no 1 for fractions."""
-    found = [match for one in finding.evidence if (match := RANGE.fullmatch(one.claim))]
-    low, high = (float(found[0][1]), float(found[0][2])) if found else (0.0, 0.0)
-    if low < 0:
+    if lowest < 0:
         return [plus(DIVISOR_BOUND)]
-    counts = [at_least("1")] if low.is_integer() and high.is_integer() else []
+    counts = [at_least("1")] if lowest.is_integer() and highest.is_integer() else []
     return [at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND), *counts]
 
 
@@ -207,9 +208,9 @@ DOMAINS: dict[str, Guard] = {
 }
 
 
-def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
+def for_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the cure of a function that was given a value outside of its domain."""
-    node = _operation(finding, source)
+    node = _operation(place, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         yield from guarded(source, node, at_least(ROOT_BOUND))
@@ -220,9 +221,9 @@ def for_domain(finding: Finding, source: Source) -> Iterator[Fix]:
             yield from guarded(source, node, at_least(ROUNDING_BOUND))
 
 
-def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:
+def for_exp(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the cures of an exponential that overflows: as one function of torch, or of a bounded exponent."""
-    node = _operation(finding, source)
+    node = _operation(place, source)
     if isinstance(node, ast.Call):
         yield from _as_sigmoid(source, node)
         yield from _as_logsumexp(source, node)
@@ -234,7 +235,7 @@ def for_exp(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from guarded(source, node, at_most(MILD_EXPONENT))
         yield from _bounded_where_made(source, node)
     else:  # a loss or distribution that takes the exponential itself
-        whole = source.at(finding.location)
+        whole = source.at(place)
         for bound in (LARGEST_EXPONENT, MILD_EXPONENT):
             yield from guarded(source, whole, at_most(bound))
 
@@ -322,32 +323,28 @@ def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
         )
 
 
-def for_masked(finding: Finding, source: Source) -> Iterator[Fix]:
+def for_masked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the operand guarded before the operation: the mask hides its value, but not its gradient."""
-    node = _operation(finding, source)
+    node = _operation(place, source)
     inner_operation = _operation_inside(source, node)
     if node is not None and inner_operation is not None:
-        place = finding.location
         assert place is not None
-        inside = replace(finding, location=span_of(source, inner_operation, place))
-        yield from for_masked(inside, source)
+        yield from for_masked(span_of(source, inner_operation, place), source)
     word = word_of(node)
     if word in ("log", "log2", "log10", "log1p"):
         inner = None if node is None else operand_of(source, node)
         if word_of(inner) == "exp":
             yield from guarded(source, inner, at_most(LARGEST_EXPONENT))
-        yield from for_log(finding, source)
+        yield from for_log(place, source)
     elif word in ("exp", "expm1"):
-        yield from for_exp(finding, source)
+        yield from for_exp(place, source)
     elif word in ("sqrt", "rsqrt", "pow", "norm", "std"):
-        yield from for_root(finding, source)
+        yield from for_root(place, source)
     elif word in DOMAINS:
-        yield from for_domain(finding, source)
+        yield from for_domain(place, source)
     elif isinstance(node, ast.BinOp):
         yield from (
-            for_root(finding, source)
-            if isinstance(node.op, ast.Pow)
-            else for_division(finding, source)
+            for_root(place, source) if isinstance(node.op, ast.Pow) else for_division(place, source)
         )
 
 

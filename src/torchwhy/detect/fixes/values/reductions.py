@@ -10,9 +10,9 @@ from torchwhy.source.calls import keyword
 from torchwhy.source.edits import Source
 
 
-def mean_for_sum(location: SourceSpan | None, source: Source) -> Iterator[Fix]:
+def mean_for_sum(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `.mean()` for the `.sum()` of an expression, `reduction="mean"` for each "sum" of the file."""
-    node = source.at(location)
+    node = source.at(place)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         function = source.of(node.func)
         if node.func.attr == "sum" and not node.keywords and len(node.args) < 2:
@@ -24,10 +24,10 @@ def mean_for_sum(location: SourceSpan | None, source: Source) -> Iterator[Fix]:
             yield from source.fix("take the mean of the samples", source.replace(given, '"mean"'))
 
 
-def divided_by_samples(location: SourceSpan | None, source: Source) -> Iterator[Fix]:
+def divided_by_samples(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `len(loader.dataset)` for the only `len(loader)` of an average; other forms have more than one answer."""
-    statement = None if location is None else source.statement_at(location.line)
-    around = source.at(location) or statement
+    statement = None if place is None else source.statement_at(place.line)
+    around = source.at(place) or statement
     lengths = [
         call
         for call in (source.calls("len", within=around) if around is not None else [])

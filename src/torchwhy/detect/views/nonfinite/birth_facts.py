@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Certainty, Evidence, Finding, Sample, Scope, advice_of
+from torchwhy.finding import Certainty, Evidence, Finding, Sample, Scope, SourceSpan, advice_of
 from torchwhy.record.events import Birth, Operand, SampleTried, TensorFacts
 from torchwhy.record.numbers import Real, decode, encode
 from torchwhy.record.trace import Trace
@@ -87,17 +87,6 @@ def operations(trace: Trace, *names: str) -> Iterator[Birth]:
             yield birth
 
 
-def backward_of(trace: Trace, *nodes: str) -> Iterator[Birth]:
-    """Yield the births in the backward formula of one of these nodes (`SqrtBackward` matches `SqrtBackward0`)."""
-    for birth in counted_births(trace):
-        if (
-            birth.kind != "source"
-            and birth.node is not None
-            and birth.node.rstrip("0123456789") in nodes
-        ):
-            yield birth
-
-
 def tensors(birth: Birth) -> list[Operand]:
     """Return the operands that are tensors, in argument order."""
     return [operand for operand in birth.operands if operand.tensor is not None]
@@ -150,8 +139,12 @@ def finding_from(
     message: str = "",
     evidence: Iterable[Evidence] = (),
     diagnosis: Diagnosis | None = None,
+    location: SourceSpan | None = None,
 ) -> Finding:
-    """Return the finding for one birth with everything that is the same for all of them filled in."""
+    """Return the finding for one birth with everything that is the same for all of them filled in.
+
+    It lies at the expression of the birth unless another `location` is given.
+    """
     own = diagnosis.evidence() if diagnosis is not None else ()
     return Finding(
         detector=detector,
@@ -160,7 +153,7 @@ def finding_from(
         diagnosis=diagnosis,
         step=birth.step,
         rank=trace.rank,
-        location=birth.location,
+        location=location or birth.location,
         evidence=(*own, *evidence, *common_evidence(trace, birth)),
         fixes=advice_of(diagnosis) if diagnosis is not None else (),
         scope=scope_of(trace, birth),

@@ -11,9 +11,10 @@ from torchwhy.detect.views.nonfinite.birth_facts import (
     describe,
     finding_from,
     show,
+    value_at_born,
 )
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
@@ -21,12 +22,71 @@ LONGEST_EXPRESSION = 70  # what still leaves room for the rest of the sentence o
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What one birth turned out to be: the sentence, the facts behind it, and what to change."""
+class BadSamples:
+    """The samples whose elements went bad: the first one, its row in the dataset, and how many more there are."""
 
-    message: str
-    facts: tuple[Evidence, ...]
-    advice: str
+    first: int | None = None
+    row: int | None = None
+    more: int = 0
+
+    def __str__(self) -> str:
+        """Return ` for sample 7 (row 3091 of the dataset)`, or nothing where no sample is known."""
+        if self.first is None:
+            return ""
+        row = f" (row {self.row} of the dataset)" if self.row is not None else ""
+        more = f" and {self.more} more" if self.more else ""
+        return f" for sample {self.first}{row}{more}"
+
+
+@dataclass(frozen=True)
+class OperandValue:
+    """An operand as the program calls it, and its value at the first element that went bad."""
+
+    name: str
+    value: float | None
+    made_at: SourceSpan | None = None
+
+    def __str__(self) -> str:
+        return show(self.value)
+
+
+@dataclass(frozen=True)
+class Born:
+    """Where a value that is not finite appeared: in which expression, at which step, in which samples."""
+
+    expression: str
+    step: int
+    samples: BadSamples
+
+
+class BirthDiagnosis(Diagnosis):
+    """An operation made a value that is not finite."""
+
+    at: Born
+
+    @property
+    def expression(self) -> str:
+        """Return the expression of the program."""
+        return self.at.expression
+
+    @property
+    def samples(self) -> BadSamples:
+        """Return the samples in which it appeared."""
+        return self.at.samples
+
+    @property
+    def step(self) -> int:
+        """Return the step at which it appeared."""
+        return self.at.step
+
+    def fact(self, operand: OperandValue) -> Evidence:
+        """Return the value of an operand as evidence."""
+        return Evidence(
+            f"{operand.name} was {operand}{self.samples}",
+            value=as_real(operand.value),
+            step=self.step,
+            location=operand.made_at,
+        )
 
 
 @dataclass(frozen=True)
@@ -38,32 +98,25 @@ class Judgement:
 
 
 def findings_by_place(
-    trace: Trace, detector: str, judge: Callable[[Birth], Judgement | Verdict | None]
+    trace: Trace, detector: str, judge: Callable[[Birth], Judgement | None]
 ) -> Iterator[Finding]:
     """Yield one finding for each expression at which `judge` recognised births, the first of them leading."""
     found: dict[object, Finding] = {}
     for birth in counted_births(trace):
-        verdict = judge(birth)
-        if verdict is None:
+        judgement = judge(birth)
+        if judgement is None:
             continue
         place = place_of(birth)
         if place in found:
             found[place] = replace(found[place], births=(*found[place].births, birth.id))
             continue
-        if isinstance(verdict, Judgement):
-            found[place] = finding_from(
-                trace,
-                birth,
-                detector=detector,
-                diagnosis=verdict.diagnosis,
-                evidence=verdict.evidence,
-            )
-            continue
-        finding = finding_from(
-            trace, birth, detector=detector, message=verdict.message, evidence=list(verdict.facts)
+        found[place] = finding_from(
+            trace,
+            birth,
+            detector=detector,
+            diagnosis=judgement.diagnosis,
+            evidence=judgement.evidence,
         )
-        advice = Fix(title=verdict.advice, safety="show-only")
-        found[place] = replace(finding, fixes=(advice,))
     yield from found.values()
 
 
@@ -105,19 +158,29 @@ def forward_operand(birth: Birth, index: int = 0) -> str:
     return short(names[index]) if index < len(names) and names[index] else "its operand"
 
 
-def samples_of(birth: Birth) -> str:
-    """Return ` for sample 7 (row 3091 of the dataset)`, or nothing where no sample is known."""
+def samples_of(birth: Birth) -> BadSamples:
+    """Return which samples of the batch went bad, as far as they are known."""
     if not birth.positions:
-        return ""
-    first = f" for sample {birth.positions[0]}"
-    if birth.dataset_indices:
-        first += f" (row {birth.dataset_indices[0]} of the dataset)"
-    more = len(birth.positions) - 1
-    return f"{first} and {more} more" if more else first
+        return BadSamples()
+    row = birth.dataset_indices[0] if birth.dataset_indices else None
+    return BadSamples(first=birth.positions[0], row=row, more=len(birth.positions) - 1)
 
 
-def operand_fact(birth: Birth, operand: Operand | None, value: float | None) -> Evidence:
-    """Return the fact about the value that an operand had at the first bad element, or about all its elements."""
+def born(birth: Birth) -> Born:
+    """Return where a birth happened."""
+    return Born(expression_of(birth), birth.step, samples_of(birth))
+
+
+def operand_value(operand: Operand | None) -> OperandValue:
+    """Return an operand by its name in the program, with its value at the first bad element."""
+    if operand is None:
+        return OperandValue(name_of(None), None)
+    return OperandValue(name_of(operand), value_at_born(operand), operand.origin_location)
+
+
+def operand_fact(birth: Birth, operand: Operand | None) -> Evidence:
+    """Return the value that an operand had at the first bad element as evidence, or the range of all its elements."""
+    value = None if operand is None else value_at_born(operand)
     if value is None and operand is not None and operand.tensor is not None:
         claim = f"{name_of(operand)}: {describe(operand.tensor)}"
         return Evidence(claim, step=birth.step, location=operand.origin_location)

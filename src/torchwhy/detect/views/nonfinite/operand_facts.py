@@ -1,4 +1,4 @@
-"""What detectors ask of a birth's operands: which was the divisor, what was its value, did it underflow?"""
+"""What rules ask of a birth's operands: which is the divisor, what was its value, did it underflow?"""
 
 from __future__ import annotations
 
@@ -23,48 +23,7 @@ HALF_TYPES = frozenset({"float16", "bfloat16"})
 DIVISIONS = frozenset({"div", "divide", "true_divide", "floor_divide", "remainder", "fmod"})
 INVERSES = frozenset({"reciprocal", "rsqrt"})
 
-# Backward formulas that divide, and whose forward operation belongs to another cause than the division.
-LOG_NODES = frozenset(
-    {
-        "LogBackward",
-        "Log2Backward",
-        "Log10Backward",
-        "Log1PBackward",
-        "XlogyBackward",
-        "SpecialXlog1PyBackward",
-        "SpecialEntrBackward",
-        "BinaryCrossEntropyBackward",
-        "LinalgSlogdetBackward",
-    }
-)
-ROOT_NODES = frozenset(
-    {
-        "SqrtBackward",
-        "LinalgVectorNormBackward",
-        "NormBackward",
-        "StdBackward",
-        "StdMeanBackward",
-        "DistBackward",
-        "HypotBackward",
-        "CdistBackward",
-        "PdistBackward",
-    }
-)
-DOMAIN_NODES = frozenset(
-    {
-        "AcosBackward",
-        "AsinBackward",
-        "AtanhBackward",
-        "AcoshBackward",
-        "ErfinvBackward",
-        "LogitBackward",
-        "LgammaBackward",
-        "DigammaBackward",
-        "PolygammaBackward",
-        "Atan2Backward",
-        "SpecialNdtriBackward",
-    }
-)
+INFINITIES = (math.inf, -math.inf)
 
 
 def is_formula(birth: Birth) -> bool:
@@ -118,8 +77,8 @@ def value_of(operand: Operand | None) -> float | None:
     return None if operand is None else value_at_born(operand)
 
 
-def divisor(birth: Birth) -> Operand | None:
-    """Return what the operation divides by: the second argument, the base of a negative power, ..."""
+def divisor_of(birth: Birth) -> Operand | None:
+    """Return what the operation divides by: the second argument, the base of a negative power, …"""
     name = op_name(birth)
     if name in DIVISIONS:
         return argument(birth, 1)
@@ -131,12 +90,6 @@ def divisor(birth: Birth) -> Operand | None:
         exponent = value_of(argument(birth, 1))
         return argument(birth, 0) if exponent is not None and exponent < 0 else None
     return None
-
-
-def zero_divisor(birth: Birth) -> Operand | None:
-    """Return the divisor when it is exactly 0 at the first element that went bad."""
-    found = divisor(birth)
-    return found if value_of(found) == 0 else None
 
 
 def output_type(birth: Birth) -> str:
@@ -191,9 +144,33 @@ def underflowed_operand(birth: Birth) -> Operand | None:
     return zeros[-1] if zeros and vanished_constant(birth) is not None else None
 
 
-def largest_exponent(name: str, dtype: str) -> float:
-    """Return the largest operand of `exp` and its kin whose result still fits the dtype."""
+def exponent_of_number(birth: Birth) -> Operand | None:
+    """Return the exponent of `2.0 ** x`, where the base is a number that grows with its power."""
+    base = value_of(argument(birth, 0))
+    if base is None or abs(base) <= 1 or not birth.op.startswith("aten.pow.Scalar"):
+        return None
+    return argument(birth, 1)
+
+
+def largest_exponent(birth: Birth, dtype: str) -> float:
+    """Return the largest operand whose exponential fits a type."""
     natural = math.log(LARGEST.get(dtype, LARGEST["float32"]))
-    if name == "exp2":
+    if op_name(birth) == "pow":
+        base = value_of(argument(birth, 0)) or 2.0
+        return natural / math.log(abs(base))
+    if op_name(birth) == "exp2":
         return natural / math.log(2.0)
-    return natural + math.log(2.0) if name in ("cosh", "sinh") else natural
+    return natural + math.log(2.0) if op_name(birth) in ("cosh", "sinh") else natural
+
+
+def epsilon_of(birth: Birth) -> Operand | None:
+    """Return the eps of a normalisation: the argument of that name, or the last plain number of the call."""
+    named = [operand for operand in arguments(birth) if operand.argument == "eps"]
+    numbers = named or [operand for operand in arguments(birth) if operand.tensor is None]
+    return numbers[-1] if numbers else None
+
+
+def infinite_operand(birth: Birth) -> Operand | None:
+    """Return the first operand that is infinite at the first bad element."""
+    found = (operand for operand in arguments(birth) if value_of(operand) in INFINITIES)
+    return next(found, None)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 
+TARGETS_SHOWN = 2
 WORDS = {"nan": "NaN", "inf": "+inf", "-inf": "-inf"}
 
 
@@ -35,12 +37,25 @@ def is_about_weights(trace: Trace, birth: Birth) -> bool:
     return birth.origin != "batch" and alarm is not None and alarm.what in ("parameter", "buffer")
 
 
-def where_it_went(birth: Birth) -> str:
-    """Return what the value spoiled, in a few words: `the loss and the gradient of fc.weight`."""
-    spoiled = [target if target.startswith("a ") else f"the {target}" for target in birth.reaches]
-    if len(spoiled) > 2:
-        return f"{spoiled[0]}, {spoiled[1]} and {len(spoiled) - 2} more"
-    return " and ".join(spoiled)
+@dataclass(frozen=True)
+class Spoiled:
+    """What a value went into: the first targets by name, and how many more there are."""
+
+    targets: list[str]
+    more: int = 0
+
+    def __str__(self) -> str:
+        """Return `the loss and the gradient of fc.weight`."""
+        names = [target if target.startswith("a ") else f"the {target}" for target in self.targets]
+        if self.more:
+            return f"{', '.join(names)} and {self.more} more"
+        return " and ".join(names)
+
+
+def where_it_went(birth: Birth) -> Spoiled:
+    """Return what the value spoiled."""
+    more = max(len(birth.reaches) - TARGETS_SHOWN, 0)
+    return Spoiled(birth.reaches[:TARGETS_SHOWN], more)
 
 
 def expression_of(birth: Birth, otherwise: str) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
-from torchwhy.detect.causes.numerics import exp_overflow
+from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.nonfinite.birth_facts import op_name, value_at_born
 from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
@@ -122,7 +122,7 @@ def _is_softmax_by_hand(births: list[Birth]) -> bool:
     The quotient is finite however large the operands are, so it is the formula that fails, not the size of the numbers.
     """
     first = births[0]
-    if exp_overflow.judge(first) is None:
+    if proven(first, "exp-overflow") is None:
         return False
     return any(
         birth.kind == "from-infinity"
