@@ -14,7 +14,7 @@ import pytest
 from tests.support.guest import Workshop
 from tests.support.recording import RECORDING_WIRE
 from torchwhy.commands import Parser, main, run
-from torchwhy.commands.doctor import features_told
+from torchwhy.commands.doctor import check_accelerator, features_told
 from torchwhy.observe.torch_features.table import FEATURES
 from torchwhy.record.run_file import Run, read_run, write_run
 
@@ -350,6 +350,15 @@ def test_doctor_tells_what_is_lost_with_a_private_name():
         f"missing  frames: {FEATURES['frames'].lost}",
         "             sys._getframe",
     ]
+
+
+def test_doctor_knows_that_an_accelerator_may_be_of_no_use(monkeypatch):
+    monkeypatch.setattr("torchwhy.observe.native.records.fast", object())
+
+    assert "built" in check_accelerator({"tensor-exchange": []})[1]
+    assert check_accelerator({"tensor-exchange": ["torch.Tensor._x"]})[1].startswith(
+        "no accelerator (this torch does not offer its tensors to C code)"
+    )
 
 
 def test_doctor_lists_the_whole_table_when_asked():

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Print one line per thing that was looked at; exit with 1 if something does not work."""
     boot, missing = check_boot()
-    checks = [check_python(), check_torch(), boot, check_accelerator(), *last_run()]
+    checks = [check_python(), check_torch(), boot, check_accelerator(missing), *last_run()]
     for works, line in checks:
         print(f"{'ok     ' if works else 'problem'}  {line}")
     for line in features_told(missing, verbose=options.verbose):
@@ -121,17 +121,18 @@ def check_torch() -> Check:
     return True, f"torch {version}"
 
 
-def check_accelerator() -> Check:
+def check_accelerator(missing: dict[str, list[str]]) -> Check:
     """Return whether ordinary steps are watched in C; without it all works, and tiny steps cost more."""
     from torchwhy.observe.native import records
 
-    if records.fast is not None:
+    if records.fast is not None and not missing.get("tensor-exchange"):
         return True, "the accelerator was built: ordinary steps are watched in C"
-    reason = (
-        f"{records.VARIABLE}=0"
-        if records.is_refused()
-        else "there was no C compiler when installing"
-    )
+    if records.fast is not None:
+        reason = "this torch does not offer its tensors to C code"
+    elif records.is_refused():
+        reason = f"{records.VARIABLE}=0"
+    else:
+        reason = "there was no C compiler when installing"
     return (
         True,
         f"no accelerator ({reason}): Python watches every step, which takes some 40 µs more",
