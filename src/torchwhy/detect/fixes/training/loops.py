@@ -6,6 +6,7 @@ import ast
 import textwrap
 from collections.abc import Iterator
 
+from torchwhy.detect.fixes.training import optimizer_variables
 from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import names_in
 from torchwhy.source.calls import keyword, optimizer_calls, torch_name
@@ -16,40 +17,12 @@ LOOPS = (ast.For, ast.While, ast.AsyncFor)
 SWITCH_POSITION = 2  # of `training` among the arguments of F.dropout
 
 
-def statement_with(source: Source, word: str, *, within: ast.AST) -> ast.stmt | None:
-    """Return the first statement of a scope that calls something by its last word: `backward`."""
-    calls = sorted(source.calls(word, within=within), key=lambda call: call.lineno)
-    return source.statement_of(calls[0]) if calls else None
-
-
-def optimizer_name(source: Source, *, within: ast.AST) -> str | None:
-    """Return how a scope names the optimizer whose `step` it calls; under a scaler, the scaler's argument."""
-    makers = {id(call) for call in optimizer_calls(source)}
-    named = {
-        source.of(target)
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign) and any(id(part) in makers for part in ast.walk(node.value))
-        for target in node.targets
-        if isinstance(target, ast.Name | ast.Attribute)
-    }
-    for call in source.calls("step", within=within):
-        assert isinstance(call.func, ast.Attribute | ast.Name)
-        if isinstance(call.func, ast.Name):
-            continue
-        receiver = source.of(call.func.value)
-        if call.args and source.of(call.args[0]) in named:
-            return source.of(call.args[0])
-        if receiver in named or "opt" in receiver.lower():
-            return receiver
-    return None
-
-
 def clear_gradients(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `optimizer.zero_grad()` inserted before the backward pass."""
     for scope, backward in backwards(place, source):
         own = _receiver(place, source)
         name = own if own is not None and _is_known(scope, own) else None
-        name = name or optimizer_name(source, within=scope)
+        name = name or optimizer_variables.stepped(source, within=scope)
         if name is not None:
             edit = source.insert_before(backward, f"{name}.zero_grad()")
             yield from source.fix(
@@ -159,33 +132,14 @@ def add_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `optimizer.step()` after the backward pass."""
     for scope, backward in backwards(place, source):
         name = (
-            _without_step(source, scope)
-            or optimizer_name(source, within=scope)
-            or _made_name(source)
+            optimizer_variables.cleared_only(source, within=scope)
+            or optimizer_variables.stepped(source, within=scope)
+            or optimizer_variables.first_made(source)
         )
         if name is not None and name.split(".")[0] in names_in(scope) | {"self"}:
             edit = source.insert_after(backward, f"{name}.step()")
             yield from source.fix(f"update the weights after backward: {name}.step()", edit)
             return
-
-
-def _without_step(source: Source, scope: ast.AST) -> str | None:
-    """Return the optimizer that a scope clears and never steps."""
-    steps = {source.of(call.func) for call in source.calls("step", within=scope)}
-    for call in source.calls("zero_grad", within=scope):
-        if isinstance(call.func, ast.Attribute):
-            name = source.of(call.func.value)
-            if f"{name}.step" not in steps and "model" not in name:
-                return name
-    return None
-
-
-def _made_name(source: Source) -> str | None:
-    for call in optimizer_calls(source):
-        statement = source.statement_of(call)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            return source.of(statement.targets[0])
-    return None
 
 
 def clip(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
@@ -206,7 +160,7 @@ def _parameters_text(source: Source, scope: ast.AST) -> str | None:
         if not call.args:
             continue
         text = source.of(call.args[0])
-        name = optimizer_name(source, within=scope)
+        name = optimizer_variables.stepped(source, within=scope)
         same_scope = source.scope_of(call) is scope
         if same_scope or text.split(".")[0] in names_in(scope):
             return text
