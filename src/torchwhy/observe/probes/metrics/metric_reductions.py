@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
@@ -127,6 +127,15 @@ class Reductions:
         )
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What the frame that reads a number knows: its objects by name, and the batch sizes of its loaders."""
+
+    look: Callable[[ast.expr], Any]
+    batches: int
+    batch_sizes: frozenset[int]
+
+
 def _divided(place: _Place, frame: FrameType) -> list[Divided]:
     """Return the averages that a place feeds, with the numbers they are divided by as the frame has them."""
     names = borrowed_locals(frame)
@@ -138,12 +147,24 @@ def _divided(place: _Place, frame: FrameType) -> list[Divided]:
     for average in averages_at(place.source, place.line, look):
         loader = _loader_of(average.loop.iter, look)
         sizes = _batch_sizes(loader)
-        if sizes is None or is_in_inner_loop(place.source, average.added, average.loop):
+        if loader is None or sizes is None:
             continue
-        number = _number(average, place.source, look=look, batches=len(sizes))
+        if is_in_inner_loop(place.source, average.added, average.loop):
+            continue
+        loaders = (loader, *_loaders_in(names, frame.f_globals))
+        known = {size for one in loaders if isinstance(size := one.batch_size, int)}
+        number = _number(average, place.source, _Known(look, len(sizes), frozenset(known)))
         if number is not None:
             found.append(Divided(average, *number, sizes))
     return found
+
+
+def _loaders_in(names: Mapping[str, Any], beyond: Mapping[str, Any]) -> Iterator[DataLoader[Any]]:
+    """Yield the loaders among a frame's variables, those of its module, and the attributes of its `self`."""
+    own = getattr(names.get("self"), "__dict__", {})
+    for value in (*names.values(), *own.values(), *beyond.values()):
+        if type(value) is DataLoader:
+            yield value
 
 
 def _named(node: ast.expr, names: Mapping[str, Any], beyond: Mapping[str, Any]) -> Any:
@@ -181,40 +202,32 @@ def _batch_sizes(loader: DataLoader[Any] | None) -> tuple[int, ...] | None:
     return sizes or None
 
 
-def _number(
-    average: Average, source: Source, *, look: Any, batches: int
-) -> tuple[float, str] | None:
+def _number(average: Average, source: Source, known: _Known) -> tuple[float, str] | None:
     """Return the product of all divisors and what it counts, None if one of them is not understood."""
     product, of = 1.0, []
     for divisor in average.divisors:
-        known = _divisor(divisor, average, source=source, look=look, batches=batches)
-        if known is None:
+        number = _divisor(divisor, average, source, known)
+        if number is None:
             return None
-        product *= known[0]
-        of.append(known[1])
+        product *= number[0]
+        of.append(number[1])
     return (product, " × ".join(of)) if product else None
 
 
 def _divisor(
-    node: ast.expr, average: Average, *, source: Source, look: Any, batches: int
+    node: ast.expr, average: Average, source: Source, known: _Known
 ) -> tuple[float, str] | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        parts = [
-            _divisor(part, average, source=source, look=look, batches=batches)
-            for part in (node.left, node.right)
-        ]
+        parts = [_divisor(part, average, source, known) for part in (node.left, node.right)]
         if None in parts:
             return None
         (a, what), (b, other) = (part for part in parts if part is not None)
         return a * b, f"{what} × {other}"
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
-        return _length(node.args[0], look)
+        return _length(node.args[0], known.look)
     if isinstance(node, ast.Name):
-        return _variable(node, average, source=source, look=look, batches=batches)
-    if isinstance(node, ast.Attribute) and node.attr == "batch_size":
-        size = look(node)
-        return (float(size), "samples a batch") if isinstance(size, int) else None
-    return None
+        return _variable(node, average, source, known)
+    return _batch_size(node, known) if isinstance(node, ast.Attribute) else None
 
 
 def _length(node: ast.expr, look: Any) -> tuple[float, str] | None:
@@ -228,26 +241,32 @@ def _length(node: ast.expr, look: Any) -> tuple[float, str] | None:
 
 
 def _variable(
-    name: ast.Name, average: Average, *, source: Source, look: Any, batches: int
+    name: ast.Name, average: Average, source: Source, known: _Known
 ) -> tuple[float, str] | None:
     """Return the number of a variable: a counter of batches, or a size that was taken before the loop."""
     function = source.function_of(average.loop)
     step = counter_step(function, average.loop, name.id)
     if step is not None:
         one = isinstance(step, ast.Constant) and step.value == 1
-        return (float(batches), "batches") if one else None
-    values = [
-        node.value
+        return (float(known.batches), "batches") if one else None
+    assigned = [
+        node
         for node in ast.walk(function)
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name.id
     ]
-    if len(values) == 1 and isinstance(values[0], ast.Call):
-        call = values[0]
+    if len(assigned) == 1 and isinstance(assigned[0].value, ast.Call):
+        call = assigned[0].value
         return (
-            _length(call.args[0], look)
+            _length(call.args[0], known.look)
             if ast.unparse(call.func) == "len" and len(call.args) == 1
             else None
         )
-    found = look(name)
-    is_size = isinstance(found, int) and "batch" in name.id.lower() and "size" in name.id.lower()
+    changes = any(average.loop in source.around(node) for node in assigned)
+    return _batch_size(name, known) if not changes else None
+
+
+def _batch_size(node: ast.expr, known: _Known) -> tuple[float, str] | None:
+    """Return a number that is the batch size of a loader."""
+    found = known.look(node)
+    is_size = type(found) is int and found in known.batch_sizes
     return (float(found), "samples a batch") if is_size else None
