@@ -6,9 +6,9 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, elements
 from torchwhy.detect.views.training.training import trainings
-from torchwhy.detect.views.training.troubles import Trouble, find_trouble, first_input, target_scale
+from torchwhy.detect.views.training.troubles import Trouble, find_trouble
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
+from torchwhy.finding import Account, Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.numbers import decode
@@ -26,8 +26,6 @@ REDUCTION = {
     "binary_cross_entropy_with_logits": "4",
 }
 BY_SUM = 2
-NORMAL = 10.0  # root mean square of inputs; initialisations and usual rates are made for about 1
-LARGE_TARGETS = 100.0  # beyond this the targets are a cause of their own (as in unscaled-targets)
 SURELY = 0.5  # of the batch size: so far the updates may be too long for the mean to be well within its bound
 USUAL = (
     1e-3,
@@ -89,9 +87,23 @@ class SumOverBatch(Detector):
         summed = _summed(graph, graph.operation(root.order), output.rows)
         if summed is None:
             return
-        diagnosis = _diagnosis(trace, made, output.rows)
-        severity: Severity = "error" if isinstance(diagnosis, SumTooLong) else "note"
-        yield self.found(trace, diagnosis, severity=severity, step=0, location=summed.location)
+        plain = SumOfSamples(
+            rows=output.rows, rate=_rate(made), optimizer=made.kind, made_at=made.location
+        )
+        note = self.found(trace, plain, severity="note", step=0, location=summed.location)
+        trouble = _trouble(trace, made)
+        if trouble is None:
+            yield note
+            return
+        failed = SumTooLong(**vars(plain), harm=trouble.harm, excess=trouble.excess)
+        yield self.found(
+            trace,
+            failed,
+            severity="error",
+            step=0,
+            location=summed.location,
+            account=Account(trouble.excess, SURELY * output.rows, otherwise=note),
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
@@ -99,35 +111,13 @@ class SumOverBatch(Detector):
                 yield from reductions.mean_for_sum(finding.location, source)
 
 
-def _diagnosis(trace: Trace, made: OptimizerMade, rows: int) -> SumOfSamples:
-    trouble, rate = _trouble_of_the_sum(trace, made, rows), _rate(made)
-    if trouble is None:
-        return SumOfSamples(rows=rows, rate=rate, optimizer=made.kind, made_at=made.location)
-    return SumTooLong(
-        rows=rows,
-        rate=rate,
-        optimizer=made.kind,
-        made_at=made.location,
-        harm=trouble.harm,
-        excess=trouble.excess,
-    )
-
-
-def _trouble_of_the_sum(trace: Trace, made: OptimizerMade, rows: int) -> Trouble | None:
-    """Return how training failed, if its updates would have been short enough with the mean in place of the sum.
-
-    Inputs or targets that are too large are a cause of their own, and the further one.
-    """
+def _trouble(trace: Trace, made: OptimizerMade) -> Trouble | None:
+    """Return how training failed by updates that were too long, at a learning rate that is usual for a mean."""
     training = next((one for one in trainings(trace) if one.made.index == made.index), None)
-    call = first_input(trace)
-    if training is None or (call is not None and decode(call.given_rms) > NORMAL):
-        return None
-    if not USUAL[0] <= (_rate(made) or 0.0) <= USUAL[1]:
-        return None
-    if target_scale(trace)[0] > LARGE_TARGETS:
+    if training is None or not USUAL[0] <= (_rate(made) or 0.0) <= USUAL[1]:
         return None
     trouble = find_trouble(trace, training)
-    return trouble if trouble is not None and 1 < trouble.excess <= SURELY * rows else None
+    return trouble if trouble is not None and trouble.excess > 1 else None
 
 
 def _summed(graph: ForwardGraph, root: GraphOperation | None, rows: int) -> GraphOperation | None:
