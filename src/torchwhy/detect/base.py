@@ -34,9 +34,9 @@ class Detector(ABC):
     name: ClassVar[str]
     symptom: ClassVar[Symptom | None] = None  # where it differs from that of the family
     needs: ClassVar[frozenset[str]] = frozenset()
-    every_observation: ClassVar[bool] = (
-        False  # it reads one look, and is asked about each: `detect/each_observation.py`
-    )
+    # True if `scan` reads one observation and is asked about each (`detect/each_observation.py`). A cause that reads the
+    # whole run must not be: in a later observation it would miss the facts of the earlier optimizers.
+    every_observation: ClassVar[bool] = False
 
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:

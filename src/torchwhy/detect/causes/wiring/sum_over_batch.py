@@ -10,7 +10,7 @@ from torchwhy.detect.views.training.troubles import Trouble, find_trouble
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Account, Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade
-from torchwhy.record.learning import GraphOperation, ModelOutput
+from torchwhy.record.learning import GraphOperation, ModelOutput, ParameterCensus
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -79,7 +79,7 @@ class SumOverBatch(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
-        made = next((one for one in trace.of(OptimizerMade) if one.kind in SCALE_SENSITIVE), None)
+        made = next((one for one in _observed(trace) if one.kind in SCALE_SENSITIVE), None)
         output = next(iter(trace.of(ModelOutput)), None)
         root = next((one for one in graph.losses if one.order is not None), None)
         if made is None or output is None or root is None or output.rows < 2:
@@ -109,6 +109,12 @@ class SumOverBatch(Detector):
         match finding.diagnosis:
             case SumTooLong():  # a sum that training goes well with needs no cure
                 yield from reductions.mean_for_sum(finding.location, source)
+
+
+def _observed(trace: Trace) -> list[OptimizerMade]:
+    """Return the optimizers whose first step this observation saw; all of them if it saw no parameter."""
+    indices = {census.optimizer for census in trace.of(ParameterCensus)}
+    return [one for one in trace.of(OptimizerMade) if not indices or one.index in indices]
 
 
 def _trouble(trace: Trace, made: OptimizerMade) -> Trouble | None:
