@@ -34,8 +34,8 @@ class Detector(ABC):
     name: ClassVar[str]
     symptom: ClassVar[Symptom | None] = None  # where it differs from that of the family
     needs: ClassVar[frozenset[str]] = frozenset()
-    # True if `scan` reads one observation and is asked about each (`detect/each_observation.py`). A cause that reads the
-    # whole run must not be: in a later observation it would miss the facts of the earlier optimizers.
+    # True if `scan` reads one observation and is asked about each (`detect/each_observation.py`). A cause that reads
+    # the whole run must not be: in a later observation it would miss the facts of the earlier optimizers.
     every_observation: ClassVar[bool] = False
 
     @abstractmethod
