@@ -196,7 +196,7 @@ def test_plain_lists_become_module_lists():
 def test_an_in_place_write_keeps_its_meaning():
     source, finding = at("x *= a + b\n", "x *= a + b")
 
-    (fix,) = statements.out_of_place(finding, source)
+    (fix,) = statements.out_of_place(finding.location, source)
 
     assert edited(source, fix) == "x = x * (a + b)\n"
 

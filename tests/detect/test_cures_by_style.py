@@ -10,7 +10,7 @@ from torchwhy.detect.fixes.models import graphs, modules
 from torchwhy.detect.fixes.sizes import padding, shapes
 from torchwhy.detect.fixes.training import optimizers, schedules
 from torchwhy.detect.fixes.values import bad_values
-from torchwhy.finding import Evidence, Fix
+from torchwhy.finding import Evidence
 from torchwhy.source.edits import Source
 
 MADE = "torch.optim.SGD(net.parameters(), lr={given})"
@@ -137,9 +137,9 @@ def test_a_carried_tuple_of_states_is_cut_at_the_end_of_the_round():
         out, state = lstm(x, state)
         out.sum().backward()
     """
-    source, finding = at(text, "state", message="`state` still holds the graph of")
+    source, finding = at(text, "state")
 
-    titles = [fix.title for fix in graphs.freed(finding, source)]
+    titles = [fix.title for fix in graphs.carried_state(finding.location, source, name="state")]
 
     assert titles[0] == "go on from state.detach()"
     assert any("tuple(part.detach() for part in state)" in title for title in titles)
@@ -154,12 +154,9 @@ def test_what_two_losses_share_is_detached_for_the_first():
         loss = -critic(fake)
         loss.backward()  # here
     """
-    said = (
-        "`loss.backward()` goes back through `fake`, whose graph an earlier backward pass has freed"
-    )
-    source, finding = at(text, "loss = -critic(fake)", message=said)
+    source, finding = at(text, "loss = -critic(fake)")
 
-    fix, *_ = graphs.freed(finding, source)
+    fix, *_ = graphs.detached_for_the_first(finding.location, source, shared="fake")
 
     assert "critic(fake.detach()) - critic(real)" in edited(source, fix)
 
@@ -199,19 +196,18 @@ def test_axes_are_swapped_and_not_dealt_out(written, sizes, cured):
 
 
 def test_the_odd_size_is_mended_wherever_it_stands():
-    advice = (Fix("make net.stage3.0 an nn.Conv2d with in_channels=32 in place of 64"),)
-    source, finding = at("self.stage3 = self.make(64, 64, 1)\n", "64", fixes=advice)
+    source, finding = at("self.stage3 = self.make(64, 64, 1)\n", "64")
 
-    after = [edited(source, fix).strip() for fix in shapes.resized(finding, source)]
+    fixes = shapes.resized(finding.location, source, right=32, wrong=64)
 
-    assert "self.stage3 = self.make(32, 64, 1)" in after
+    assert "self.stage3 = self.make(32, 64, 1)" in [edited(source, fix).strip() for fix in fixes]
 
 
 def test_a_size_that_is_a_multiple_says_so():
-    advice = (Fix("make m.fc an nn.Linear with in_features=96 in place of 48"),)
-
     lines = first_change(
-        shapes.resized, "self.fc = nn.Linear(hidden, 5)\n", "nn.Linear(hidden, 5)", fixes=advice
+        lambda finding, source: shapes.resized(finding.location, source, right=96, wrong=48),
+        "self.fc = nn.Linear(hidden, 5)\n",
+        "nn.Linear(hidden, 5)",
     )
 
     assert lines == ["self.fc = nn.Linear(2 * hidden, 5)"]
@@ -237,12 +233,9 @@ def test_a_scheduler_in_the_function_of_an_epoch_moves_to_its_caller():
 
 def test_samples_in_dictionaries_are_padded_by_a_function_of_their_own():
     text = "import torch\nfor batch in DataLoader(data, batch_size=4):\n    pass\n"
-    said = (
-        "cannot be stacked: its part ['tokens'] is 4 in sample 0 of the dataset and 5 in sample 1"
-    )
-    source, finding = at(text, "for batch in DataLoader(data, batch_size=4):", message=said)
+    source, finding = at(text, "for batch in DataLoader(data, batch_size=4):")
 
-    (fix,) = padding.padded(finding, source)
+    (fix,) = padding.padded(finding.location, source, part="['tokens']", last=False)
 
     assert "DataLoader(data, batch_size=4, collate_fn=pad_samples)" in edited(source, fix)
     assert 'one.pop("tokens")' in edited(source, fix)

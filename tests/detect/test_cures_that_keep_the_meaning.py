@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from tests.detect.test_cures_by_style import first_change, first_change_at, first_lines
+from tests.detect.test_cures_by_style import (
+    by_place,
+    first_change,
+    first_change_at,
+    first_lines,
+)
 from torchwhy.detect.fixes.memory import memory
 from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.fixes.sizes.statements import any_batch_size
 from torchwhy.detect.fixes.training import building, loss_scales
 from torchwhy.detect.fixes.values import bounds, guards
-from torchwhy.finding import Fix
 from torchwhy.source.edits import Source
 
 THROUGH_TIME = """\
@@ -43,7 +47,9 @@ def test_of_a_dictionary_the_item_is_carried_and_not_the_dictionary():
     text = "def step(x):\n    out, memory['h'] = rnn(x, memory['h'])\n    out.backward()\n"
 
     lines = first_change(
-        graphs.freed, text, "rnn(x", message="`memory` still holds the graph of the iteration"
+        lambda finding, source: graphs.carried_state(finding.location, source, name="memory"),
+        text,
+        "rnn(x",
     )
 
     assert lines == ["out, memory['h'] = rnn(x, memory['h'].detach())"]
@@ -79,11 +85,11 @@ def test_both_states_of_a_recurrent_layer_take_the_size_of_the_batch():
     text = "def forward(x):\n    h = torch.zeros(1, 12, 5)\n    c = torch.zeros(1, 12, 5)\n    return f(x, h, c)\n"
 
     lines = first_change(
-        shapes.sized_by_batch,
+        lambda finding, source: shapes.sized_by_batch(
+            finding.location, source, name="h", usual=12, rows_of="x"
+        ),
         text,
         "torch.zeros(1, 12, 5)",
-        message="`h` (1×12×5) is made for batches of 12, but the last batch has only 4 samples",
-        fixes=(Fix("take the size from the batch, `x.shape[0]`, where 12 is assumed"),),
     )
 
     assert lines == ["h = torch.zeros(1, x.shape[0], 5)", "c = torch.zeros(1, x.shape[0], 5)"]
@@ -92,7 +98,7 @@ def test_both_states_of_a_recurrent_layer_take_the_size_of_the_batch():
 def test_a_view_that_infers_the_width_takes_its_rows_from_the_batch():
     text = "def forward(self, x):\n    return self.fc(self.conv(x).view(32, -1))\n"
 
-    lines = first_change(any_batch_size, text, "self.conv(x).view(32, -1)")
+    lines = first_change(by_place(any_batch_size), text, "self.conv(x).view(32, -1)")
 
     assert lines == ["return self.fc(self.conv(x).view(x.size(0), -1))"]
 
@@ -101,10 +107,9 @@ def test_a_module_gets_its_forgotten_init():
     text = "class Net(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(4, 2)\n"
 
     lines = first_change(
-        building.initialised,
+        by_place(building.initialised),
         text,
         "self.a",
-        message="cannot assign module before Module.__init__() call",
     )
 
     assert lines == ["super().__init__()"]

@@ -1,74 +1,56 @@
-"""Errors of torch that say what is wrong and not what to do: the sentence that experienced users add to them."""
+"""The table of what torch says in exceptions. A message is read once, into the kind that its wording tells."""
 
 from __future__ import annotations
 
-ADVICE = (
-    (
-        r"must be Tensor, not tuple",
-        "take the tensor out of the tuple: a recurrent layer gives output and state, `output, state = layer(x)`",
-    ),
-    (
-        r"Can't call numpy\(\) on Tensor that requires grad",
-        "read the value without its graph: `.detach().numpy()`",
-    ),
-    (
-        r"Got unsupported ScalarType BFloat16",
-        "NumPy has no bfloat16: convert it first, `.float().numpy()`",
-    ),
-    (
-        r"before Module\.__init__\(\) call",
-        "call `super().__init__()` first in the `__init__` of the module",
-    ),
-    (
-        r'missing the required "forward" function',
-        "give the class a method of exactly this name: `def forward(self, x)`",
-    ),
-    (
-        r"optimizer got an empty parameter list",
-        "give the optimizer a model whose layers are attributes, or in an nn.ModuleList, not in a plain list",
-    ),
-    (
-        r"can't optimize a non-leaf Tensor",
-        "make the tensor first and let it require gradients last: `w = (…).detach().requires_grad_()`, or nn.Parameter",
-    ),
-    (
-        r"'method' object is not (?:iterable|subscriptable)",
-        "call the method: write its brackets, as in `model.parameters()`",
-    ),
-    (
-        r"Tried to step \d+ times\. The specified number of total steps is",
-        "make the scheduler for as many steps as the whole training calls it: total_steps=epochs * len(loader)",
-    ),
-    (
-        r"elements cannot be converted to Scalar",
-        "reduce it to one number first: `.mean().item()`",
-    ),
-    (
-        r"Boolean value of Tensor with more than one value is ambiguous",
-        "decide for each element with `torch.where(condition, a, b)`, or for all with `.all()` or `.any()`",
-    ),
-    (
-        r"argument 'tensors' \(position 1\) must be tuple of Tensors, not Tensor",
-        "put the tensors into a list: `torch.cat([a, b], dim=1)`",
-    ),
-    (
-        r"embed_dim must be divisible by num_heads",
-        "choose a number of heads that divides the width, or a width that is a multiple of it",
-    ),
-    (
-        r"`lengths` array must be sorted in decreasing order",
-        "give pack_padded_sequence `enforce_sorted=False`",
-    ),
-    (
-        r"returned an incorrect number of gradients",
-        "return one gradient for each argument of `forward`, None for those that need none",
-    ),
-    (
-        r"Unexpected key\(s\) in state_dict: \"module\.",
-        "they were saved from an nn.DataParallel: save `model.module.state_dict()`, or cut `module.` off the keys",
-    ),
-    (
-        r"weight tensor should be defined either for all \d+ classes",
-        "give the loss one weight for each output of the model, or the model one output for each weight",
-    ),
+import re
+
+from torchwhy.detect.rules.beginner_messages import BEGINNER_MESSAGES
+from torchwhy.detect.rules.graph_messages import GRAPH_MESSAGES
+from torchwhy.detect.rules.message_kinds import TorchMessage
+from torchwhy.detect.rules.message_rows import Row
+from torchwhy.detect.rules.size_messages import SIZE_MESSAGES
+from torchwhy.detect.rules.type_messages import TYPE_MESSAGES
+
+TABLE: tuple[Row, ...] = (*SIZE_MESSAGES, *TYPE_MESSAGES, *GRAPH_MESSAGES, *BEGINNER_MESSAGES)
+MOST_SPECIFIC_FIRST = sorted(TABLE, key=lambda row: -row.specificity)
+DEVICE = re.compile(r"cuda:\d+|cuda|mps(?::\d+)?|xpu(?::\d+)?|meta|cpu")
+NUMBER = re.compile(r"\d+")
+MOST_NUMBERS = 64
+MOST_DIGITS = 11
+SIZES = re.compile(
+    r"size|shape|match|dimension|expand|invalid for input|broadcast|batch", re.IGNORECASE
 )
+DTYPES = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "Long": "int64",
+    "BFloat16": "bfloat16",
+}
+
+
+def read(message: str) -> TorchMessage:
+    """Return what an exception says, by the most specific row that fits; a bare `TorchMessage` if none does."""
+    told = (said for row in MOST_SPECIFIC_FIRST if (said := row.read(message)) is not None)
+    return next(told, TorchMessage())
+
+
+def devices_in(message: str) -> list[str]:
+    """Return the devices that a message names."""
+    return DEVICE.findall(message)
+
+
+def dtypes_in(message: str) -> list[str]:
+    """Return the number types that a message names, as torch's Python calls them."""
+    return [DTYPES[word] for word in message.replace(".", " ").split() if word in DTYPES]
+
+
+def numbers_in(message: str) -> set[int]:
+    """Return the whole numbers of a message."""
+    found = NUMBER.findall(message)[:MOST_NUMBERS]
+    return {int(number) for number in found if len(number) <= MOST_DIGITS}
+
+
+def speaks_of_sizes(message: str) -> bool:
+    """Tell whether a message, of torch or any other library, is about sizes that do not fit."""
+    return SIZES.search(message) is not None

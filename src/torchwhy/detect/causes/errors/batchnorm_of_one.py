@@ -4,97 +4,119 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.values import data
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    finding_of,
-    idea,
-    layer_of,
-    says,
-    sizes,
-    walk_evidence,
-)
+from torchwhy.detect.rules.message_kinds import OneValuePerChannel
+from torchwhy.detect.views.crash.batch_parts import rows_of
+from torchwhy.detect.views.crash.crash_evidence import sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash, LoaderFacts
+from torchwhy.record.events import Layer, LoaderFacts
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-ONE = (
-    r"Expected more than 1 (?:value per channel|spatial element) when training, "
-    r"got input size (?:torch\.Size\()?\[(?P<shape>[\d, ]*)\]"
-)
+
+class OneValue(Diagnosis):
+    """A normalisation layer in training mode had one value per channel."""
+
+    layer: str | None
+    made_as: str
+    shape: Shape
+    batch_size: int | None  # of the loader
+    step: int
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if self.batch_size == 1:
+            return (
+                "train with a batch size of 2 or more, or normalise with `nn.GroupNorm` or `nn.LayerNorm`",
+            )
+        return (
+            "call `model.eval()` before single samples are shown to the model, and `model.train()` after",
+            "if this is training: use batches of 2 or more, or `nn.LayerNorm` or `nn.GroupNorm` instead",
+        )
+
+    @property
+    def who(self) -> str:
+        """Return the layer, as it was made."""
+        known = self.layer is not None
+        return f"`{self.layer}` ({self.made_as})" if known else "a normalisation layer"
+
+    @property
+    def given(self) -> str:
+        """Return the shape of its input."""
+        return sizes(self.shape)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"the input of the layer is {self.given}", step=self.step)
+        if self.batch_size == 1:
+            yield Evidence("the loader's batch size is 1")
+
+
+class SingleSample(OneValue):
+    """The batch held one sample."""
+
+    message = "{who} got a single sample ({given}) in training mode, and one value has no variance"
+
+
+class OnePixel(OneValue):
+    """The batch held one sample, and a channel of it one pixel."""
+
+    message = "{who} got {given}: one value per channel, which has no variance to normalise with"
+
+
+class OneSampleLeft(OneValue):
+    """The last batch held the one sample that the full batches had left over."""
+
+    samples: int
+    message = (
+        "{who} got a batch of one sample: {samples} samples in batches of {batch_size} leave 1, "
+        "and one value has no variance"
+    )
+    advice = "give the DataLoader `drop_last=True`"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (self.advice,)
 
 
 class BatchnormOfOne(Detector):
     """Batch normalisation got a single value per channel to normalise with."""
 
     name = "batchnorm-of-one"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            found = says(crash, ONE)
-            if found is None:
-                continue
-            shape = [int(size) for size in found["shape"].split(",") if size.strip()]
-            yield finding_of(
-                trace,
-                crash,
-                detector=self.name,
-                message=_message(crash, shape),
-                evidence=[*_evidence(crash, shape), *walk_evidence(crash)],
-                fixes=list(_fixes(crash)),
-            )
+            match crash.said:
+                case OneValuePerChannel(shape=shape):
+                    diagnosis = diagnosed(crash, shape)
+                    yield crash.finding(self.name, diagnosis, evidence=crash.walk_evidence)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the contract's
         yield from data.loader_option(source, "drop_last")
 
 
-def _message(crash: Crash, shape: list[int]) -> str:
-    layer = layer_of(crash)
-    text = layer.text.split(",")[0].rstrip(")") + ")" if layer is not None else ""
-    name = f"`{layer.path}` ({text})" if layer is not None else "a normalisation layer"
-    rest = _remainder(crash.loader)
-    if rest == 1 and crash.loader is not None:
-        return (
-            f"{name} got a batch of one sample: {crash.loader.dataset_length} samples in batches of "
-            f"{crash.loader.batch_size} leave 1, and one value has no variance"
+def diagnosed(crash: CrashView, shape: Shape) -> OneValue:
+    """Return where the single value comes from."""
+    layer, loader, step = crash.layer, crash.event.loader, crash.event.step
+    path, made_as = (layer.path, _made_as(layer)) if layer is not None else (None, "")
+    size = loader.batch_size if loader is not None else None
+    samples = _samples_that_leave_one(loader)
+    if samples is not None:
+        return OneSampleLeft(
+            layer=path, made_as=made_as, shape=shape, batch_size=size, step=step, samples=samples
         )
-    if len(shape) > 2:
-        return f"{name} got {sizes(shape)}: one value per channel, which has no variance to normalise with"
-    return f"{name} got a single sample ({sizes(shape)}) in training mode, and one value has no variance"
+    kind = OnePixel if len(shape) > 2 else SingleSample
+    return kind(layer=path, made_as=made_as, shape=shape, batch_size=size, step=step)
 
 
-def _remainder(loader: LoaderFacts | None) -> int | None:
-    if (
-        loader is None
-        or loader.dataset_length is None
-        or not loader.batch_size
-        or loader.batch_size == 1
-    ):
+def _made_as(layer: Layer) -> str:
+    """Return `BatchNorm1d(8)` of a longer text."""
+    return layer.text.split(",")[0].rstrip(")") + ")"
+
+
+def _samples_that_leave_one(loader: LoaderFacts | None) -> int | None:
+    """Return the length of the dataset where its full batches leave one sample, and that is the batch in hand."""
+    if loader is None or loader.dataset_length is None or not loader.batch_size:
         return None
-    in_hand = loader.last_batch[0] if loader.last_batch else ""
-    return (
-        loader.dataset_length % loader.batch_size if "[1," in in_hand or "[1]" in in_hand else None
-    )
-
-
-def _evidence(crash: Crash, shape: list[int]) -> Iterator[Evidence]:
-    yield Evidence(f"the input of the layer is {sizes(shape)}", step=crash.step)
-    if crash.loader is not None and crash.loader.batch_size == 1:
-        yield Evidence("the loader's batch size is 1")
-
-
-def _fixes(crash: Crash) -> Iterator[Fix]:
-    if _remainder(crash.loader) == 1:
-        yield idea("give the DataLoader `drop_last=True`")
-    elif crash.loader is not None and crash.loader.batch_size == 1:
-        yield idea(
-            "train with a batch size of 2 or more, or normalise with `nn.GroupNorm` or `nn.LayerNorm`"
-        )
-    else:
-        yield idea(
-            "call `model.eval()` before single samples are shown to the model, and `model.train()` after"
-        )
-        yield idea(
-            "if this is training: use batches of 2 or more, or `nn.LayerNorm` or `nn.GroupNorm` instead"
-        )
+    is_last = rows_of(loader.last_batch) == 1 and loader.dataset_length % loader.batch_size == 1
+    return loader.dataset_length if is_last else None

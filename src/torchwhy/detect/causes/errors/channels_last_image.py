@@ -3,51 +3,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.causes.errors.channel_mismatch import channels, is_channels_last
-from torchwhy.detect.views.crash.crash_facts import (
-    at,
-    crashes,
-    expression_of,
-    finding_of,
-    fixes_of,
-    is_in_loader,
-    layer_input,
-    layer_of,
-    layer_words,
-    operand_evidence,
-    size,
-    walk_evidence,
-)
+from torchwhy.detect.causes.errors.channel_mismatch import is_channels_last
+from torchwhy.detect.rules.message_kinds import Channels
+from torchwhy.detect.views.crash.crash_evidence import Sized, at, layer_words
+from torchwhy.detect.views.crash.crash_view import crashes
+from torchwhy.detect.views.crash.misfits import Misfit
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
+from torchwhy.record.events import Layer
 from torchwhy.record.trace import Trace
+
+
+class ChannelsLast(Diagnosis):
+    """A convolution was given images with their channels in the last dimension."""
+
+    tensor: Sized
+    channels: int
+    given: int  # in dimension 1
+    expression: str
+    message = (
+        "{tensor} has its {channels} channels in the last dimension, but {expression} wants them "
+        "before height and width"
+    )
 
 
 class ChannelsLastImage(Detector):
     """Images with their channels in the last dimension go into a convolution."""
 
     name = "channels-last-image"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            layer, pair = layer_of(crash), channels(crash)
-            if layer is None or pair is None or is_in_loader(crash) or not is_channels_last(crash):
-                continue
-            name, tensor = layer_input(crash)
-            shape = f" ({size(tensor)})" if tensor is not None else ""
-            yield finding_of(
-                trace,
-                crash,
-                detector=self.name,
-                message=f"{name}{shape} has its {pair[0]} channels in the last dimension, but {expression_of(crash)} "
-                "wants them before height and width",
-                evidence=[
-                    Evidence(
-                        f"{layer_words(layer)}{at(layer.made_at)} wants {pair[0]} channels; "
-                        f"the last dimension is {pair[0]}, dimension 1 is {pair[1]}"
-                    ),
-                    *operand_evidence(crash),
-                    *walk_evidence(crash),
-                ],
-                fixes=fixes_of(crash, "permute-input"),
-            )
+            match crash.said, crash.layer:
+                case Channels(wanted=wanted, given=given), Layer() as layer:
+                    if crash.is_in_loader or not is_channels_last(crash):
+                        continue
+                    diagnosis = ChannelsLast(
+                        tensor=Misfit(crash, layer, ()).given,
+                        channels=wanted,
+                        given=given,
+                        expression=crash.expression,
+                    )
+                    sizes = Evidence(
+                        f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels; "
+                        f"the last dimension is {wanted}, dimension 1 is {given}"
+                    )
+                    yield crash.finding(
+                        self.name,
+                        diagnosis,
+                        evidence=[sizes, *crash.operand_evidence, *crash.walk_evidence],
+                        fixes=crash.fixes("permute-input"),
+                    )

@@ -5,112 +5,182 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.fixes.sizes import statements
-from torchwhy.detect.views.crash.crash_facts import crashes, expression_of, finding_of, idea, says
-from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash
+from torchwhy.detect.rules.message_kinds import FreedGraph
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-SECOND = r"backward through the graph a second time"
+
+class FreedEarlier(Diagnosis):
+    """A backward pass goes through a graph that an earlier one has freed; which one is not known."""
+
+    call: str
+    message = "`{call}` goes through a graph that an earlier backward pass has freed"
+    advice = "detach what is carried over from an earlier iteration, or compute it anew"
+
+
+class GraphCarriedOver(Diagnosis):
+    """A value still holds the graph of the iteration before."""
+
+    name: str  # of the value
+    held_as: str  # where it is to be detached: an attribute for a module's state
+    call: str
+    made_at: SourceSpan | None
+    message = (
+        "`{name}` still holds the graph of the iteration before, so `{call}` goes back into it, "
+        "and the backward pass of that iteration has freed it"
+    )
+    advice = "cut the graph where the next iteration takes it over: `{held_as}.detach()`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.made_at is not None:
+            yield Evidence(
+                f"`{self.name}` got its value in the iteration before", location=self.made_at
+            )
+
+
+class SumCarriedOver(GraphCarriedOver):
+    """A sum of losses still holds the graphs of the iterations before."""
+
+    advice = "send this iteration's own loss backward, and add `.item()` of it to `{held_as}`"
+
+
+class CollectionCarriedOver(GraphCarriedOver):
+    """A collection still holds the graphs of the iterations before."""
+
+    advice = "detach each tensor in `{held_as}` before the next iteration takes it over"
+
+
+class ComputedBeforeLoop(Diagnosis):
+    """A value was computed once, and every iteration goes back through it."""
+
+    name: str
+    call: str
+    made_at: SourceSpan | None
+    message = (
+        "`{name}` was computed once, before the loop, so every `{call}` goes back through it, "
+        "and the first one has freed its graph"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (
+            f"compute `{self.name}` inside the loop, or use `{self.name}.detach()` if it needs no gradient",
+            "add the losses up in the loop, and send their sum backward once, after it",
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.made_at is not None:
+            yield Evidence(f"`{self.name}` got its value before the loop", location=self.made_at)
+
+
+class SentTwice(Diagnosis):
+    """One loss was sent backward twice."""
+
+    loss: str
+    message = (
+        "`{loss}` was sent backward twice in one iteration, and the first time frees its graph"
+    )
+    advice = "leave out the second backward pass"
+
+
+class TwoLossesShare(Diagnosis):
+    """Two losses come from the same values, and each is sent backward by itself."""
+
+    first: str
+    second: str
+    shared: str | None
+    message = "`{first}` and `{second}` both come from {values}, and the first backward pass has freed that graph"
+
+    @property
+    def values(self) -> str:
+        """Return what they share."""
+        return f"`{self.shared}`" if self.shared is not None else "the same values"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (
+            f"send them backward together: `({self.first} + {self.second}).backward()`",
+            "keep the graph for the second pass: `retain_graph=True` in the first `backward`",
+        )
+
+
+class SharedGraphFreed(Diagnosis):
+    """A backward pass goes back through a value whose graph an earlier one has freed."""
+
+    call: str
+    shared: str
+    message = (
+        "`{call}` goes back through `{shared}`, whose graph an earlier backward pass has freed"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (
+            f"use `{self.shared}.detach()` for the loss that is not to train what made it",
+            "keep the graph for this pass: `retain_graph=True` in the earlier `backward`",
+        )
 
 
 class GraphFreed(Detector):
     """A graph was used for a second backward pass, after the first one had freed it."""
 
     name = "graph-freed"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if says(crash, SECOND):
-                yield finding_of(
-                    trace,
-                    crash,
-                    detector=self.name,
-                    message=_message(crash),
-                    evidence=list(_evidence(crash)),
-                    location=crash.places.get("carried"),
-                    fixes=list(_fixes(crash)),
-                )
+            if not isinstance(crash.said, FreedGraph):
+                continue
+            diagnosis = diagnosed(crash)
+            diff = crash.fact("diff") if type(diagnosis) is GraphCarriedOver else None
+            cut = [Fix(title, diff=diff) for title in diagnosis.remedies] if diff else []
+            yield crash.finding(
+                self.name,
+                diagnosis,
+                evidence=_first_pass(crash),
+                location=crash.place("carried"),
+                cures=cut,
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from graphs.freed(finding, source)
-        yield from statements.cut_between_steps(finding, source)
+        place = finding.location
+        match finding.diagnosis:
+            case ComputedBeforeLoop(made_at=made):
+                yield from graphs.computed_in_the_loop(place, source, made=made)
+            case GraphCarriedOver(name=name):
+                yield from graphs.carried_state(place, source, name=name)
+            case TwoLossesShare(shared=str(shared)) | SharedGraphFreed(shared=shared):
+                yield from graphs.detached_for_the_first(place, source, shared=shared)
+        yield from statements.cut_between_steps(place, source)
 
 
-def _message(crash: Crash) -> str:
-    name, way, call = crash.facts.get("carried"), crash.facts.get("way"), expression_of(crash)
-    if way in ("loop", "module"):
-        return (
-            f"`{name}` still holds the graph of the iteration before, so `{call}` goes back into it, "
-            "and the backward pass of that iteration has freed it"
-        )
-    if way == "before-loop":
-        return (
-            f"`{name}` was computed once, before the loop, so every `{call}` goes back through it, "
-            "and the first one has freed its graph"
-        )
-    first, second, shared = (crash.facts.get(key) for key in ("first", "second", "shared"))
-    if way == "twice" and first == second:
-        return f"`{first}` was sent backward twice in one iteration, and the first time frees its graph"
-    if way == "twice":
-        through = f"`{shared}`" if isinstance(shared, str) else "the same values"
-        return f"`{first}` and `{second}` both come from {through}, and the first backward pass has freed that graph"
-    if way == "shared":
-        return (
-            f"`{call}` goes back through `{shared}`, whose graph an earlier backward pass has freed"
-        )
-    return f"`{call}` goes through a graph that an earlier backward pass has freed"
+def diagnosed(crash: CrashView) -> Diagnosis:
+    """Return by which way the backward pass came to a graph that was freed."""
+    call, name = crash.expression, str(crash.fact("carried"))
+    first, second, shared = (crash.fact(key) for key in ("first", "second", "shared"))
+    match crash.fact("way"):
+        case "loop" | "module" as way:
+            held = str(crash.fact("attribute")) if way == "module" else name
+            return _carried(crash)(name=name, held_as=held, call=call, made_at=crash.place("made"))
+        case "before-loop":
+            return ComputedBeforeLoop(name=name, call=call, made_at=crash.place("made"))
+        case "twice" if first == second:
+            return SentTwice(loss=str(first))
+        case "twice":
+            return TwoLossesShare(first=str(first), second=str(second), shared=shared)
+        case "shared":
+            return SharedGraphFreed(call=call, shared=str(shared))
+    return FreedEarlier(call=call)
 
 
-def _evidence(crash: Crash) -> Iterator[Evidence]:
-    if "made" in crash.places:
-        when = (
-            "before the loop"
-            if crash.facts.get("way") == "before-loop"
-            else "in the iteration before"
-        )
-        yield Evidence(
-            f"`{crash.facts.get('carried')}` got its value {when}", location=crash.places["made"]
-        )
-    if "first" in crash.places:
-        yield Evidence("the first backward pass is here", location=crash.places["first"])
+def _carried(crash: CrashView) -> type[GraphCarriedOver]:
+    if crash.has("is_sum"):
+        return SumCarriedOver
+    return CollectionCarriedOver if crash.has("is_collection") else GraphCarriedOver
 
 
-def _fixes(crash: Crash) -> Iterator[Fix]:
-    name, way = crash.facts.get("carried"), crash.facts.get("way")
-    if way == "module":
-        name = crash.facts.get("attribute")
-    first, second = crash.facts.get("first"), crash.facts.get("second")
-    if way in ("loop", "module"):
-        yield from _cures_of_state(crash, str(name))
-    elif way == "before-loop":
-        yield idea(
-            f"compute `{name}` inside the loop, or use `{name}.detach()` if it needs no gradient"
-        )
-        yield idea("add the losses up in the loop, and send their sum backward once, after it")
-    elif way == "twice" and first != second:
-        yield idea(f"send them backward together: `({first} + {second}).backward()`")
-        yield idea(
-            "keep the graph for the second pass: `retain_graph=True` in the first `backward`"
-        )
-    elif way == "twice":
-        yield idea("leave out the second backward pass")
-    elif way == "shared":
-        shared = crash.facts.get("shared")
-        yield idea(f"use `{shared}.detach()` for the loss that is not to train what made it")
-        yield idea("keep the graph for this pass: `retain_graph=True` in the earlier `backward`")
-    else:
-        yield idea("detach what is carried over from an earlier iteration, or compute it anew")
-
-
-def _cures_of_state(crash: Crash, name: str) -> Iterator[Fix]:
-    """Yield the ways to carry a value on without its graph."""
-    if crash.facts.get("is_sum"):
-        yield idea(f"send this iteration's own loss backward, and add `.item()` of it to `{name}`")
-    elif crash.facts.get("is_collection"):
-        yield idea(f"detach each tensor in `{name}` before the next iteration takes it over")
-    else:
-        diff = crash.facts.get("diff")
-        title = f"cut the graph where the next iteration takes it over: `{name}.detach()`"
-        yield Fix(title, diff=diff) if isinstance(diff, str) and diff else idea(title)
+def _first_pass(crash: CrashView) -> list[Evidence]:
+    first = crash.place("first")
+    return [Evidence("the first backward pass is here", location=first)] if first else []

@@ -4,98 +4,107 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
-from torchwhy.detect.views.crash.crash_facts import (
-    at,
-    crashes,
-    expression_of,
-    finding_of,
-    fixes_of,
-    idea,
-    input_named,
-    is_about_labels,
-    is_in_loader,
-    loss_expression,
-    operand_evidence,
-    says,
-    size,
-    walk_evidence,
+from torchwhy.detect.rules.message_kinds import (
+    ClassNumbersWanted,
+    ProbabilitiesWanted,
+    ScalarType,
+    UnsupportedDtype,
 )
-from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.detect.views.crash.crash_evidence import of_origin, sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Finding, Fix
+from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-WANTS_CLASS_NUMBERS = (
-    r"expected target dtype to be Long",
-    r"expected scalar type Long but found",
-    r"one_hot is only applicable to index tensor of type LongTensor",
-    r"not implemented for '(?:Int|Float|Double|Bool|Half|Short|Char)'",
-)
+NO_CLASS_NUMBERS = ("Int", "Float", "Double", "Bool", "Half", "Short", "Char")
+
+
+class LabelsRefused(Diagnosis):
+    """A loss that compares numbers got labels that are not of its output's type."""
+
+    labels: str | None
+    dtype: str | None
+    shape: Shape | None
+    loss: str  # an expression
+    message = (
+        "{what} has a type that {loss} does not take: this loss compares numbers, so labels must have the output's "
+        "floating type"
+    )
+    advice = "convert the labels with .float()"
+
+    @property
+    def what(self) -> str:
+        """Return the labels with their type and shape."""
+        if self.labels is None or self.shape is None:
+            return "the labels"
+        return f"{self.labels} ({self.dtype} {sizes(self.shape)})"
+
+
+class NoClassNumbers(LabelsRefused):
+    """A loss that takes class numbers got labels of another type."""
+
+    message = "{what} has a type that {loss} does not take: class labels must be whole numbers of type int64"
+    advice = "convert the labels with .long()"
+
+
+class NoProbabilities(LabelsRefused):
+    """A loss got a target of its output's shape that holds whole numbers."""
+
+    message = (
+        "{what} has a type that {loss} does not take: a target of the output's shape must hold probabilities (float), "
+        "class numbers must be one per sample"
+    )
 
 
 class LabelDtype(Detector):
     """A loss got its labels in a number type that it does not take."""
 
     name = "label-dtype"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if not is_in_loader(crash) and is_about_labels(crash):
-                yield _judge(trace, crash)
+            if not crash.is_in_loader and crash.is_about_labels:
+                yield self._finding(crash)
+
+    def _finding(self, crash: CrashView) -> Finding:
+        labels, where = _labels(crash), crash.loss_expression
+        kind = _kind(crash)
+        diagnosis = kind(
+            labels=labels.name if labels is not None else None,
+            dtype=labels.dtype if labels is not None else None,
+            shape=labels.shape if labels is not None else None,
+            loss=(where.expression if where is not None else None) or crash.expression,
+        )
+        casts = ("long-target",) if kind is NoClassNumbers else ("class-numbers", "float-target")
+        return crash.finding(
+            self.name,
+            diagnosis,
+            evidence=[*of_origin(labels), *crash.operand_evidence, *crash.walk_evidence],
+            location=where,
+            cures=crash.fixes(*casts),
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from statements.as_float(finding, source)
+        yield from statements.as_float(finding.location, source)
 
 
-def _judge(trace: Trace, crash: Crash) -> Finding:
-    target = _labels(crash)
-    where = loss_expression(crash)
-    what = where.expression if where is not None and where.expression else expression_of(crash)
-    labels = (
-        f"{target.name} ({target.dtype} {size(target)})" if target is not None else "the labels"
-    )
-    wants_classes = any(says(crash, pattern) for pattern in WANTS_CLASS_NUMBERS)
-    if says(crash, "class probabilities"):
-        wanted = "a target of the output's shape must hold probabilities (float), class numbers must be one per sample"
-    elif wants_classes:
-        wanted = "class labels must be whole numbers of type int64"
-    else:
-        wanted = "this loss compares numbers, so labels must have the output's floating type"
-    kinds = ("long-target",) if wants_classes else ("class-numbers", "float-target")
-    fixes = fixes_of(crash, *kinds)
-    return finding_of(
-        trace,
-        crash,
-        detector=LabelDtype.name,
-        message=f"{labels} has a type that {what} does not take: {wanted}",
-        evidence=[*_source(target), *operand_evidence(crash), *walk_evidence(crash)],
-        location=where,
-        fixes=fixes
-        or [
-            idea(
-                "convert the labels with .long()"
-                if wants_classes
-                else "convert the labels with .float()"
-            )
-        ],
-    )
+def _kind(crash: CrashView) -> type[LabelsRefused]:
+    """Return what the loss wants."""
+    match crash.said:
+        case ProbabilitiesWanted():
+            return NoProbabilities
+        case ClassNumbersWanted() | ScalarType(expected="Long"):
+            return NoClassNumbers
+        case UnsupportedDtype(dtype=dtype) if dtype in NO_CLASS_NUMBERS:
+            return NoClassNumbers
+    return LabelsRefused
 
 
-def _labels(crash: Crash) -> NamedTensor | None:
+def _labels(crash: CrashView) -> NamedTensor | None:
     """Return the labels: the target of the loss, or the only tensor there is."""
-    target = input_named(crash, "target")
-    if target is None and len(crash.operands) == 1 and loss_expression(crash) is None:
-        return crash.operands[0]
+    target, operands = crash.tensor("target"), crash.event.operands
+    if target is None and len(operands) == 1 and crash.loss_expression is None:
+        return operands[0]
     return target
-
-
-def _source(target: NamedTensor | None) -> list[Evidence]:
-    if (
-        target is None
-        or target.made_by is None
-        or target.made_by.expression in (None, target.name)
-        or target.origin == "batch"
-    ):
-        return []
-    return [Evidence(f"{target.name} is made by {target.made_by.expression}{at(target.made_by)}")]

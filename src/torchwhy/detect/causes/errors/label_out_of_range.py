@@ -4,112 +4,131 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    fixes_of,
-    idea,
-    input_named,
-    is_in_loader,
-    is_loss,
-    operand_evidence,
-    says,
-    walk_evidence,
-)
-from torchwhy.detect.views.crash.indices import bad_indices
-from torchwhy.finding import Finding, Fix, Sample
-from torchwhy.record.events import Crash
+from torchwhy.detect.rules.message_kinds import LabelRange, OneHotRange
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.detect.views.crash.indices import BadIndices, bad_indices
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-PATTERNS = (
-    r"Target -?\d+ is out of bounds",
-    r"Class values must be (?:smaller than num_classes|non-negative)",
-    r"target out of range",
-    r"nll_loss.*Assertion|t >= 0 && t < n_classes",
-)
+
+class NoClassNumber(Diagnosis):
+    """A label is no class number; which one is not known."""
+
+    labels: str
+    expression: str
+    message = "{labels} holds a label that is no class number for {expression}"
+
+
+class LabelsOutside(Diagnosis):
+    """Labels lie outside of the classes that a loss or `one_hot` has."""
+
+    labels: str
+    expression: str
+    bad: BadIndices
+    is_shifted: bool  # by a change that went through, which counts the labels from 0
+    message = (
+        "{labels} holds {wrong}, but {expression} has {bad.size} classes, 0 to {bad.last}{counting}"
+    )
+
+    @property
+    def wrong(self) -> str:
+        """Return the labels out of range."""
+        return self.bad.words("label")
+
+    @property
+    def counting(self) -> str:
+        """Return that the labels are the classes, counted from 1."""
+        return "; the labels count from 1" if self.bad.counts_from_one else ""
+
+    @property
+    def ignored(self) -> int | None:
+        """Return the label that may mean that there is none, as 255 in masks, or -1."""
+        if self.bad.void is not None:
+            return self.bad.void
+        return self.bad.minimum if self.bad.minimum < 0 else None
+
+    @property
+    def outputs(self) -> int | None:
+        """Return how many outputs the last layer needs for these labels, where it has too few."""
+        is_too_few = self.bad.void is None and self.bad.maximum >= self.bad.size
+        return self.bad.maximum + 1 if is_too_few and not self.is_shifted else None
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        told = [_leave_out(self.bad.void)] if self.bad.void is not None else []
+        if self.outputs is not None:
+            told.append(
+                f"give the last layer {self.outputs} outputs, one for each label from 0 to {self.bad.maximum}"
+            )
+        if self.bad.minimum < 0:
+            told.append(_leave_out(self.bad.minimum))
+        return tuple(told)
+
+
+class OneHotTooSmall(LabelsOutside):
+    """Labels lie outside of the classes that `one_hot` was told."""
+
+    @property
+    def ignored(self) -> int | None:
+        return self.bad.minimum if self.bad.minimum < 0 else None
+
+    @property
+    def outputs(self) -> int | None:
+        return None
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        more = f"make it with {self.bad.maximum + 1} classes, or mend the labels"
+        return (more, _leave_out(self.bad.minimum)) if self.bad.minimum < 0 else (more,)
 
 
 class LabelOutOfRange(Detector):
     """A class label is negative, or not smaller than the number of classes."""
 
     name = "label-out-of-range"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if not is_in_loader(crash) and any(says(crash, pattern) for pattern in PATTERNS):
-                yield _judge(trace, crash)
+            if not crash.is_in_loader and isinstance(crash.said, LabelRange):
+                yield self._finding(crash)
+
+    def _finding(self, crash: CrashView) -> Finding:
+        bad, shifted = bad_indices(crash.event), crash.fixes("shift-target")
+        return crash.finding(
+            self.name,
+            diagnosed(crash, bad, is_shifted=bool(shifted)),
+            evidence=[
+                *(bad.evidence(crash.event) if bad is not None else []),
+                *crash.operand_evidence,
+                *crash.walk_evidence,
+            ],
+            fixes=shifted,
+            sample=bad.sample(crash.event) if bad is not None else None,
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from shapes.ignored_label(finding, source)
-        yield from shapes.more_outputs(finding, source)
+        match finding.diagnosis:
+            case LabelsOutside(ignored=ignored, outputs=outputs, bad=bad):
+                if ignored is not None:
+                    yield from shapes.ignored_label(finding.location, source, label=ignored)
+                if outputs is not None:
+                    yield from shapes.more_outputs(source, right=outputs, wrong=bad.size)
 
 
-def _judge(trace: Trace, crash: Crash) -> Finding:
-    bad = bad_indices(crash)
-    target = input_named(crash, "target") if is_loss(crash) else None
-    name = (
-        target.name
-        if target is not None
-        else crash.operands[0].name
-        if crash.operands
-        else "the labels"
-    )
+def diagnosed(
+    crash: CrashView, bad: BadIndices | None, *, is_shifted: bool
+) -> NoClassNumber | LabelsOutside:
+    """Return which labels are out of range, as far as they are known."""
+    target = crash.tensor("target") if crash.is_loss else None
+    named = target or next(iter(crash.event.operands), None)
+    labels = named.name if named is not None else "the labels"
     if bad is None:
-        message = f"{name} holds a label that is no class number for {expression_of(crash)}"
-    else:
-        what = expression_of(crash)
-        message = f"{name} holds {bad.words('label')}, but {what} has {bad.size} classes, 0 to {bad.size - 1}"
-        if bad.counts_from_one:
-            message += "; the labels count from 1"
-    sample = (
-        Sample(bad.positions[0], bad.dataset_index(crash))
-        if bad is not None and bad.positions
-        else None
-    )
-    return finding_of(
-        trace,
-        crash,
-        detector=LabelOutOfRange.name,
-        message=message,
-        evidence=[
-            *(bad.evidence(crash) if bad is not None else []),
-            *operand_evidence(crash),
-            *walk_evidence(crash),
-        ],
-        fixes=_fixes(crash),
-        sample=sample,
-    )
+        return NoClassNumber(labels=labels, expression=crash.expression)
+    kind = OneHotTooSmall if isinstance(crash.said, OneHotRange) else LabelsOutside
+    return kind(labels=labels, expression=crash.expression, bad=bad, is_shifted=is_shifted)
 
 
-def _fixes(crash: Crash) -> list[Fix]:
-    bad = bad_indices(crash)
-    shifted = fixes_of(crash, "shift-target")
-    if bad is None:
-        return shifted
-    ideas = []
-    if "one_hot" in expression_of(crash):
-        ideas.append(idea(f"make it with {bad.maximum + 1} classes, or mend the labels"))
-    elif bad.void is not None:
-        value = bad.void
-        ideas.append(
-            idea(
-                f"if {value} means unknown, leave it out: ignore_index={value}; otherwise mend the data"
-            )
-        )
-    elif bad.maximum >= bad.size and not shifted:
-        ideas.append(
-            idea(
-                f"give the last layer {bad.maximum + 1} outputs, one for each label from 0 to {bad.maximum}"
-            )
-        )
-    if bad.minimum < 0:
-        value = bad.minimum
-        ideas.append(
-            idea(
-                f"if {value} means unknown, leave it out: ignore_index={value}; otherwise mend the data"
-            )
-        )
-    return [*shifted, *ideas]
+def _leave_out(label: int) -> str:
+    return f"if {label} means unknown, leave it out: ignore_index={label}; otherwise mend the data"

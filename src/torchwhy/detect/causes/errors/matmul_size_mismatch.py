@@ -1,116 +1,125 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    fixes_of,
-    idea,
-    is_in_loader,
-    is_loss,
-    is_product,
-    is_ragged_last,
-    layer_of,
-    operand_evidence,
-    says,
-    size,
-    walk_evidence,
+from torchwhy.detect.rules.message_kinds import (
+    EinsumLetter,
+    Elementwise,
+    InnerSizes,
+    NotAMatrix,
+    TorchMessage,
+    UnequalSizes,
 )
-from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.detect.views.crash.crash_evidence import Sized, shown_operands, sized
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.detect.views.crash.misfits import FEATURE_SIZES
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-PATTERNS = (
-    r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
-    r"Expected size for first two dimensions of batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]",
-    r"einsum\(\): subscript \w+ has size (\d+) for operand \d+ which does not broadcast with .* size (\d+)",
-    r"size mismatch, got input \(\d+\), mat \(\d+x(\d+)\), vec \((\d+)\)",
-    r"inconsistent tensor size, expected tensor \[(\d+)\] and src \[(\d+)\]",
-    r"batch[12] must be a 3D tensor",
-    r"(?:mat1|mat2|self|vec|tensor1|tensor2) must be a (?:matrix|vector)",
-    r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of dimensions \((\d+)\)",
-)
-LETTER = r"einsum\(\): subscript (\w+) has size (\d+) for operand \d+ which does not broadcast with .* size (\d+)"
-IN_PRODUCT = r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)"
 FACTORS = ("self", "mat1", "mat2", "tensor", "input", "other", "batch1", "batch2", "vec")
-FEATURE_LAYERS = ("in_features", "input_size", "normalized_shape", "embed_dim", "in1_features")
+
+
+class InnerSizesDiffer(Diagnosis):
+    """Matrices are multiplied whose inner sizes differ."""
+
+    expression: str
+    factors: list[Sized]  # both, or none
+    made_at: list[SourceSpan]  # of the tensors in the expression
+    left: int | None
+    right: int | None
+    advice = "make the last size of the left tensor equal the second last size of the right one"
+
+    @property
+    def sentence(self) -> str:
+        if not self.factors:
+            return f"{self.expression} multiplies matrices whose sizes do not meet"
+        sentence = f"{self.expression} multiplies {self.factors[0]} by {self.factors[1]}"
+        if self.left is None or self.right is None:
+            return sentence
+        return f"{sentence}: {self.left} and {self.right} should be equal"
+
+
+class LetterDiffers(InnerSizesDiffer):
+    """One letter of an einsum stands for two sizes."""
+
+    letter: str
+    advice = (
+        "the letter `{letter}` of the einsum stands for {left} in one operand and for {right} in "
+        "another: give them the same size there, or letters of their own"
+    )
 
 
 class MatmulSizeMismatch(Detector):
     """Two tensors are multiplied as matrices, and their inner sizes differ."""
 
     name = "matmul-size-mismatch"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if is_in_loader(crash) or is_loss(crash) or _is_in_feature_layer(crash):
+            if crash.is_in_loader or crash.is_loss or _is_in_feature_layer(crash):
                 continue
-            found = next((match for pattern in PATTERNS if (match := says(crash, pattern))), None)
-            if found is None and is_product(crash):
-                found = says(crash, IN_PRODUCT)
-            if found is None:
-                continue
-            numbers = [int(number) for number in found.groups() if number]
-            if is_ragged_last(crash, *numbers):
-                continue
-            yield _judge(trace, crash, numbers)
+            match crash.said:
+                case InnerSizes() | NotAMatrix():
+                    pass
+                case Elementwise() if crash.is_product:
+                    pass
+                case _:
+                    continue
+            yield from self._findings(crash, crash.said)
+
+    def _findings(self, crash: CrashView, said: TorchMessage) -> Iterator[Finding]:
+        if isinstance(said, UnequalSizes) and crash.is_changed_batch(said.left, said.right):
+            return
+        transposed = crash.fixes("transpose-operand")
+        yield crash.finding(
+            self.name,
+            diagnosed(crash, said),
+            evidence=[*_only_one(transposed), *crash.operand_evidence, *crash.walk_evidence],
+            cures=transposed,
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from shapes.resized(finding, source)
+        match finding.diagnosis:
+            case InnerSizesDiffer(factors=[_, _], left=int(left), right=int(right), made_at=places):
+                yield from shapes.factors_made_equal(places, source, left=left, right=right)
 
 
-def _is_in_feature_layer(crash: Crash) -> bool:
-    layer = layer_of(crash)
-    return (
-        layer is not None
-        and any(name in layer.settings for name in FEATURE_LAYERS)
-        and "layer_input" in crash.facts
-    )
+def _is_in_feature_layer(crash: CrashView) -> bool:
+    layer = crash.refusing_layer
+    return layer is not None and any(name in layer.settings for name in FEATURE_SIZES)
 
 
-def _judge(trace: Trace, crash: Crash, numbers: list[int]) -> Finding:
-    left, right = (*_factors(crash), None, None)[:2]
-    what = expression_of(crash)
-    message = f"{what} multiplies matrices whose sizes do not meet"
-    if left is not None and right is not None:
-        message = f"{what} multiplies {left.name} ({size(left)}) by {right.name} ({size(right)})"
-        if len(numbers) == 2:
-            message += f": {numbers[0]} and {numbers[1]} should be equal"
-    fixes = fixes_of(crash, "transpose-operand")
-    return finding_of(
-        trace,
-        crash,
-        detector=MatmulSizeMismatch.name,
-        message=message,
-        evidence=[*_odd_one(fixes), *operand_evidence(crash), *walk_evidence(crash)],
-        fixes=fixes or [_advice(crash)],
-    )
+def diagnosed(crash: CrashView, said: TorchMessage) -> InnerSizesDiffer:
+    """Return the factors, and their inner sizes if torch tells them."""
+    sizes = said if isinstance(said, UnequalSizes) else UnequalSizes()
+    common: dict[str, Any] = {
+        "expression": crash.expression,
+        "factors": _factors(crash),
+        "made_at": [one.made_by for one in shown_operands(crash.event) if one.made_by is not None],
+        "left": sizes.left,
+        "right": sizes.right,
+    }
+    match said:
+        case EinsumLetter(letter=letter):
+            return LetterDiffers(**common, letter=letter)
+    return InnerSizesDiffer(**common)
 
 
-def _advice(crash: Crash) -> Fix:
-    letter = says(crash, LETTER)
-    if letter is not None:
-        return idea(
-            f"the letter `{letter[1]}` of the einsum stands for {letter[2]} in one operand and for {letter[3]} in "
-            "another: give them the same size there, or letters of their own"
-        )
-    return idea("make the last size of the left tensor equal the second last size of the right one")
+def _factors(crash: CrashView) -> list[Sized]:
+    """Return the two tensors that are multiplied, none where they are not known."""
+    named = [tensor for tensor in crash.event.operands if tensor.kind != "array"]
+    if len(named) < 2:
+        named = [tensor for tensor in crash.event.inputs if tensor.argument in FACTORS][-2:]
+    return [sized(tensor) for tensor in named[:2]] if len(named) > 1 else []
 
 
-def _factors(crash: Crash) -> list[NamedTensor]:
-    named = [tensor for tensor in crash.operands if tensor.kind != "array"]
-    if len(named) >= 2:
-        return named
-    return [tensor for tensor in crash.inputs if tensor.argument in FACTORS][-2:]
-
-
-def _odd_one(fixes: list[Fix]) -> list[Evidence]:
-    if len(fixes) != 1:
+def _only_one(transposed: list[Fix]) -> list[Evidence]:
+    """Return that there is one transposition that goes through, if there is just one."""
+    if len(transposed) != 1:
         return []
-    return [Evidence(f"of all transpositions only {fixes[0].title} goes through")]
+    return [Evidence(f"of all transpositions only {transposed[0].title} goes through")]

@@ -6,24 +6,20 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.fixes.sizes import statements
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    idea,
-    operand_evidence,
-    says,
+from torchwhy.detect.rules.message_kinds import (
+    InferenceTensor,
+    NeedsNoGradient,
+    NothingRequiresGrad,
+    UnusedInGraph,
 )
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.detect.views.crash.cut_reasons import EVERYWHERE, reason_of
 from torchwhy.detect.views.nonfinite.judging import short
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-NONE = r"element \d+ of tensors does not require grad and does not have a grad_fn"
-UNUSED = r"differentiated Tensors? .*appears? to not have been used in the graph"
-UNWANTED = r"differentiated Tensors? .*does not require grad"
-INFERENCE = r"Inference tensors cannot be saved for backward"
 ADVICE = {
     "no_grad": "move the forward pass and the loss out of it",
     "frozen": "leave at least one parameter trainable, or do not train this model",
@@ -33,83 +29,136 @@ ADVICE = {
     "item": "keep the tensor, and use `.item()` only for what is shown",
     "detach": "detach only what must not get a gradient",
 }
+NAMES_SHOWN = 6
+
+
+class LossWithoutGraph(Diagnosis):
+    """Nothing that could get a gradient went into the loss."""
+
+    loss: str | None
+    call: str
+    message = "{name} has no graph: nothing that `{call}` could give a gradient went into it"
+    advice = "make the loss depend on the model's output, and keep it a tensor from there to `backward()`"
+
+    @property
+    def name(self) -> str:
+        """Return the loss."""
+        return f"`{self.loss}`" if self.loss is not None else "the loss"
+
+
+class GraphCut(LossWithoutGraph):
+    """An expression cut the graph between the weights and the loss."""
+
+    way: str  # of cutting it: the name of a method, `no_grad`, `frozen` …
+    cut: str  # the expression
+    switch: str | None  # what the variable of a `with` statement holds
+
+    @property
+    def sentence(self) -> str:
+        why = reason_of(self.way, self.cut, switch=self.switch)
+        if self.way in EVERYWHERE:
+            return f"{self.name} has no graph: {why}"
+        return f"{self.name} has no graph, because it was cut at `{short(self.cut)}`: {why}"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        otherwise = "compute the loss with tensors from the model's output to the end"
+        return (ADVICE.get(self.way, otherwise),)
+
+
+class NotPartOfResult(Diagnosis):
+    """A tensor to differentiate by did not go into the result."""
+
+    call: str
+    message = "`{call}` asks for the gradient of a tensor that did not go into the result"
+    advice = (
+        "differentiate by a tensor that the result was computed from, or pass `allow_unused=True`"
+    )
+
+
+class RequiresNone(Diagnosis):
+    """A tensor to differentiate by does not require a gradient."""
+
+    call: str
+    inputs: str | None  # an expression
+    message = "`{call}` differentiates by {what}, which does not require a gradient"
+    advice = "before {what} goes into the model, let it require one: `.requires_grad_()`"
+
+    @property
+    def what(self) -> str:
+        """Return what the call differentiates by."""
+        return f"`{self.inputs}`" if self.inputs is not None else "a tensor"
+
+
+class MadeForInference(Diagnosis):
+    """A tensor from `inference_mode` is used for training."""
+
+    call: str
+    message = "`{call}` trains on a tensor that was made under `torch.inference_mode()`"
+    advice = (
+        "make it under `torch.no_grad()`, or `clone()` it outside before it is used for training"
+    )
 
 
 class NoGraph(Detector):
     """`backward()` was called on a value that no gradient can flow through."""
 
     name = "no-graph"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if says(crash, NONE):
-                yield finding_of(
-                    trace,
-                    crash,
-                    detector=self.name,
-                    message=_message(crash),
-                    evidence=list(_evidence(crash)),
-                    location=crash.places.get("cut"),
-                    fixes=[_advice(crash)],
-                )
-            elif says(crash, UNUSED) or says(crash, UNWANTED) or says(crash, INFERENCE):
-                yield _told_by_torch(trace, crash, self.name)
+            diagnosis: Diagnosis
+            match crash.said:
+                case NothingRequiresGrad():
+                    yield crash.finding(
+                        self.name,
+                        loss_without_graph(crash),
+                        evidence=list(_with_and_without(crash)),
+                        location=crash.place("cut"),
+                    )
+                    continue
+                case UnusedInGraph():
+                    diagnosis = NotPartOfResult(call=crash.expression)
+                case NeedsNoGradient():
+                    diagnosis = RequiresNone(call=crash.expression, inputs=_inputs(crash))
+                case InferenceTensor():
+                    diagnosis = MadeForInference(call=crash.expression)
+                case _:
+                    continue
+            yield crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from graphs.kept(finding.location, source)
-        yield from statements.with_graph(finding, source)
-        yield from graphs.differentiable(finding, source)
+        yield from statements.with_graph(finding.location, source)
+        if isinstance(finding.diagnosis, RequiresNone):
+            yield from graphs.differentiable(finding.location, source)
 
 
-def _told_by_torch(trace: Trace, crash: Crash, detector: str) -> Finding:
-    """Report the cases in which torch itself says which tensor has no graph."""
-    if says(crash, UNUSED):
-        message = f"`{expression_of(crash)}` asks for the gradient of a tensor that did not go into the result"
-        fix = idea(
-            "differentiate by a tensor that the result was computed from, or pass `allow_unused=True`"
-        )
-    elif says(crash, UNWANTED):
-        by = _differentiated_by(crash)
-        message = (
-            f"`{expression_of(crash)}` differentiates by {by}, which does not require a gradient"
-        )
-        fix = idea(f"before {by} goes into the model, let it require one: `.requires_grad_()`")
-    else:
-        message = f"`{expression_of(crash)}` trains on a tensor that was made under `torch.inference_mode()`"
-        fix = idea(
-            "make it under `torch.no_grad()`, or `clone()` it outside before it is used for training"
-        )
-    evidence = operand_evidence(crash)
-    return finding_of(
-        trace, crash, detector=detector, message=message, evidence=evidence, fixes=[fix]
+def loss_without_graph(crash: CrashView) -> LossWithoutGraph:
+    """Return where the graph was cut, if that was found."""
+    loss, cut, way = crash.fact("loss"), crash.place("cut"), crash.fact("kind")
+    if cut is None or way is None:
+        return LossWithoutGraph(loss=loss, call=crash.expression)
+    return GraphCut(
+        loss=loss,
+        call=crash.expression,
+        way=way,
+        cut=cut.expression or "",
+        switch=crash.fact("switch"),
     )
 
 
-def _differentiated_by(crash: Crash) -> str:
+def _inputs(crash: CrashView) -> str | None:
     """Return the inputs of a call of `torch.autograd.grad` in the program's words."""
-    try:
-        call = ast.parse(expression_of(crash).strip(), mode="eval").body
-    except SyntaxError:
-        return "a tensor"
+    call = crash.syntax
     given = [word.value for word in getattr(call, "keywords", []) if word.arg == "inputs"]
     inputs = given or getattr(call, "args", [])[1:2]
-    return f"`{ast.unparse(inputs[0])}`" if inputs else "a tensor"
+    return ast.unparse(inputs[0]) if inputs else None
 
 
-def _message(crash: Crash) -> str:
-    loss = crash.facts.get("loss")
-    loss = f"`{loss}`" if isinstance(loss, str) else "the loss"
-    cut, why = crash.places.get("cut"), crash.facts.get("why")
-    if cut is None or not isinstance(why, str):
-        return f"{loss} has no graph: nothing that `{expression_of(crash)}` could give a gradient went into it"
-    if crash.facts.get("kind") in ("frozen", "switched-off", "no_grad"):
-        return f"{loss} has no graph: {why}"
-    return f"{loss} has no graph, because it was cut at `{short(cut.expression or '')}`: {why}"
-
-
-def _evidence(crash: Crash) -> Iterator[Evidence]:
-    for frame in crash.frames[-1:]:
+def _with_and_without(crash: CrashView) -> Iterator[Evidence]:
+    """Yield which tensors of the failing function have a graph, and which have none."""
+    for frame in crash.event.frames[-1:]:
         flows = [tensor.name for tensor in frame.tensors if tensor.graph is not None]
         ends = [
             tensor.name
@@ -117,17 +166,5 @@ def _evidence(crash: Crash) -> Iterator[Evidence]:
             if tensor.graph is None and tensor.dtype.startswith("float")
         ]
         if flows:
-            yield Evidence(
-                f"with a graph: {', '.join(flows[:6])}; without: {', '.join(ends[:6]) or 'none'}"
-            )
-
-
-def _advice(crash: Crash) -> Fix:
-    kind = crash.facts.get("kind")
-    if isinstance(kind, str):
-        return idea(
-            ADVICE.get(kind, "compute the loss with tensors from the model's output to the end")
-        )
-    return idea(
-        "make the loss depend on the model's output, and keep it a tensor from there to `backward()`"
-    )
+            without = ", ".join(ends[:NAMES_SHOWN]) or "none"
+            yield Evidence(f"with a graph: {', '.join(flows[:NAMES_SHOWN])}; without: {without}")

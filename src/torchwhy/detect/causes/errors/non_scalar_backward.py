@@ -1,82 +1,92 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    idea,
-    operand_evidence,
-    says,
-    size,
-)
-from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.detect.rules.message_kinds import NonScalar
+from torchwhy.detect.views.crash.crash_evidence import sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-IMPLICIT = r"grad can be implicitly created only for (?:scalar|real scalar) outputs"
-TORCHS_OWN = (
-    "self",
-    "tensors",
-    "tensors[0]",
-)  # names in torch's frames, where the program's source is not known
+# Names in torch's frames, where the program's source is not known.
+TORCHS_OWN = ("self", "tensors", "tensors[0]")
+
+
+class SeveralElements(Diagnosis):
+    """A backward pass starts from a tensor with more than one element; which one is not known."""
+
+    call: str
+    loss: str | None = None  # as the program calls it
+    message = "`{call}` is a backward pass from a tensor with more than one element"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (
+            f"reduce it to one number: `{self.loss or 'loss'}.mean().backward()`",
+            'if the criterion was made with `reduction="none"`, leave that out',
+        )
+
+
+class LossNotScalar(SeveralElements):
+    """The loss of a backward pass has more than one element."""
+
+    shape: Shape
+    made_at: SourceSpan | None
+    message = "{who} has {count} elements ({size}), and a backward pass starts from one number"
+
+    @property
+    def who(self) -> str:
+        """Return the loss."""
+        return f"`{self.loss}`" if self.loss is not None else "the loss"
+
+    @property
+    def count(self) -> int:
+        """Return how many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def size(self) -> str:
+        """Return its shape."""
+        return sizes(self.shape)
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.made_at is not None:
+            yield Evidence(f"{self.loss or 'loss'} was computed here", location=self.made_at)
 
 
 class NonScalarBackward(Detector):
     """`backward()` was called on a tensor with more than one element."""
 
     name = "non-scalar-backward"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if says(crash, IMPLICIT):
-                loss = _loss(crash)
-                yield finding_of(
-                    trace,
-                    crash,
-                    detector=self.name,
-                    message=_message(crash, loss),
-                    evidence=[*_made(loss), *operand_evidence(crash)],
-                    fixes=[
-                        idea(f"reduce it to one number: `{_called(loss)}.mean().backward()`"),
-                        idea('if the criterion was made with `reduction="none"`, leave that out'),
-                    ],
-                )
+            if isinstance(crash.said, NonScalar):
+                diagnosis = diagnosed(crash)
+                yield crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from statements.scalar_loss(finding, source)
+        yield from statements.scalar_loss(finding.location, source)
 
 
-def _loss(crash: Crash) -> NamedTensor | None:
-    many = [
-        tensor
-        for tensor in (*crash.operands, *crash.inputs)
-        if tensor.shape and tensor.graph is not None
-    ]
-    return many[0] if many else None
-
-
-def _message(crash: Crash, loss: NamedTensor | None) -> str:
+def diagnosed(crash: CrashView) -> SeveralElements:
+    """Return the loss with its shape, if it is among the tensors at hand."""
+    loss = _loss(crash)
     if loss is None:
-        return (
-            f"`{expression_of(crash)}` is a backward pass from a tensor with more than one element"
-        )
-    count = 1
-    for length in loss.shape:
-        count *= length
-    name = "the loss" if loss.name in TORCHS_OWN else f"`{loss.name}`"
-    return f"{name} has {count} elements ({size(loss)}), and a backward pass starts from one number"
+        return SeveralElements(call=crash.expression)
+    return LossNotScalar(
+        call=crash.expression,
+        loss=loss.name if loss.name not in TORCHS_OWN else None,
+        shape=loss.shape,
+        made_at=loss.made_by,
+    )
 
 
-def _called(loss: NamedTensor | None) -> str:
-    return "loss" if loss is None or loss.name in TORCHS_OWN else loss.name
-
-
-def _made(loss: NamedTensor | None) -> Iterator[Evidence]:
-    if loss is not None and loss.made_by is not None:
-        yield Evidence(f"{_called(loss)} was computed here", location=loss.made_by)
+def _loss(crash: CrashView) -> NamedTensor | None:
+    return next((one for one in crash.tensors if one.shape and one.graph is not None), None)

@@ -3,47 +3,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    fixes_of,
-    idea,
-    operand_evidence,
-    says,
-    walk_evidence,
-)
+from torchwhy.detect.rules.message_kinds import StridedView
+from torchwhy.detect.views.crash.crash_view import crashes
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
 
-INCOMPATIBLE = r"view size is not compatible with input tensor's size and stride"
+
+class OutOfOrder(Diagnosis):
+    """A `view` was asked of a tensor whose elements do not lie in order."""
+
+    expression: str
+    tensor: str | None
+    message = "`{expression}` needs the elements of {what} in order, and in memory they are not"
+    advice = "write `reshape` in place of `view`, or call `.contiguous()` first"
+
+    @property
+    def what(self) -> str:
+        """Return the tensor."""
+        return f"`{self.tensor}`" if self.tensor is not None else "the tensor"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "`transpose`, `permute`, `expand` and slices change only the strides; `view` cannot join such "
+            "dimensions, `reshape` copies them"
+        )
 
 
 class NoncontiguousView(Detector):
     """`view` was asked to join dimensions that a `transpose` or `permute` has put out of order."""
 
     name = "noncontiguous-view"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if says(crash, INCOMPATIBLE) is None:
+            if not isinstance(crash.said, StridedView):
                 continue
-            tensor = next(iter(crash.operands), None)
-            what = f"`{tensor.name}`" if tensor is not None else "the tensor"
-            yield finding_of(
-                trace,
-                crash,
-                detector=self.name,
-                message=f"`{expression_of(crash)}` needs the elements of {what} in order, and in memory they are not",
-                evidence=[
-                    Evidence(
-                        "`transpose`, `permute`, `expand` and slices change only the strides; `view` cannot join such "
-                        "dimensions, `reshape` copies them"
-                    ),
-                    *operand_evidence(crash),
-                    *walk_evidence(crash),
-                ],
-                fixes=fixes_of(crash, "use-reshape")
-                or [idea("write `reshape` in place of `view`, or call `.contiguous()` first")],
+            tensor = next((one.name for one in crash.event.operands), None)
+            yield crash.finding(
+                self.name,
+                OutOfOrder(expression=crash.expression, tensor=tensor),
+                evidence=[*crash.operand_evidence, *crash.walk_evidence],
+                cures=crash.fixes("use-reshape"),
             )

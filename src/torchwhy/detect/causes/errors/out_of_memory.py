@@ -6,23 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    idea,
-    operand_evidence,
-    says,
-    sizes,
-)
-from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash, NamedTensor
+from torchwhy.detect.rules.message_kinds import OutOfMemory as MemoryMessage
+from torchwhy.detect.views.crash.crash_evidence import sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding
+from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 
-ON_CPU = r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes"
-ON_DEVICE = r"out of memory\. Tried to allocate (?P<amount>[\d.]+) (?P<unit>[KMGT]?i?B)"
-OF_NUMPY = r"Unable to allocate (?P<amount>[\d.]+) (?P<unit>[KMGTP]?i?B) for an array with shape \((?P<shape>[\d, ]+)\)"
-ANY = r"(?i)\bout of memory\b|can't allocate memory|unable to allocate .* for an array"
 UNITS = {
     "B": 1,
     "KiB": 2**10,
@@ -36,6 +27,57 @@ UNITS = {
     "TB": 1e12,
 }
 WIDTHS = {"64": 8, "32": 4, "16": 2, "8": 1, "bool": 1, "128": 16}
+BLOWN_UP = 100  # times the elements of the largest operand: worth telling
+
+
+class NotEnoughMemory(Diagnosis):
+    """An operation asked for more memory than there is."""
+
+    expression: str
+    asked_bytes: float | None
+    result: Shape | None
+    operands: list[Shape]
+    free: str | None  # on the accelerator
+    step: int
+    message = "`{expression}` asked for {amount}{made}, and there is not so much memory"
+
+    @property
+    def amount(self) -> str:
+        """Return how much was asked for."""
+        return "more memory than there is" if self.asked_bytes is None else human(self.asked_bytes)
+
+    @property
+    def made(self) -> str:
+        """Return what it was asked for."""
+        return f", for a result of {sizes(self.result)}" if self.result is not None else ""
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        smaller = "use smaller batches (with gradient accumulation the result is the same), or shorter sequences"
+        if self.result is None:
+            return (smaller,)
+        if len({len(shape) for shape in self.operands}) > 1:
+            return (
+                "if no table of all pairs is wanted, give both operands the same shape: `.squeeze(1)` or `.view_as`",
+                smaller,
+            )
+        return (
+            "compute it in pieces over a part of the rows, and reduce each piece before the next",
+            smaller,
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.asked_bytes is not None:
+            yield Evidence(
+                f"{self.amount} in one piece were asked for", value=self.asked_bytes, step=self.step
+            )
+        largest = max((math.prod(shape) for shape in self.operands), default=0)
+        elements = math.prod(self.result) if self.result is not None else 0
+        if largest and elements > BLOWN_UP * largest:
+            times = f"{elements / largest:.3g}"
+            yield Evidence(f"the result has {times} times the elements of its largest operand")
+        if self.free is not None:
+            yield Evidence(f"{self.free} were free on the device")
 
 
 class OutOfMemory(Detector):
@@ -43,42 +85,32 @@ class OutOfMemory(Detector):
 
     name = "out-of-memory"
     symptom = "memory"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if says(crash, ANY) or crash.type in ("OutOfMemoryError", "MemoryError"):
-                asked = asked_bytes(crash)
-                shape = shape_of(crash, asked)
-                found = finding_of(
-                    trace,
-                    crash,
-                    detector=self.name,
-                    message=_message(crash, asked, shape),
-                    evidence=[*_evidence(crash, asked, shape), *operand_evidence(crash)],
-                    fixes=list(_fixes(crash, shape)),
-                )
-                # To try, and to do with less when memory runs out, is good practice: worth knowing, no fault.
-                yield replace(found, severity="note") if found.severity == "warning" else found
+            match crash.said:
+                case MemoryMessage() as said:
+                    yield self._finding(crash, said)
+                case _ if crash.event.type in ("OutOfMemoryError", "MemoryError"):
+                    yield self._finding(crash, MemoryMessage())
+
+    def _finding(self, crash: CrashView, said: MemoryMessage) -> Finding:
+        asked = said.amount * UNITS.get(said.unit, 1) if said.amount is not None else None
+        diagnosis = NotEnoughMemory(
+            expression=crash.expression,
+            asked_bytes=asked,
+            result=said.shape or (result_of(crash.tensors, asked) if asked is not None else None),
+            operands=[tensor.shape for tensor in crash.event.operands],
+            free=said.free,
+            step=crash.event.step,
+        )
+        found = crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
+        # To try, and to do with less when memory runs out, is good practice: worth knowing, no fault.
+        return replace(found, severity="note") if found.severity == "warning" else found
 
 
-def asked_bytes(crash: Crash) -> float | None:
-    """Return how much memory was asked for, None where the message does not say."""
-    found = says(crash, ON_CPU)
-    if found is not None:
-        return float(found["bytes"])
-    found = says(crash, ON_DEVICE) or says(crash, OF_NUMPY)
-    return float(found["amount"]) * UNITS.get(found["unit"], 1) if found is not None else None
-
-
-def shape_of(crash: Crash, asked: float | None) -> list[int] | None:
+def result_of(tensors: tuple[NamedTensor, ...], asked: float) -> Shape | None:
     """Return the shape that needs just the bytes that were asked for, guessed from the operands."""
-    tensors = list(crash.operands) + list(crash.inputs)
-    array = says(crash, OF_NUMPY)
-    if array is not None:
-        return [int(size) for size in array["shape"].split(",") if size.strip()]
-    if asked is None:
-        return None
     for number, one in enumerate(tensors):
         for other in tensors[number:]:
             for shape in _results(one, other):
@@ -87,7 +119,7 @@ def shape_of(crash: Crash, asked: float | None) -> list[int] | None:
     return None
 
 
-def _results(one: NamedTensor, other: NamedTensor) -> Iterator[list[int]]:
+def _results(one: NamedTensor, other: NamedTensor) -> Iterator[Shape]:
     """Yield the shapes that usual operations make of two tensors: broadcast, pairwise, product."""
     longest = max(len(one.shape), len(other.shape))
     left, right = ([1] * (longest - len(t.shape)) + t.shape for t in (one, other))
@@ -103,12 +135,6 @@ def _width(tensor: NamedTensor) -> int:
     return WIDTHS.get(digits[0], 4) if digits is not None else 4
 
 
-def _message(crash: Crash, asked: float | None, shape: list[int] | None) -> str:
-    amount = human(asked) if asked is not None else "more memory than there is"
-    made = f", for a result of {sizes(shape)}" if shape is not None else ""
-    return f"`{expression_of(crash)}` asked for {amount}{made}, and there is not so much memory"
-
-
 def human(count: float) -> str:
     """Return a number of bytes as people say it: `5.8 TB`."""
     for unit in ("bytes", "KB", "MB", "GB"):
@@ -116,32 +142,3 @@ def human(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} TB"
-
-
-def _evidence(crash: Crash, asked: float | None, shape: list[int] | None) -> Iterator[Evidence]:
-    if asked is not None:
-        yield Evidence(f"{human(asked)} in one piece were asked for", value=asked, step=crash.step)
-    if shape is not None:
-        largest = max((math.prod(tensor.shape) for tensor in crash.operands), default=0)
-        if largest and math.prod(shape) > 100 * largest:
-            yield Evidence(
-                f"the result has {math.prod(shape) / largest:.3g} times the elements of its largest operand"
-            )
-    free = says(crash, r"(?P<free>[\d.]+ \w+) is free")
-    if free is not None:
-        yield Evidence(f"{free['free']} were free on the device")
-
-
-def _fixes(crash: Crash, shape: list[int] | None) -> Iterator[Fix]:
-    lengths = [tensor.shape for tensor in crash.operands]
-    if shape is not None and any(len(a) != len(b) for a in lengths for b in lengths):
-        yield idea(
-            "if no table of all pairs is wanted, give both operands the same shape: `.squeeze(1)` or `.view_as`"
-        )
-    elif shape is not None:
-        yield idea(
-            "compute it in pieces over a part of the rows, and reduce each piece before the next"
-        )
-    yield idea(
-        "use smaller batches (with gradient accumulation the result is the same), or shorter sequences"
-    )

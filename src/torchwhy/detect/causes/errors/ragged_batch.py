@@ -4,133 +4,205 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import padding
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    idea,
-    says,
-    sizes,
+from torchwhy.detect.rules.message_kinds import (
+    ArraysDiffer,
+    Joined,
+    RowsDiffer,
+    SamplesDiffer,
+    Stacked,
 )
+from torchwhy.detect.views.crash.crash_evidence import sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-STACK = (
-    r"stack expects each tensor to be equal size, but got \[(?P<first>[\d, ]*)\] at entry (?P<place>\d+) "
-    r"and \[(?P<other>[\d, ]*)\] at entry (?P<other_place>\d+)"
+PAD = (
+    "give the DataLoader a `collate_fn` that pads: `torch.nn.utils.rnn.pad_sequence(samples, "
+    "batch_first=True)`, and mask the padding in the loss"
 )
-LISTS = r"each element in list of batch should be of equal size"
-ROWS = r"expected sequence of length (?P<first>\d+) at dim \d+ \(got (?P<other>\d+)\)"
-# Said also of other things, so they count only while a loader makes a batch.
-IN_LOADER = (
-    r"Sizes of tensors must match except in dimension",
-    r"all input arrays must have the same shape",
-    r"inhomogeneous shape",
-    r"Trying to resize storage that is not resizable",
-)
+WHOLE_SAMPLE = "the sample"  # in the place of the name of a part
+
+
+class SamplesOfSizes(Diagnosis):
+    """The samples of a batch have different sizes; which ones is not known."""
+
+    first: Shape | None = None
+    other: Shape | None = None
+    message = "the samples of a batch cannot be stacked: their sizes differ"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return PAD, "cut or pad every sample to one length in the dataset's `__getitem__`"
+
+
+class PartsDiffer(SamplesOfSizes):
+    """A part of two samples of the dataset has different sizes."""
+
+    part: str | None  # its key, as `[0]` or `['x']`; None: the sample itself
+    first_index: int | None
+    other_index: int | None
+    message = (
+        "the samples of a batch cannot be stacked: {what} is {first_size} in sample {first_place} of the "
+        "dataset and {other_size} in sample {other_place}"
+    )
+
+    @property
+    def what(self) -> str:
+        """Return what differs."""
+        return f"its part {self.part}" if self.part is not None else "it"
+
+    @property
+    def first_size(self) -> str:
+        """Return its size in the first sample."""
+        return sizes(self.first) if self.first is not None else "of another size"
+
+    @property
+    def other_size(self) -> str:
+        """Return its size in the other sample."""
+        return sizes(self.other) if self.other is not None else "of another size"
+
+    @property
+    def first_place(self) -> str:
+        """Return the first sample."""
+        return str(self.first_index) if self.first_index is not None else "?"
+
+    @property
+    def other_place(self) -> str:
+        """Return the other sample."""
+        return str(self.other_index) if self.other_index is not None else "?"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if self.first is None or len(self.first) < 3:
+            return super().remedies
+        return ("bring every sample to one size (resize, crop or pad) before it is returned",)
+
+
+class SamplesStacked(SamplesOfSizes):
+    """Two samples of the dataset that were stacked have different sizes."""
+
+    first: Shape
+    other: Shape
+    first_index: int
+    other_index: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"the samples of a batch cannot be stacked: sample {self.first_index} of the dataset has size "
+            f"{sizes(self.first)}, sample {self.other_index} has {sizes(self.other)}"
+        )
+
+
+class TensorsStacked(SamplesOfSizes):
+    """The program stacks tensors of different sizes."""
+
+    first: Shape
+    other: Shape
+    expression: str
+    first_entry: int
+    other_entry: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.expression} stacks tensors of different sizes: number {self.first_entry} is "
+            f"{sizes(self.first)}, number {self.other_entry} is {sizes(self.other)}"
+        )
+
+
+class RowsOfLengths(SamplesOfSizes):
+    """Rows of different lengths are to become one tensor."""
+
+    expression: str
+    lengths: list[int]
+
+    @property
+    def sentence(self) -> str:
+        first, other = self.lengths
+        return f"{self.expression} makes a tensor of rows of different lengths: {first} and {other}"
 
 
 class RaggedBatch(Detector):
     """The samples of a batch have different sizes and cannot be stacked."""
 
     name = "ragged-batch"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if crash.layers and not crash.facts.get("in_loader"):
+            if crash.event.layers and not crash.has("in_loader"):
                 continue  # tensors stacked inside a model are no samples
             if is_ragged(crash):
-                yield finding_of(
-                    trace,
-                    crash,
-                    detector=self.name,
-                    message=_message(crash),
-                    evidence=_evidence(crash),
-                    fixes=_fixes(crash),
-                )
+                yield crash.finding(self.name, diagnosed(crash), evidence=_evidence(crash))
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from padding.padded(finding, source)
+        match finding.diagnosis:
+            case PartsDiffer(part=part, first=first, other=other):
+                last = differ_in_the_last(first, other)
+                yield from padding.padded(finding.location, source, part=part, last=last)
+            case _:
+                yield from padding.padded(finding.location, source, part=None, last=False)
 
 
-def is_ragged(crash: Crash) -> bool:
+def is_ragged(crash: CrashView) -> bool:
     """Tell whether an exception is about samples that do not fit into one tensor."""
-    if says(crash, STACK) or says(crash, LISTS) or says(crash, ROWS):
-        return True
-    makes_batch = "indices" in crash.facts and "index" not in crash.facts
-    return makes_batch and any(says(crash, pattern) for pattern in IN_LOADER)
+    match crash.said:
+        case SamplesDiffer() | RowsDiffer() | Stacked(first=list()):
+            return True
+        case (
+            Joined() | ArraysDiffer()
+        ):  # said also of other things, so it counts only while a batch is made
+            return "indices" in crash.event.facts and "index" not in crash.event.facts
+    return False
 
 
-def _message(crash: Crash) -> str:
-    field, indices = crash.facts.get("field"), crash.facts.get("indices")
-    stacked = says(crash, STACK)
-    if isinstance(field, str) and crash.facts.get("first_index") is not None:
-        first, other = _size(crash, "first_size"), _size(crash, "other_size")
-        return (
-            f"the samples of a batch cannot be stacked: {_field(field)} is {first} in sample "
-            f"{_number(crash, 'first_index')} of the dataset and {other} in sample {_number(crash, 'other_index')}"
+def differ_in_the_last(first: Shape | None, other: Shape | None) -> bool:
+    """Tell whether two shapes differ in their last dimension and not in the first."""
+    if not first or not other or len(first) < 2:
+        return False
+    return first[0] == other[0] and first[-1] != other[-1]
+
+
+def diagnosed(crash: CrashView) -> SamplesOfSizes:
+    """Return what differs between which samples, as far as it was found."""
+    part, indices = crash.fact("field"), crash.numbers("indices") or []
+    if part is not None and crash.event.facts.get("first_index") is not None:
+        return PartsDiffer(
+            part=part if part != WHOLE_SAMPLE else None,
+            first=crash.numbers("first_size"),
+            other=crash.numbers("other_size"),
+            first_index=crash.count("first_index"),
+            other_index=crash.count("other_index"),
         )
-    rows = says(crash, ROWS)
-    if rows is not None:
-        lengths = f"{rows['first']} and {rows['other']}"
-        return f"{expression_of(crash)} makes a tensor of rows of different lengths: {lengths}"
-    if stacked is None:
-        return "the samples of a batch cannot be stacked: their sizes differ"
-    first, other = _written(stacked["first"]), _written(stacked["other"])
-    if isinstance(indices, list) and int(stacked["other_place"]) < len(indices):
-        return (
-            f"the samples of a batch cannot be stacked: sample {indices[int(stacked['place'])]} of the dataset has "
-            f"size {first}, sample {indices[int(stacked['other_place'])]} has {other}"
-        )
-    return (
-        f"{expression_of(crash)} stacks tensors of different sizes: number {stacked['place']} is {first}, "
-        f"number {stacked['other_place']} is {other}"
-    )
-
-
-def _field(field: str) -> str:
-    return "it" if field == "the sample" else f"its part {field}"
-
-
-def _size(crash: Crash, name: str) -> str:
-    shape = crash.facts.get(name)
-    return sizes(shape) if isinstance(shape, list) else "of another size"
-
-
-def _written(numbers: str) -> str:
-    return sizes([int(number) for number in numbers.split(",") if number.strip()])
-
-
-def _number(crash: Crash, name: str) -> str:
-    value = crash.facts.get(name)
-    return f"{value:g}" if isinstance(value, float) else "?"
-
-
-def _evidence(crash: Crash) -> list[Evidence]:
-    found = []
-    different, indices = crash.facts.get("different"), crash.facts.get("indices")
-    if isinstance(different, float) and isinstance(indices, list):
-        found.append(
-            Evidence(
-                f"{different:g} different sizes in this batch of {len(indices)}", value=different
+    match crash.said:
+        case RowsDiffer(first=length, other=longer):
+            return RowsOfLengths(expression=crash.expression, lengths=[length, longer])
+        case Stacked(
+            first=list(first), other=list(other), first_entry=int(one), other_entry=int(two)
+        ):
+            if two < len(indices):
+                return SamplesStacked(
+                    first=first, other=other, first_index=indices[one], other_index=indices[two]
+                )
+            return TensorsStacked(
+                first=first,
+                other=other,
+                expression=crash.expression,
+                first_entry=one,
+                other_entry=two,
             )
-        )
-    if "getitem" in crash.places:
-        found.append(Evidence("the samples come from here", location=crash.places["getitem"]))
+    return SamplesOfSizes()
+
+
+def _evidence(crash: CrashView) -> list[Evidence]:
+    found = []
+    different, indices = crash.count("different"), crash.numbers("indices")
+    if different is not None and indices is not None:
+        words = f"{different} different sizes in this batch of {len(indices)}"
+        found.append(Evidence(words, value=float(different)))
+    made = crash.place("getitem")
+    if made is not None:
+        found.append(Evidence("the samples come from here", location=made))
     return found
-
-
-def _fixes(crash: Crash) -> list[Fix]:
-    shape = crash.facts.get("first_size")
-    if isinstance(shape, list) and len(shape) >= 3:
-        return [idea("bring every sample to one size (resize, crop or pad) before it is returned")]
-    return [
-        idea(
-            "give the DataLoader a `collate_fn` that pads: "
-            "`torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)`, and mask the padding in the loss"
-        ),
-        idea("cut or pad every sample to one length in the dataset's `__getitem__`"),
-    ]

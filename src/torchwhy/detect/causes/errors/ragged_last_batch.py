@@ -5,83 +5,95 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes, statements
 from torchwhy.detect.fixes.values import data
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    idea,
-    operand_evidence,
-    size,
-)
+from torchwhy.detect.views.crash.crash_evidence import sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.crash.last_batch import (
     LastBatch,
     last_batch,
     place_of_fixed_size,
     tensor_of_fixed_size,
 )
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+
+
+class WorksForFullBatches(Diagnosis):
+    """An expression works for full batches only, and the last batch is smaller."""
+
+    expression: str
+    batch: LastBatch
+    rows_of: str  # a tensor that has as many rows as the batch
+    message = (
+        "`{expression}` works for batches of {batch.usual}, but the last batch has only {batch.rest} "
+        "samples: {batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        by_batch = f"take the size from the batch, `{self.rows_of}.shape[0]`, where {self.batch.usual} is assumed"
+        if self.batch.from_loader:
+            return by_batch, "give the DataLoader `drop_last=True`, so that every batch is full"
+        return by_batch, "stop the loop before the incomplete batch"
+
+    def evidence(self) -> Iterator[Evidence]:
+        batch = self.batch
+        full = batch.samples // batch.usual
+        yield Evidence(f"{batch.samples} samples = {full} × {batch.usual} + {batch.rest}")
+
+
+class MadeForFullBatches(WorksForFullBatches):
+    """A tensor is made with the size of a full batch, and the last batch is smaller."""
+
+    tensor: str
+    shape: Shape
+    message = (
+        "`{tensor}` ({size}) is made for batches of {batch.usual}, but the last batch has only {batch.rest} "
+        "samples: {batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
+    )
+
+    @property
+    def size(self) -> str:
+        """Return the shape of the tensor."""
+        return sizes(self.shape)
 
 
 class RaggedLastBatch(Detector):
     """The last batch is smaller than the others, and the code assumes a fixed batch size."""
 
     name = "ragged-last-batch"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            batch = last_batch(crash)
+            batch = last_batch(crash.event)
             if batch is not None:
-                yield finding_of(
-                    trace,
-                    crash,
-                    detector=self.name,
-                    message=_message(crash, batch),
-                    evidence=_evidence(crash, batch),
-                    location=place_of_fixed_size(crash, batch),
-                    fixes=_fixes(crash, batch),
+                yield crash.finding(
+                    self.name,
+                    diagnosed(crash, batch),
+                    evidence=crash.operand_evidence,
+                    location=place_of_fixed_size(crash.event, batch),
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from shapes.sized_by_batch(finding, source)
-        yield from statements.any_batch_size(finding, source)
+        place = finding.location
+        match finding.diagnosis:
+            case MadeForFullBatches(tensor=tensor, batch=batch, rows_of=rows):
+                yield from shapes.sized_by_batch(
+                    place, source, name=tensor, usual=batch.usual, rows_of=rows
+                )
+        yield from statements.any_batch_size(place, source)
         yield from data.loader_option(source, "drop_last")
 
 
-def _message(crash: Crash, batch: LastBatch) -> str:
-    fixed, place = tensor_of_fixed_size(crash, batch), place_of_fixed_size(crash, batch)
-    left = f"{batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
-    if fixed is not None and place is not None:
-        return (
-            f"`{fixed.name}` ({size(fixed)}) is made for batches of {batch.usual}, but the last batch has only "
-            f"{batch.rest} samples: {left}"
-        )
-    return (
-        f"`{expression_of(crash)}` works for batches of {batch.usual}, but the last batch has only {batch.rest} "
-        f"samples: {left}"
+def diagnosed(crash: CrashView, batch: LastBatch) -> WorksForFullBatches:
+    """Return what assumes a full batch: a tensor that was made so, or the failing expression."""
+    ragged = (one.name for one in crash.event.operands if one.shape[:1] == [batch.rest])
+    name = next(ragged, "x")
+    rows = name if name.isidentifier() else "x"
+    fixed = tensor_of_fixed_size(crash.event, batch)
+    if fixed is None or place_of_fixed_size(crash.event, batch) is None:
+        return WorksForFullBatches(expression=crash.expression, batch=batch, rows_of=rows)
+    return MadeForFullBatches(
+        expression=crash.expression, batch=batch, rows_of=rows, tensor=fixed.name, shape=fixed.shape
     )
-
-
-def _evidence(crash: Crash, batch: LastBatch) -> list[Evidence]:
-    full = batch.samples // batch.usual
-    return [
-        Evidence(f"{batch.samples} samples = {full} × {batch.usual} + {batch.rest}"),
-        *operand_evidence(crash),
-    ]
-
-
-def _fixes(crash: Crash, batch: LastBatch) -> list[Fix]:
-    tensors = [tensor.name for tensor in crash.operands if tensor.shape[:1] == [batch.rest]]
-    source = tensors[0] if tensors and tensors[0].isidentifier() else "x"
-    by_batch = idea(
-        f"take the size from the batch, `{source}.shape[0]`, where {batch.usual} is assumed"
-    )
-    if batch.from_loader:
-        return [
-            by_batch,
-            idea("give the DataLoader `drop_last=True`, so that every batch is full"),
-        ]
-    return [by_batch, idea("stop the loop before the incomplete batch")]

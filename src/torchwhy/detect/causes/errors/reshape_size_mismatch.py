@@ -2,123 +2,154 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator, Sequence
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import flattening
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    idea,
-    layer_of,
-    layer_words,
-    operand_evidence,
-    says,
-    sizes,
-    walk_evidence,
-)
-from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.events import Crash
+from torchwhy.detect.rules.message_kinds import Reshaped
+from torchwhy.detect.views.crash.crash_evidence import layer_words, sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import Layer
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-INVALID = r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)"
-UNFLATTEN = (
-    r"unflatten: Provided sizes \[([-\d, ]+)\] don't multiply up to the size of dim \d+ \((\d+)\)"
-)
+
+class SizesDoNotMultiply(Diagnosis):
+    """A reshape asks for another number of elements than the tensor has."""
+
+    subject: str  # the expression, or the layer as it was made
+    asked: Shape
+    tensor: str
+    shape: Shape
+    there: int  # elements
+    fitting: Shape | None  # the sizes asked for with one of them changed
+    taker: str | None  # the layer behind it
+    taker_size: int | None
+
+    @property
+    def sentence(self) -> str:
+        has = f"{self.tensor} ({sizes(self.shape)})" if len(self.shape) > 1 else self.tensor
+        product = "×".join(str(size) for size in self.asked if size != -1)
+        if -1 in self.asked[1:]:
+            problem = f"wants a multiple of {product} elements, and {has} has {self.there}"
+        elif -1 in self.asked:
+            problem = f"splits into rows of {product} elements, and the {self.there} of {has} are no multiple of it"
+        else:
+            total = f"{product} = {math.prod(self.asked)}" if len(self.asked) > 1 else product
+            problem = f"asks for {total} elements, and {has} has {self.there}"
+        fits = f"; {sizes(self.fitting)} would fit" if self.fitting is not None else ""
+        return f"{self.subject} {problem}{fits}"
+
+    @property
+    def is_flattening(self) -> bool:
+        """Tell whether the sizes that fit are one row per sample."""
+        if self.fitting is None:
+            return False
+        return len(self.fitting) == 2 < len(self.shape) and self.fitting[0] == self.shape[0]
+
+    @property
+    def new_taker_size(self) -> int | None:
+        """Return how many features the layer behind has to take, where that changes."""
+        if self.fitting is None or self.taker is None or self.fitting[-1] == self.taker_size:
+            return None
+        return self.fitting[-1]
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        mend = f"or mend what gave {self.tensor} its shape"
+        if self.fitting is None:
+            return (f"make the sizes multiply up to {math.prod(self.shape)}, {mend}",)
+        then = ""
+        if self.new_taker_size is not None:
+            then = f", and let {self.taker} take {self.new_taker_size} features"
+        if not self.is_flattening:
+            return (f"ask for {sizes(self.fitting)}{then}, {mend}",)
+        parts = self.tensor.split(".")
+        name = self.tensor if all(part.isidentifier() for part in parts) else "x"
+        return (f"write `{name}.flatten(1)`, which needs no numbers{then}",)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield from _odd_one_out(self.asked, self.shape, self.fitting)
+        if self.taker is not None and self.taker_size is not None:
+            yield Evidence(
+                f"{self.taker} takes {self.taker_size} features, so it has to change with the reshape"
+            )
 
 
 class ReshapeSizeMismatch(Detector):
     """`view` or `reshape` asks for a shape that does not have as many elements as the tensor."""
 
     name = "reshape-size-mismatch"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            found = says(crash, INVALID) or says(crash, UNFLATTEN)
-            if found is not None:
-                asked = [int(number) for number in found[1].split(",")]
-                yield _judge(trace, crash, asked=asked, there=int(found[2]))
+            match crash.said:
+                case Reshaped(asked=asked, there=there):
+                    layer = _unflatten(crash)
+                    yield crash.finding(
+                        self.name,
+                        diagnosed(crash, asked, there),
+                        evidence=[*crash.walk_evidence, *crash.operand_evidence],
+                        location=layer.made_at if layer is not None else None,
+                    )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from flattening.flattened(finding, source)
+        match finding.diagnosis:
+            case SizesDoNotMultiply(fitting=list(fitting)) as diagnosis:
+                layer, features = diagnosis.taker, diagnosis.new_taker_size
+                if layer is not None and features is not None:
+                    yield from flattening.flattened(
+                        finding.location, source, layer=layer, features=features
+                    )
+                if not diagnosis.is_flattening:
+                    yield from flattening.asked_for(finding.location, source, sizes=fitting)
 
 
-def _judge(trace: Trace, crash: Crash, *, asked: list[int], there: int) -> Finding:
+def diagnosed(crash: CrashView, asked: Shape, there: int) -> SizesDoNotMultiply:
+    """Return the reshape with the tensor and, if one change makes them fit, the sizes."""
     name, shape = _reshaped(crash, there)
-    fitting = nearest_fit(asked, shape)
-    wanted = math.prod(size for size in asked if size != -1)
-    has = f"{name} ({sizes(shape)})" if len(shape) > 1 else name
-    if -1 in asked[1:]:
-        problem = f"wants a multiple of {_product(asked)} elements, and {has} has {there}"
-    elif -1 in asked:
-        problem = f"splits into rows of {_product(asked)} elements, and the {there} of {has} are no multiple of it"
-    else:
-        problem = f"asks for {_product(asked)} elements, and {has} has {there}"
-    if -1 not in asked and len(asked) > 1:
-        problem = problem.replace(_product(asked), f"{_product(asked)} = {wanted}")
-    message = f"{_subject(crash)} {problem}"
-    if fitting is not None:
-        message += f"; {sizes(fitting)} would fit"
-    return finding_of(
-        trace,
-        crash,
-        detector=ReshapeSizeMismatch.name,
-        message=message,
-        evidence=[
-            *_odd_one_out(asked, shape, fitting),
-            *_taker(crash),
-            *walk_evidence(crash),
-            *operand_evidence(crash),
-        ],
-        location=_constructor(crash),
-        fixes=list(_fixes(crash, name, shape, fitting)),
+    layer = _unflatten(crash)
+    return SizesDoNotMultiply(
+        subject=layer_words(layer) if layer is not None else f"`{crash.expression}`",
+        asked=asked,
+        tensor=name,
+        shape=shape,
+        there=there,
+        fitting=nearest_fit(asked, shape),
+        taker=crash.fact("taker"),
+        taker_size=crash.count("taker_size"),
     )
 
 
-def _constructor(crash: Crash) -> SourceSpan | None:
-    """Return where the sizes are written, if a layer of torch's holds them; None: in the failing expression."""
-    layer = layer_of(crash)
-    return layer.made_at if layer is not None and layer.kind == "Unflatten" else None
+def _unflatten(crash: CrashView) -> Layer | None:
+    """Return the layer of torch's that holds the sizes; None: they stand in the failing expression."""
+    layer = crash.layer
+    is_it = layer is not None and layer.kind == "Unflatten" and layer.made_at is not None
+    return layer if is_it else None
 
 
-def _subject(crash: Crash) -> str:
-    layer = layer_of(crash)
-    if layer is not None and _constructor(crash) is not None:
-        return layer_words(layer)
-    return f"`{expression_of(crash)}`"
-
-
-def _product(asked: Sequence[int]) -> str:
-    return "×".join(str(size) for size in asked if size != -1)
-
-
-def _reshaped(crash: Crash, there: int) -> tuple[str, list[int]]:
+def _reshaped(crash: CrashView, there: int) -> tuple[str, Shape]:
     """Return name and shape of the tensor: among the operands, what torch itself was given, the last station."""
-    for tensor in (*crash.operands, *crash.inputs):
+    for tensor in crash.tensors:
         if math.prod(tensor.shape) == there:
             return _receiver(crash) if tensor.name == "self" else tensor.name, tensor.shape
-    for station in reversed(crash.walk):
+    for station in reversed(crash.event.walk):
         if math.prod(station.shape) == there:
             return f"the output of {station.what}", station.shape
     return "the tensor", [there]
 
 
-def _receiver(crash: Crash) -> str:
+def _receiver(crash: CrashView) -> str:
     """Return `self.conv(x)` of `self.conv(x).view(32, -1)`: torch itself knows its operand only as `self`."""
-    try:
-        node = ast.parse(expression_of(crash), mode="eval").body
-    except SyntaxError:
-        return "the tensor"
+    node = crash.syntax
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return ast.unparse(node.func.value)
     return "the tensor"
 
 
-def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> list[int] | None:
+def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> Shape | None:
     """Return the sizes asked for with one of them changed so that they fit; None if no single change does.
 
     The first size is kept if it is the tensor's own (the batch), and the last one gives way: it is the one that
@@ -139,7 +170,7 @@ def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> list[int] | None:
 def _odd_one_out(
     asked: Sequence[int], shape: Sequence[int], fitting: Sequence[int] | None
 ) -> Iterator[Evidence]:
-    """Say which size is wrong, and which sizes of the tensor the right one is made of."""
+    """Yield which size is wrong, and which sizes of the tensor the right one is made of."""
     for was, right in zip(asked, fitting or (), strict=False):
         if was in (-1, right):
             continue
@@ -159,27 +190,3 @@ def _odd_one_out(
             f"{sizes(asked[:kept])} fits; of the rest, {sizes(asked[kept:])} = {wanted} has to make {given}",
             value=wanted,
         )
-
-
-def _taker(crash: Crash) -> Iterator[Evidence]:
-    path, size = crash.facts.get("taker"), crash.facts.get("taker_size")
-    if isinstance(path, str) and isinstance(size, float):
-        yield Evidence(f"{path} takes {size:g} features, so it has to change with the reshape")
-
-
-def _fixes(
-    crash: Crash, name: str, shape: Sequence[int], fitting: Sequence[int] | None
-) -> Iterator[Fix]:
-    taker = crash.facts.get("taker")
-    then = ""
-    if fitting is not None and isinstance(taker, str) and fitting[-1] != crash.facts["taker_size"]:
-        then = f", and let {taker} take {fitting[-1]} features"
-    simple = name if re.fullmatch(r"[A-Za-z_][\w.]*", name) else "x"
-    if fitting is None:
-        yield idea(
-            f"make the sizes multiply up to {math.prod(shape)}, or mend what gave {name} its shape"
-        )
-    elif len(fitting) == 2 < len(shape) and fitting[0] == shape[0]:
-        yield idea(f"write `{simple}.flatten(1)`, which needs no numbers{then}")
-    else:
-        yield idea(f"ask for {sizes(fitting)}{then}, or mend what gave {name} its shape")

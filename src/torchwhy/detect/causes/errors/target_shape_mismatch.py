@@ -1,49 +1,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    fixes_of,
-    idea,
-    input_named,
-    is_in_loader,
-    is_loss,
-    is_ragged_last,
-    is_without_batch,
-    operand_evidence,
-    says,
-    size,
-    sizes,
-    trials,
-    walk_evidence,
-)
+from torchwhy.detect.rules.message_kinds import BatchSizes, Elementwise, TargetShape
+from torchwhy.detect.views.crash.crash_evidence import Sized, sized, sizes
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash, NamedTensor, WalkStep
+from torchwhy.record.events import NamedTensor, WalkStep
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-PATTERNS = (
-    r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)",
-    r"multi-target not supported",
-    r"Expected target size \[",
-    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
-    r"target size \(torch\.Size.*different (?:to|from) the input size",
-    r"Target size \(torch\.Size.*must be the same as input size",
-    r"[Ee]xpected target (?:size|batch|to)",
-    r"size mismatch \(got input: \[.*\] ?, target: \[",
-    r"input and target (?:batch|shapes|size).*(?:do not match|must|don't match)",
-    r"only batches of spatial targets supported",
-    r"[Ee]xpected (?:input|target).*(?:to have the same|of the same) (?:size|shape)",
-    r"inconsistent (?:target|input) size",
-    r"dim (?:mismatch|of input and target)",
-)
-CURES = (
+RESHAPED = (
     "squeeze-target",
     "class-numbers",
     "class-dimension",
@@ -53,95 +25,140 @@ CURES = (
     "swap-arguments",
     "reshape-target",
 )
+MOST_FIXES = 3
+
+
+class ShapesDiffer(Diagnosis):
+    """A loss compares an output with a target of another shape."""
+
+    expression: str
+    output: Sized
+    target: Sized
+    message = "{expression} compares {output} with {target}"
+    advice = "give the loss one target for each row of the output"
+
+
+class ImagesDiffer(ShapesDiffer):
+    """The output and the target are images of different height or width."""
+
+    there: Shape  # height and width
+    wanted: Shape
+    advice = (
+        "the output is {size} where the target is {target_size}: pad the convolutions so that they keep the size, or "
+        "crop or resize one of the two"
+    )
+
+    @property
+    def size(self) -> str:
+        """Return height and width of the output."""
+        return sizes(self.there)
+
+    @property
+    def target_size(self) -> str:
+        """Return height and width of the target."""
+        return sizes(self.wanted)
+
+
+class ArgumentsSwapped(ShapesDiffer):
+    """The loss goes through when output and target change places."""
+
+    message = "{expression} compares {output} with {target}: the two are in the wrong order"
+
+
+class SamplesTornApart(Diagnosis):
+    """A reshape on the way made another number of rows than there are samples."""
+
+    reshape: str  # the expression or the layer
+    station: str  # the one before it
+    before: Shape
+    after: Shape
+    advice = "keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`"
+
+    @property
+    def sentence(self) -> str:
+        samples, rows = self.before[0], self.after[0]
+        return (
+            f"{self.reshape} turns {samples} samples into {rows} rows ({sizes(self.before)} → {sizes(self.after)}), "
+            f"so the loss finds {rows} outputs for {samples} targets"
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"{self.station} still had one row per sample: {sizes(self.before)}")
 
 
 class TargetShapeMismatch(Detector):
     """A loss compares an output with a target of another shape."""
 
     name = "target-shape-mismatch"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            found = next((match for pattern in PATTERNS if (match := says(crash, pattern))), None)
-            if found is None and any(trial.worked for trial in trials(crash, "swap-arguments")):
-                found = says(crash, "")
-            if (
-                found is None
-                or not is_loss(crash)
-                or is_in_loader(crash)
-                or is_without_batch(crash)
-            ):
+            if not crash.is_loss or crash.is_in_loader or crash.is_without_batch:
                 continue
-            if is_ragged_last(crash, *(int(number) for number in found.groups() if number)):
-                continue
-            yield _judge(trace, crash)
+            match crash.said:
+                case TargetShape(left=left, right=right) | Elementwise(left=left, right=right):
+                    if not crash.is_changed_batch(left, right):
+                        yield self._finding(crash)
+                case _ if crash.working("swap-arguments"):
+                    yield self._finding(crash)
+
+    def _finding(self, crash: CrashView) -> Finding:
+        evidence = [*crash.operand_evidence, *crash.walk_evidence]
+        torn = _torn_apart(crash)
+        if torn is not None:
+            before, after = torn
+            diagnosis = SamplesTornApart(
+                reshape=after.what, station=before.what, before=before.shape, after=after.shape
+            )
+            return crash.finding(self.name, diagnosis, evidence=evidence, location=after.location)
+        return crash.finding(
+            self.name,
+            diagnosed(crash),
+            evidence=evidence,
+            cures=crash.fixes(*RESHAPED)[:MOST_FIXES],
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from shapes.arguments_in_order(finding, source)
+        if isinstance(finding.diagnosis, ArgumentsSwapped):
+            yield from shapes.arguments_in_order(finding.location, source)
 
 
-def _judge(trace: Trace, crash: Crash) -> Finding:
-    output, target = input_named(crash, "input", "self"), input_named(crash, "target")
-    torn = _torn_apart(crash, target)
-    message = f"{expression_of(crash)} compares {_words(output, 'an output')} with {_words(target, 'a target')}"
-    if any(trial.worked for trial in trials(crash, "swap-arguments")):
-        message += ": the two are in the wrong order"
-    evidence = []
-    if torn is not None:
-        before, after = torn
-        message = (
-            f"{after.what} turns {before.shape[0]} samples into {after.shape[0]} rows "
-            f"({sizes(before.shape)} → {sizes(after.shape)}), so the loss finds {after.shape[0]} outputs for "
-            f"{before.shape[0]} targets"
+def diagnosed(crash: CrashView) -> ShapesDiffer:
+    """Return the two shapes, and in what they differ if that is known."""
+    output, target = crash.tensor("input", "self"), crash.tensor("target")
+    first = sized(output) if output is not None else Sized("an output")
+    second = sized(target) if target is not None else Sized("a target")
+    if crash.working("swap-arguments"):
+        return ArgumentsSwapped(expression=crash.expression, output=first, target=second)
+    if output is not None and target is not None and _are_other_images(output, target):
+        return ImagesDiffer(
+            expression=crash.expression,
+            output=first,
+            target=second,
+            there=output.shape[-2:],
+            wanted=target.shape[-2:],
         )
-        evidence.append(
-            Evidence(f"{before.what} still had one row per sample: {sizes(before.shape)}")
-        )
-    return finding_of(
-        trace,
-        crash,
-        detector=TargetShapeMismatch.name,
-        message=message,
-        evidence=[*evidence, *operand_evidence(crash), *walk_evidence(crash)],
-        location=torn[1].location if torn is not None else None,
-        fixes=[idea("keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`")]
-        if torn
-        else _cures(crash, output, target),
-    )
+    return ShapesDiffer(expression=crash.expression, output=first, target=second)
 
 
-def _cures(crash: Crash, output: NamedTensor | None, target: NamedTensor | None) -> list[Fix]:
-    tried = fixes_of(crash, *CURES)[:3]
-    if tried or output is None or target is None:
-        return tried or [idea("give the loss one target for each row of the output")]
-    images = min(len(output.shape), len(target.shape)) > 2
-    if images and output.shape[0] == target.shape[0] and output.shape[-2:] != target.shape[-2:]:
-        there, wanted = sizes(output.shape[-2:]), sizes(target.shape[-2:])
-        return [
-            idea(
-                f"the output is {there} where the target is {wanted}: pad the convolutions so that they keep the "
-                "size, or crop or resize one of the two"
-            )
-        ]
-    return [idea("give the loss one target for each row of the output")]
+def _are_other_images(output: NamedTensor, target: NamedTensor) -> bool:
+    are_images = min(len(output.shape), len(target.shape)) > 2
+    are_alike = output.shape[:1] == target.shape[:1]
+    return are_images and are_alike and output.shape[-2:] != target.shape[-2:]
 
 
-def _words(tensor: NamedTensor | None, otherwise: str) -> str:
-    return f"{tensor.name} ({size(tensor)})" if tensor is not None else otherwise
+def _torn_apart(crash: CrashView) -> tuple[WalkStep, WalkStep] | None:
+    """Return the stations around the reshape that changed the number of rows; None if there is none.
 
-
-def _torn_apart(crash: Crash, target: NamedTensor | None) -> tuple[WalkStep, WalkStep] | None:
-    """Return the stations around the reshape that changed the number of rows; None if there is none."""
-    stations = [station for station in crash.walk if station.shape]
-    if target is None or not target.shape or not says(crash, PATTERNS[0]):
+    A reshape keeps the number of elements, and no layer that keeps it changes the number of rows.
+    """
+    target = crash.tensor("target")
+    if target is None or not target.shape or not isinstance(crash.said, BatchSizes):
         return None
     rows = target.shape[0]
+    stations = [station for station in crash.event.walk if station.shape]
     for before, after in itertools.pairwise(stations):
-        if before.shape[0] == rows != after.shape[0] and _is_reshape(after.what):
+        is_reshape = math.prod(before.shape) == math.prod(after.shape)
+        if before.shape[0] == rows != after.shape[0] and is_reshape:
             return before, after
     return None
-
-
-def _is_reshape(what: str) -> bool:
-    return any(word in what for word in ("view", "reshape", "flatten", "permute", "transpose"))

@@ -1,136 +1,201 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.fixes.training import building
-from torchwhy.detect.rules.torch_messages import ADVICE
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    expression_of,
-    finding_of,
-    first_line,
-    idea,
-    layer_of,
-    operand_evidence,
-    says,
-    tensor_line,
-    walk_evidence,
-)
+from torchwhy.detect.rules.beginner_messages import ADVICE
+from torchwhy.detect.rules.message_kinds import BeginnersError, Unpacking
+from torchwhy.detect.views.crash.crash_evidence import first_line, tensor_line
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Crash
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 VARIABLES_SHOWN = 4
 # These end a program on purpose, or by the user's hand.
 ENDINGS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
+KEYS = (
+    "Missing key",
+    "Unexpected key",
+    "size mismatch for",
+)  # how lines of `load_state_dict` begin
+
+
+class Raised(Diagnosis):
+    """An exception that no other cause explains; `known` is its name in the table of advice."""
+
+    expression: str
+    layer: str | None
+    type: str
+    torch_says: str
+    in_worker: bool
+    known: str | None
+    message = "`{expression}`{where} raised {type}{worker}: {torch_says}"
+
+    @property
+    def where(self) -> str:
+        """Return the layer."""
+        return f" in `{self.layer}`" if self.layer is not None else ""
+
+    @property
+    def worker(self) -> str:
+        """Return that a worker process raised it."""
+        return " in a worker process of the DataLoader" if self.in_worker else ""
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (ADVICE[self.known],) if self.known is not None else ()
+
+
+class NothingReturned(Raised):
+    """A `forward` ends without a `return`."""
+
+    module: str
+    message = "`{module}` returns nothing: its forward ends without a `return`, so there is only None in `{expression}`"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return ("let `forward` return its result: `return …` as its last line", *super().remedies)
+
+
+class SampleIsNone(Raised):
+    """The dataset gave None for a sample."""
+
+    index: int
+    message = "sample {index} of the dataset is None, and no batch can be made of it"
+
+
+class KeyMissing(Raised):
+    """A sample of the dataset lacks a key that another one has."""
+
+    index: int
+    key: str
+    first_index: int
+    message = (
+        "sample {index} of the dataset has no {key}, which sample {first_index} has, so no batch can "
+        "be made of them"
+    )
+
+
+class BatchNotMade(Raised):
+    """A DataLoader could not make a batch of its samples."""
+
+    message = "the DataLoader could not make a batch of its samples: {type}: {torch_says}"
+
+
+class WronglyUnpacked(Raised):
+    """The loop over a loader takes a batch apart into another number of parts than it has."""
+
+    parts: list[str]
+    wanted: int
+    message = (
+        "a batch of this DataLoader has {count} {noun} ({shown}), and `{expression}` takes {wanted}"
+    )
+
+    @property
+    def count(self) -> int:
+        """Return how many parts a batch has."""
+        return len(self.parts)
+
+    @property
+    def noun(self) -> str:
+        """Return the word for them."""
+        return "part" if self.count == 1 else "parts"
+
+    @property
+    def shown(self) -> str:
+        """Return the parts."""
+        return ", ".join(self.parts)
 
 
 class UnexplainedError(Detector):
     """The program died of an exception that no other page explains."""
 
     name = "unexplained-error"
-    needs = frozenset({"crash"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if crash.type in ENDINGS or not _concerns_torch(crash) or "hidden_in" in crash.facts:
+            is_ending = crash.event.type in ENDINGS
+            if is_ending or not _concerns_torch(crash) or crash.fact("hidden_in") is not None:
                 continue
-            yield finding_of(
-                trace,
-                crash,
-                detector=self.name,
-                message=_message(crash),
-                evidence=[*_tensors(crash), *walk_evidence(crash)],
-                location=crash.places.get("forward"),
-                fixes=list(_advice(crash)),
+            yield crash.finding(
+                self.name,
+                diagnosed(crash),
+                evidence=[*_tensors(crash), *crash.walk_evidence],
+                location=crash.place("forward"),
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from graphs.read_without_graph(finding, source)
-        yield from building.initialised(finding, source)
+        match finding.diagnosis:
+            case Raised(known="numpy-of-graph"):
+                yield from graphs.read_without_graph(finding.location, source)
+            case Raised(known="numpy-of-bfloat16"):
+                yield from graphs.read_as_float(finding.location, source)
+            case Raised(known="before-module-init"):
+                yield from building.initialised(finding.location, source)
 
 
-def _advice(crash: Crash) -> Iterator[Fix]:
-    """Yield what to do about errors of torch that every newcomer meets once."""
-    if "returns_nothing" in crash.facts:
-        yield idea("let `forward` return its result: `return …` as its last line")
-    for pattern, sentence in ADVICE:
-        if says(crash, pattern):
-            yield idea(sentence)
-            return
-
-
-def _concerns_torch(crash: Crash) -> bool:
+def _concerns_torch(crash: CrashView) -> bool:
     """Tell whether tensors, modules, a loader or torch itself had a part in it."""
-    if crash.raised_by == "torch" or crash.worker is not None or crash.layers:
+    event = crash.event
+    if event.raised_by == "torch" or event.worker is not None or event.layers:
         return True
-    if _unpacked(crash) is not None or "returns_nothing" in crash.facts:
+    if _is_at_loader(crash) or crash.fact("returns_nothing") is not None:
         return True
-    return bool(crash.operands or crash.inputs or "index" in crash.facts)
+    return bool(crash.tensors or "index" in event.facts)
 
 
-def _message(crash: Crash) -> str:
-    index = crash.facts.get("index")
-    if crash.facts.get("is_none") and isinstance(index, float):
-        return f"sample {index:g} of the dataset is None, and no batch can be made of it"
-    if "missing_key" in crash.facts and isinstance(index, float):
-        return (
-            f"sample {index:g} of the dataset has no {crash.facts['missing_key']}, which sample "
-            f"{crash.facts['first_index']:g} has, so no batch can be made of them"
-        )
-    if "indices" in crash.facts and not crash.facts.get("data_code"):
-        return f"the DataLoader could not make a batch of its samples: {crash.type}: {first_line(crash.message)}"
-    unpacked = _unpacked(crash)
-    if unpacked is not None:
-        return unpacked
-    if "returns_nothing" in crash.facts:
-        return (
-            f"`{crash.facts['returns_nothing']}` returns nothing: its forward ends without a `return`, so there is "
-            f"only None in `{expression_of(crash)}`"
-        )
-    layer = layer_of(crash)
-    where = f" in `{layer.path}`" if layer is not None else ""
-    worker = " in a worker process of the DataLoader" if crash.worker is not None else ""
-    return f"`{expression_of(crash)}`{where} raised {crash.type}{worker}: {_words(crash)}"
+def diagnosed(crash: CrashView) -> Raised:
+    """Return what is known of an exception that no other cause explains."""
+    event, layer = crash.event, crash.layer
+    common: dict[str, Any] = {
+        "expression": crash.expression,
+        "layer": layer.path if layer is not None else None,
+        "type": event.type,
+        "torch_says": _words(event.message),
+        "in_worker": event.worker is not None,
+        "known": crash.said.name if isinstance(crash.said, BeginnersError) else None,
+    }
+    index, key, module = (
+        crash.count("index"),
+        crash.fact("missing_key"),
+        crash.fact("returns_nothing"),
+    )
+    if index is not None and crash.has("is_none"):
+        return SampleIsNone(**common, index=index)
+    if index is not None and key is not None:
+        first = crash.count("first_index")
+        return KeyMissing(**common, index=index, key=key, first_index=first or 0)
+    if "indices" in event.facts and not crash.has("data_code"):
+        return BatchNotMade(**{**common, "torch_says": first_line(event.message)})
+    if _is_at_loader(crash) and event.loader is not None and isinstance(crash.said, Unpacking):
+        return WronglyUnpacked(**common, parts=event.loader.last_batch, wanted=crash.said.wanted)
+    return Raised(**common) if module is None else NothingReturned(**common, module=module)
 
 
-def _words(crash: Crash) -> str:
+def _words(message: str) -> str:
     """Return what the exception says: of a list of keys that do not fit, the keys."""
-    lines = [line.strip() for line in crash.message.splitlines()]
-    keys = [line for line in lines if says_keys(line)]
-    return first_line("; ".join(keys)) if keys else first_line(crash.message)
+    lines = [line.strip() for line in message.splitlines()]
+    keys = [line for line in lines if line.startswith(KEYS)]
+    return first_line("; ".join(keys)) if keys else first_line(message)
 
 
-def says_keys(line: str) -> bool:
-    """Tell whether a line of `load_state_dict` names keys or sizes that do not fit."""
-    return line.startswith(("Missing key", "Unexpected key", "size mismatch for"))
+def _is_at_loader(crash: CrashView) -> bool:
+    """Tell whether the loop over a loader takes its batch apart into another number of parts than it has."""
+    loader, raised = crash.event.loader, crash.event.location
+    if not isinstance(crash.said, Unpacking) or loader is None or raised is None:
+        return False
+    return loader.location is not None and loader.location.line == raised.line
 
 
-def _unpacked(crash: Crash) -> str | None:
-    """Return how many parts a batch has, if the loop over a loader takes it apart into another number."""
-    loader = crash.loader
-    wrong = says(crash, r"values to unpack \(expected (\d+)")
-    at_loader = (
-        loader is not None
-        and loader.location is not None
-        and crash.location is not None
-        and loader.location.line == crash.location.line
-    )
-    if wrong is None or loader is None or not at_loader:
-        return None
-    parts = len(loader.last_batch)
-    return (
-        f"a batch of this DataLoader has {parts} {'part' if parts == 1 else 'parts'} "
-        f"({', '.join(loader.last_batch)}), and `{expression_of(crash)}` takes {wrong[1]}"
-    )
-
-
-def _tensors(crash: Crash) -> list[Evidence]:
+def _tensors(crash: CrashView) -> list[Evidence]:
     """Return the tensors of the failing expression, or else of the frame around it."""
-    found = operand_evidence(crash)
-    if found or not crash.frames:
+    found = crash.operand_evidence
+    if found or not crash.event.frames:
         return found
-    return [Evidence(tensor_line(tensor)) for tensor in crash.frames[-1].tensors[:VARIABLES_SHOWN]]
+    tensors = crash.event.frames[-1].tensors[:VARIABLES_SHOWN]
+    return [Evidence(tensor_line(tensor)) for tensor in tensors]

@@ -5,16 +5,9 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loss_scales
 from torchwhy.detect.fixes.values import data
+from torchwhy.detect.rules.message_kinds import NumberTooLarge
 from torchwhy.detect.rules.operand_domains import proven
-from torchwhy.detect.views.crash.crash_facts import (
-    crashes,
-    finding_of,
-    operand_evidence,
-    says,
-)
-from torchwhy.detect.views.crash.crash_facts import (
-    expression_of as crashed_at,
-)
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.nonfinite.birth_facts import show
 from torchwhy.detect.views.nonfinite.judging import (
     BirthDiagnosis,
@@ -26,11 +19,9 @@ from torchwhy.detect.views.nonfinite.operand_facts import LARGEST, is_formula
 from torchwhy.detect.views.nonfinite.range_facts import name_of_largest, operand_ranges, size_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Birth, Crash, ScaleChanged
+from torchwhy.record.events import Birth, ScaleChanged
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
-
-DOES_NOT_FIT = r"value cannot be converted to type (?:c10|at)::Half without overflow"
 
 
 class HalfOverflow(BirthDiagnosis):
@@ -95,8 +86,8 @@ class HalfPrecisionOverflow(Detector):
 
         yield from findings_by_place(trace, self.name, judge_unscaled)
         for crash in crashes(trace):
-            if says(crash, DOES_NOT_FIT):
-                yield refused(trace, crash, self.name)
+            if isinstance(crash.said, NumberTooLarge):
+                yield refused(crash, self.name)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.fitting_number(finding.location, source)
@@ -121,10 +112,8 @@ def judge(birth: Birth) -> Judgement | None:
     return Judgement(diagnosis, (*operand_ranges(birth), wider))
 
 
-def refused(trace: Trace, crash: Crash, detector: str) -> Finding:
+def refused(crash: CrashView, detector: str) -> Finding:
     """Return the finding about a number that torch refused to write into a float16 tensor."""
-    half = [tensor.name for tensor in crash.operands if tensor.dtype == "float16"]
-    diagnosis = NumberBeyondHalf(expression=crashed_at(crash), tensor=half[0] if half else None)
-    return finding_of(
-        trace, crash, detector=detector, diagnosis=diagnosis, evidence=operand_evidence(crash)
-    )
+    half = (tensor.name for tensor in crash.event.operands if tensor.dtype == "float16")
+    diagnosis = NumberBeyondHalf(expression=crash.expression, tensor=next(half, None))
+    return crash.finding(detector, diagnosis, evidence=crash.operand_evidence)

@@ -5,11 +5,10 @@ from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
-from torchwhy.detect.views.crash.crash_facts import crashes, finding_of
+from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.parameters.trained_parameters import listed, names_of, untrained
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.crashes import Crash
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -102,8 +101,8 @@ class UnregisteredSubmodules(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
-            if "hidden_in" in crash.facts:
-                yield self._no_parameters(trace, crash)
+            if crash.fact("hidden_in") is not None:
+                yield self._no_parameters(crash)
         for census in trace.of(ParameterCensus):
             # A matrix of zeros behind another one keeps the gradient of that one at 0 in the first step.
             hidden = [
@@ -131,15 +130,14 @@ class UnregisteredSubmodules(Detector):
             case NothingRegistered(family=family):
                 yield from modules.registered([finding.location], source, family)
 
-    def _no_parameters(self, trace: Trace, crash: Crash) -> Finding:
-        kinds = str(crash.facts["hidden"])
+    def _no_parameters(self, crash: CrashView) -> Finding:
+        kinds = crash.fact("hidden") or ""
         diagnosis = NothingRegistered(
             family="Parameter" if kinds == "Parameter" else "Module",
             kinds=kinds,
-            collection=str(crash.facts["hidden_in"]),
+            collection=crash.fact("hidden_in") or "",
         )
-        place = crash.places.get("hidden")
-        return finding_of(trace, crash, detector=self.name, diagnosis=diagnosis, location=place)
+        return crash.finding(self.name, diagnosis, location=crash.place("hidden"))
 
 
 def _diagnosis(

@@ -8,32 +8,24 @@ from collections.abc import Iterator
 
 from torchwhy.detect.fixes.memory.memory import carried, cut_state
 from torchwhy.detect.fixes.models.modules import keep_graph
-from torchwhy.detect.fixes.training.loops import LOOPS, move_after
-from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.detect.fixes.training.loops import LOOPS
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import assignments, value_of_name
 from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.scopes import enclosing
 
-SHARED = re.compile(r"(?:goes back through|both come from) `([\w.\[\]'\"]+)`")
-HOLDS = re.compile(r"^`([\w.]+)` still holds")
+NAME_OR_ITEM = re.compile(r"[\w.\[\]'\"]+")
+DOTTED_NAME = re.compile(r"[\w.]+")
 FREEZES = re.compile(r"\.requires_grad(=|_\(|_\(requires_grad=)False\)?$")
 NUMBERS = ("item", "tolist")
 
 
-def freed(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the program with every backward pass in a graph of its own."""
-    yield from _computed_in_the_loop(finding, source)
-    yield from _carried_state(finding, source)
-    yield from _detached_for_the_first(finding, source)
-
-
-def _computed_in_the_loop(finding: Finding, source: Source) -> Iterator[Fix]:
+def computed_in_the_loop(
+    place: SourceSpan | None, source: Source, *, made: SourceSpan | None
+) -> Iterator[Fix]:
     """Yield what was computed once, before the loop, computed in every round of it."""
-    if "before the loop" not in finding.message or finding.location is None:
-        return
-    used = source.statement_at(finding.location.line)
-    made = next((e.location for e in finding.evidence if e.location is not None), None)
+    used = None if place is None else source.statement_at(place.line)
     statement = None if made is None else source.statement_at(made.line)
     loop = None if used is None else enclosing(source, used, *LOOPS)
     if not isinstance(statement, ast.Assign) or not isinstance(loop, LOOPS):
@@ -45,42 +37,38 @@ def _computed_in_the_loop(finding: Finding, source: Source) -> Iterator[Fix]:
     yield from source.fix(f"compute {name} inside the loop", goal)
 
 
-def _carried_state(finding: Finding, source: Source) -> Iterator[Fix]:
-    line = finding.location.line if finding.location is not None else 0
-    statement = source.statement_at(line)
-    held = HOLDS.match(finding.message)
-    if statement is None or held is None:
+def carried_state(place: SourceSpan | None, source: Source, *, name: str) -> Iterator[Fix]:
+    """Yield a state that the next iteration gets without its graph."""
+    statement = None if place is None else source.statement_at(place.line)
+    if statement is None or DOTTED_NAME.fullmatch(name) is None:
         return
-    names = carried(source, statement) or [held[1]]
-    for name in names:
-        yield from cut_state(source, statement, name)
+    for one in carried(source, statement) or [name]:
+        yield from cut_state(source, statement, one)
 
 
-def _detached_for_the_first(finding: Finding, source: Source) -> Iterator[Fix]:
+def detached_for_the_first(
+    place: SourceSpan | None, source: Source, *, shared: str
+) -> Iterator[Fix]:
     """Yield what two losses share detached for the one that is not to train what made it."""
-    shared = SHARED.search(finding.message)
-    raised = None if finding.location is None else source.statement_at(finding.location.line)
-    if shared is None or raised is None:
+    raised = None if place is None else source.statement_at(place.line)
+    if raised is None or NAME_OR_ITEM.fullmatch(shared) is None:
         return
-    name = shared[1]
     scope = source.scope_of(raised)
     uses: dict[ast.stmt, list[ast.expr]] = {}
     for call in (node for node in ast.walk(source.tree) if isinstance(node, ast.Call)):
         for given in call.args:
             statement = source.statement_of(call)
-            if source.of(given) == name and isinstance(statement, ast.Assign | ast.Return):
+            if source.of(given) == shared and isinstance(statement, ast.Assign | ast.Return):
                 uses.setdefault(statement, []).append(given)
     for statement, places in sorted(uses.items(), key=lambda one: one[0].lineno):
-        edits = [source.replace(place, f"{name}.detach()") for place in places]
+        edits = [source.replace(use, f"{shared}.detach()") for use in places]
         if source.scope_of(statement) is not scope or statement.lineno < raised.lineno:
-            yield from source.fix(f"use {name}.detach() for the first loss", *edits)
+            yield from source.fix(f"use {shared}.detach() for the first loss", *edits)
 
 
-def differentiable(finding: Finding, source: Source) -> Iterator[Fix]:
+def differentiable(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the tensors that a function differentiates by made to require a gradient, as soon as it has them."""
-    if "differentiates by" not in finding.message or finding.location is None:
-        return
-    statement = source.statement_at(finding.location.line)
+    statement = None if place is None else source.statement_at(place.line)
     scope = None if statement is None else source.scope_of(statement)
     if statement is None or scope is None:
         return
@@ -233,16 +221,25 @@ def _stacked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"keep the graph: {torch}.stack({name})", *edits)
 
 
-def read_without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield `x.detach().numpy()` for the `x.numpy()` at the finding, `x.float().numpy()` for a bfloat16."""
-    node = source.at(finding.location)
+def read_without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `x.detach().numpy()` for `x.numpy()`."""
+    yield from _before_numpy(place, source, ".detach()", "read it without its graph: .detach()")
+
+
+def read_as_float(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `x.float().numpy()` for `x.numpy()`."""
+    yield from _before_numpy(place, source, ".float()", "NumPy knows float32: .float()")
+
+
+def _before_numpy(
+    place: SourceSpan | None, source: Source, method: str, title: str
+) -> Iterator[Fix]:
+    node = source.at(place)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
-    end = source.stretch(node.func.value)[1]
-    if node.func.attr == "numpy" and "requires grad" in finding.message:
-        yield from source.fix("read it without its graph: .detach()", Edit(end, end, ".detach()"))
-    elif node.func.attr == "numpy" and "ScalarType BFloat16" in finding.message:
-        yield from source.fix("NumPy knows float32: .float()", Edit(end, end, ".float()"))
+    if node.func.attr == "numpy":
+        end = source.stretch(node.func.value)[1]
+        yield from source.fix(title, Edit(end, end, method))
 
 
 def not_in_place(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
@@ -264,10 +261,8 @@ def not_in_place(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         yield from source.fix("let the activation make a new tensor: inplace=False", *edits)
 
 
-def updated_last(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield an update after all backward passes, or a state that is cut off from the weights that were updated."""
-    if "changes the weights" in finding.message:
-        yield from move_after(finding.location, source, "backward")
+def states_cut(source: Source) -> Iterator[Fix]:
+    """Yield the states that a loop carries on cut off, where its graph is kept for the next backward pass."""
     for call in source.calls("backward"):
         loop = enclosing(source, call, *LOOPS)
         kept_alive = keyword(call, "retain_graph")

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.diagnosis import Shape
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import is_method, keyword
 from torchwhy.source.edits import Edit, Source, in_brackets
 
-LET_TAKE = re.compile(r"let (?P<layer>[\w.]+) take (?P<features>\d+) features")
-ASK_FOR = re.compile(r"^ask for (?P<sizes>[\d×]+),")
 
-
-def flattened(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield rows without a number, `x.flatten(1)`, and a next layer that takes them; or the sizes that fit."""
-    node = source.at(finding.location)
-    if not isinstance(node, ast.Call):
+def flattened(
+    place: SourceSpan | None, source: Source, *, layer: str, features: int
+) -> Iterator[Fix]:
+    """Yield rows without a number, `x.flatten(1)`, and a next layer that takes them."""
+    node = source.at(place)
+    if not isinstance(node, ast.Call) or not is_method(source, node):
         return
-    for fix in finding.fixes:
-        said = LET_TAKE.search(fix.title)
-        if said is not None and is_method(source, node) and isinstance(node.func, ast.Attribute):
-            text = f"{in_brackets(source.of(node.func.value), node.func.value)}.flatten(1)"
-            resized = _layer_resized(source, said["layer"], said["features"])
-            title = f"write {text}, and let {said['layer']} take {said['features']} features"
-            if resized is not None:
-                yield from source.fix(title, source.replace(node, text), resized)
-        asked = ASK_FOR.search(fix.title)
-        if asked is not None:
-            yield from _sizes_replaced(source, node, asked["sizes"].split("×"))
+    resized = _layer_resized(source, layer, str(features))
+    if isinstance(node.func, ast.Attribute) and resized is not None:
+        text = f"{in_brackets(source.of(node.func.value), node.func.value)}.flatten(1)"
+        title = f"write {text}, and let {layer} take {features} features"
+        yield from source.fix(title, source.replace(node, text), resized)
+
+
+def asked_for(place: SourceSpan | None, source: Source, *, sizes: Shape) -> Iterator[Fix]:
+    """Yield the sizes that fit in place of those that the call at the place asks for."""
+    node = source.at(place)
+    for part in ast.walk(node) if isinstance(node, ast.Call) else ():
+        if isinstance(part, ast.Tuple | ast.List) and len(part.elts) == len(sizes):
+            text = f"({', '.join(map(str, sizes))})"
+            yield from source.fix(f"ask for {text}", source.replace(part, text))
 
 
 def _layer_resized(source: Source, layer: str, features: str) -> Edit | None:
@@ -43,10 +45,3 @@ def _layer_resized(source: Source, layer: str, features: str) -> Edit | None:
         if source.of(made.targets[0]).rpartition(".")[2] == leaf and given is not None:
             return source.replace(given, features)
     return None
-
-
-def _sizes_replaced(source: Source, node: ast.Call, sizes: list[str]) -> Iterator[Fix]:
-    for part in ast.walk(node):
-        if isinstance(part, ast.Tuple | ast.List) and len(part.elts) == len(sizes):
-            text = f"({', '.join(sizes)})"
-            yield from source.fix(f"ask for {text}", source.replace(part, text))

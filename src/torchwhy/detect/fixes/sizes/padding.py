@@ -6,31 +6,36 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source
 from torchwhy.source.text import one_line
 
-PART = re.compile(r"its part \[(?P<key>'\w+'|\d+)\]")
-SIZES = re.compile(r"is (?P<one>[\d×]+) in sample .* and (?P<other>[\d×]+) in sample")
+KEY = re.compile(r"\[('\w+'|\d+)\]")  # of a part of a sample, as `['x']` or `[0]`
 STACKS = ("stack", "cat", "concat", "tensor", "as_tensor")
 TITLE = "pad the samples of a batch to the longest"
 
 
-def padded(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the samples of a batch padded to the longest."""
+def padded(
+    place: SourceSpan | None, source: Source, *, part: str | None, last: bool
+) -> Iterator[Fix]:
+    """Yield the samples of a batch padded to the longest; `last`: in their last dimension, not in the first.
+
+    `part` is what differs in each sample, None: the sample itself.
+    """
     torch = torch_name(source)
-    node = source.at(finding.location)
+    node = source.at(place)
     if torch is None:
         return
-    last = _differs_in_the_last(finding.message)
+    key = KEY.match(part) if part is not None else None
     if isinstance(node, ast.Call) and word_of(node) in STACKS and node.args:
         text = _joined(_parts(source, node, torch), torch, last=last)
         yield from source.fix(f"pad to the longest: {one_line(text)}", source.replace(node, text))
         return
     for call in source.calls("DataLoader"):
         if keyword(call, "collate_fn") is None and call.args:
-            yield from _by_collate(finding, source, call, torch=torch, last=last)
+            lines = _function(None if key is None else key[1], torch, last=last)
+            yield from _by_collate(source, call, lines)
 
 
 def _parts(source: Source, node: ast.Call, torch: str) -> str:
@@ -45,15 +50,6 @@ def _parts(source: Source, node: ast.Call, torch: str) -> str:
     return text
 
 
-def _differs_in_the_last(message: str) -> bool:
-    """Tell whether the samples differ in their last dimension and not in the first."""
-    said = SIZES.search(message)
-    if said is None or "×" not in said["one"]:
-        return False
-    one, other = said["one"].split("×"), said["other"].split("×")
-    return one[0] == other[0] and one[-1] != other[-1]
-
-
 def _joined(parts: str, torch: str, *, last: bool) -> str:
     pad = f"{torch}.nn.utils.rnn.pad_sequence"
     if not last:
@@ -61,9 +57,7 @@ def _joined(parts: str, torch: str, *, last: bool) -> str:
     return f"{pad}([part.movedim(-1, 0) for part in {parts}], batch_first=True).movedim(1, -1)"
 
 
-def _by_collate(
-    finding: Finding, source: Source, call: ast.Call, *, torch: str, last: bool
-) -> Iterator[Fix]:
+def _by_collate(source: Source, call: ast.Call, lines: list[str]) -> Iterator[Fix]:
     statement = source.statement_of(call)
     while statement is not None and isinstance(source.parents.get(statement), ast.stmt):
         outer = source.parents[statement]
@@ -71,8 +65,6 @@ def _by_collate(
         statement = outer
     if statement is None:
         return
-    part = PART.search(finding.message)
-    lines = _function(None if part is None else part["key"], torch, last=last)
     end = max(source.stretch(one)[1] for one in (*call.args, *(one.value for one in call.keywords)))
     yield from source.fix(
         TITLE,

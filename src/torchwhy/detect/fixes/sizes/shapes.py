@@ -9,19 +9,12 @@ from itertools import permutations
 
 from torchwhy.detect.fixes.written_numbers import written
 from torchwhy.diagnosis import Shape
-from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import is_method, keyword, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.text import one_line
 
-IN_PLACE_OF = re.compile(r"with \w+=(\d+) in place of (\d+)")
-OUTPUTS = re.compile(r"give the last layer (\d+) outputs")
-CLASSES = re.compile(r"has (\d+) classes")
-EQUAL = re.compile(r"(\d+) and (\d+) should be equal")
-IGNORED = re.compile(r"ignore_index=(-?\d+)")
-ROWS = re.compile(r"make ([\w.]+) with (\d+) rows in place of (\d+)")
-MADE_FOR = re.compile(r"^`([\w.]+)` \(.*\) is made for batches of (\d+)")
-TAKEN_FROM = re.compile(r"take the size from the batch, `([\w.]+)\.shape\[0\]`")
+DOTTED_NAME = re.compile(r"[\w.]+")
 LAYERS = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
 RECURRENT = ("GRU", "LSTM", "RNN", "MultiheadAttention")
 FORGOTTEN_ROWS = 2  # one for padding, one for unknown words
@@ -29,21 +22,11 @@ MOST_AXES = 5  # 120 orders; tensors of more dimensions are not reshaped by hand
 MOST_ORDERS = 2  # of those that fit, the ones that move the least
 
 
-def resized(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield the number that is the odd one out replaced, wherever it stands in the statement of the finding."""
-    for fix in finding.fixes:
-        said = IN_PLACE_OF.search(fix.title)
-        if said is not None and finding.location is not None:
-            yield from _number_replaced(finding, source, right=int(said[1]), wrong=int(said[2]))
-    said = EQUAL.search(finding.message)
-    if said is not None:
-        yield from _factors_made_equal(finding, source, int(said[1]), int(said[2]))
-
-
-def _number_replaced(finding: Finding, source: Source, *, right: int, wrong: int) -> Iterator[Fix]:
-    node = source.at(finding.location)
-    line = finding.location.line if finding.location is not None else 0
-    statement = source.statement_at(line)
+def resized(place: SourceSpan | None, source: Source, *, right: int, wrong: int) -> Iterator[Fix]:
+    """Yield the number that is the odd one out replaced, wherever it stands in the statement at the place."""
+    if place is None:
+        return
+    node, statement = source.at(place), source.statement_at(place.line)
     for part in ast.walk(statement) if statement is not None else ():
         if isinstance(part, ast.Constant) and part.value == wrong and part.value is not True:
             title = f"write {right} in place of {wrong} (line {part.lineno})"
@@ -52,8 +35,12 @@ def _number_replaced(finding: Finding, source: Source, *, right: int, wrong: int
     given = node.args[0] if makes and isinstance(node, ast.Call) and node.args else None
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.BinOp):
         given = node
-    if given is None or isinstance(given, ast.Constant):
-        return
+    if given is not None and not isinstance(given, ast.Constant):
+        yield from _value_replaced(source, given, right=right, wrong=wrong)
+
+
+def _value_replaced(source: Source, given: ast.expr, *, right: int, wrong: int) -> Iterator[Fix]:
+    """Yield a number that an expression gives replaced: by a multiple, there, and where it is written."""
     if right % wrong == 0:
         text = f"{right // wrong} * {in_brackets(source.of(given), given)}"
         title = f"write {one_line(text)} in place of {one_line(source.of(given))}"
@@ -67,9 +54,11 @@ def _number_replaced(finding: Finding, source: Source, *, right: int, wrong: int
         )
 
 
-def _factors_made_equal(finding: Finding, source: Source, left: int, right: int) -> Iterator[Fix]:
+def factors_made_equal(
+    made_at: Sequence[SourceSpan], source: Source, *, left: int, right: int
+) -> Iterator[Fix]:
     """Yield the size of a factor changed where the factor is made with a number."""
-    for span in (one.location for one in finding.evidence if one.location is not None):
+    for span in made_at:
         node = source.at(span) if span.file == source.file else None
         for part in ast.walk(node) if node is not None else ():
             for wrong, wanted in ((right, left), (left, right)):
@@ -80,13 +69,9 @@ def _factors_made_equal(finding: Finding, source: Source, left: int, right: int)
                     )
 
 
-def more_outputs(finding: Finding, source: Source) -> Iterator[Fix]:
+def more_outputs(source: Source, *, right: int, wrong: int) -> Iterator[Fix]:
     """Yield a last layer with an output for every label."""
-    wanted = next((said for fix in finding.fixes if (said := OUTPUTS.search(fix.title))), None)
-    classes = CLASSES.search(finding.message)
-    if wanted is None or classes is None:
-        return
-    right, wrong = wanted[1], float(classes[1])
+    title = f"give the last layer {right} outputs"
     layers = sorted(source.calls(*LAYERS), key=lambda call: call.lineno, reverse=True)
     for call in layers:
         given = keyword(call, "out_features", "out_channels")
@@ -95,59 +80,51 @@ def more_outputs(finding: Finding, source: Source) -> Iterator[Fix]:
         place = written(source, given)
         if given is None or place is None or place.number != wrong:
             continue
-        yield from place.source.fix(
-            f"give the last layer {right} outputs", place.source.replace(place.node, right)
-        )
+        yield from place.source.fix(title, place.source.replace(place.node, str(right)))
         if place.node is not given:
-            yield from source.fix(
-                f"give the last layer {right} outputs", source.replace(given, right)
-            )
+            yield from source.fix(title, source.replace(given, str(right)))
         return
 
 
-def ignored_label(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield a loss that leaves out the samples of a negative label."""
-    said = next((one for fix in finding.fixes if (one := IGNORED.search(fix.title))), None)
-    if said is None:
-        return
-    node = source.at(finding.location)
+def ignored_label(place: SourceSpan | None, source: Source, *, label: int) -> Iterator[Fix]:
+    """Yield a loss that leaves out the samples of a label."""
+    node = source.at(place)
     losses = ("cross_entropy", "nll_loss")
     calls = [node] if isinstance(node, ast.Call) and word_of(node) in losses else []
     for call in calls or list(source.calls("CrossEntropyLoss", "NLLLoss")):
         end = source.stretch(call)[1] - 1
         comma = ", " if call.args or call.keywords else ""
-        text = f"ignore_index={said[1]}"
+        text = f"ignore_index={label}"
         yield from source.fix(f"leave out these samples: {text}", Edit(end, end, comma + text))
 
 
-def more_rows(finding: Finding, source: Source) -> Iterator[Fix]:
+def more_rows(source: Source, *, table: str, right: int, wrong: int) -> Iterator[Fix]:
     """Yield an embedding with a row for every index."""
-    said = next((one for fix in finding.fixes if (one := ROWS.search(fix.title))), None)
-    if said is None:
-        return
+    title, missing = f"make {table} with {right} rows", right - wrong
     for call in source.calls("Embedding", "EmbeddingBag"):
         made = source.statement_of(call)
         named = source.of(made.targets[0]) if isinstance(made, ast.Assign) else ""
         given = keyword(call, "num_embeddings") or (call.args[0] if call.args else None)
-        if named.rpartition(".")[2] != said[1].rpartition(".")[2] or given is None:
+        if named.rpartition(".")[2] != table.rpartition(".")[2] or given is None:
             continue
         place = written(source, given)
-        title = f"make {said[1]} with {said[2]} rows"
-        if place is not None and place.number == float(said[3]):
-            yield from place.source.fix(title, place.source.replace(place.node, said[2]))
-        missing = int(said[2]) - int(said[3])
+        if place is not None and place.number == wrong:
+            yield from place.source.fix(title, place.source.replace(place.node, str(right)))
         if place is None and missing <= FORGOTTEN_ROWS:
             text = f"{in_brackets(source.of(given), given)} + {missing}"
             yield from source.fix(f"{title}: {text}", source.replace(given, text))
-        yield from source.fix(title, source.replace(given, said[2]))
+        yield from source.fix(title, source.replace(given, str(right)))
 
 
-def sized_by_batch(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield a tensor of the size of the batch in hand, for one that assumes a full batch."""
-    usual = MADE_FOR.search(finding.message)
-    size = next((one for fix in finding.fixes if (one := TAKEN_FROM.search(fix.title))), None)
-    node = source.at(finding.location)
-    if usual is None or size is None or not isinstance(node, ast.Call):
+def sized_by_batch(
+    place: SourceSpan | None, source: Source, *, name: str, usual: int, rows_of: str
+) -> Iterator[Fix]:
+    """Yield a tensor of the size of the batch in hand, for one that assumes a full batch of `usual` samples.
+
+    `name` is the tensor, `rows_of` one that has as many rows as the batch.
+    """
+    node = source.at(place)
+    if not isinstance(node, ast.Call) or DOTTED_NAME.fullmatch(name) is None:
         return
     scope = source.scope_of(node)
     beside = [
@@ -155,17 +132,17 @@ def sized_by_batch(finding: Finding, source: Source) -> Iterator[Fix]:
         for call in source.calls(word_of(node) or "", within=scope)
         if source.scope_of(call) is scope
     ]
-    text = f"{size[1]}.shape[0]"
+    text = f"{rows_of}.shape[0]"
     # Of two states of one size, the second fails as soon as the first is mended.
     for calls in dict.fromkeys((tuple(beside), (node,))):
-        places = [part for call in calls for part in _numbers_like(source, call, float(usual[2]))]
+        places = [part for call in calls for part in _numbers_like(source, call, usual)]
         if places:
             edits = [source.replace(one, text) for one in places]
             yield from source.fix(f"take the size from the batch: {text}", *edits)
     for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
         for given in call.args:
-            if source.of(given) == usual[1] and call.lineno > node.lineno:
-                text = f"{usual[1]}[: len({size[1]})]"
+            if source.of(given) == name and call.lineno > node.lineno:
+                text = f"{name}[: len({rows_of})]"
                 yield from source.fix(f"use {text}", source.replace(given, text))
 
 
@@ -261,11 +238,9 @@ def _permuted(order: Sequence[int]) -> str:
     return f".permute({', '.join(map(str, order))})"
 
 
-def batch_first_where_made(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield `batch_first=True` for the recurrent layer that is called at the finding."""
-    node = source.at(finding.location)
-    if not any("batch_first=True" in fix.title for fix in finding.fixes):
-        return
+def batch_first_where_made(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `batch_first=True` for the recurrent layer that is called at the place."""
+    node = source.at(place)
     called = source.of(node.func) if isinstance(node, ast.Call) else ""
     for call in source.calls(*RECURRENT):
         made = source.statement_of(call)
@@ -279,10 +254,10 @@ def _values(call: ast.Call) -> list[ast.expr]:
     return [one.value for one in call.keywords]
 
 
-def arguments_in_order(finding: Finding, source: Source) -> Iterator[Fix]:
+def arguments_in_order(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the two arguments of a loss in the order the loss takes them."""
-    node = source.at(finding.location)
-    if "wrong order" in finding.message and isinstance(node, ast.Call) and len(node.args) >= 2:
+    node = source.at(place)
+    if isinstance(node, ast.Call) and len(node.args) >= 2:
         first, second = node.args[:2]
         yield from source.fix(
             f"give the loss {one_line(source.of(second))} first",
@@ -291,9 +266,9 @@ def arguments_in_order(finding: Finding, source: Source) -> Iterator[Fix]:
         )
 
 
-def honest_length(finding: Finding, source: Source) -> Iterator[Fix]:
+def honest_length(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a data set that is as long as what it indexes."""
-    node = source.at(finding.location)
+    node = source.at(place)
     scope = None if node is None else source.scope_of(node)
     if not isinstance(node, ast.Subscript) or getattr(scope, "name", "") != "__getitem__":
         return

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.loops import block_of, without_graph
-from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 
@@ -20,14 +20,14 @@ SIGNS = {
 }
 
 
-def statement_at(finding: Finding, source: Source) -> ast.stmt | None:
-    """Return the statement the finding stands on."""
-    return None if finding.location is None else source.statement_at(finding.location.line)
+def statement_at(place: SourceSpan | None, source: Source) -> ast.stmt | None:
+    """Return the statement at a place."""
+    return None if place is None else source.statement_at(place.line)
 
 
-def scalar_loss(finding: Finding, source: Source) -> Iterator[Fix]:
+def scalar_loss(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the mean taken before backward."""
-    statement = statement_at(finding, source)
+    statement = statement_at(place, source)
     for call in source.calls("backward", within=statement) if statement is not None else ():
         if isinstance(call.func, ast.Attribute):
             text = f"{in_brackets(source.of(call.func.value), call.func.value)}.mean()"
@@ -36,9 +36,9 @@ def scalar_loss(finding: Finding, source: Source) -> Iterator[Fix]:
             )
 
 
-def copied_array(finding: Finding, source: Source) -> Iterator[Fix]:
+def copied_array(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a copy of an array that is a reversed view."""
-    statement = statement_at(finding, source)
+    statement = statement_at(place, source)
     if statement is None:
         return
     for node in ast.walk(statement):
@@ -53,9 +53,9 @@ def copied_array(finding: Finding, source: Source) -> Iterator[Fix]:
                 yield from source.fix(f"copy the array: {text}", source.replace(value, text))
 
 
-def out_of_place(finding: Finding, source: Source) -> Iterator[Fix]:
+def out_of_place(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a write in place as a new tensor: `x = x + y` for `x += y`, a copy before `x[i] = y`."""
-    statement = statement_at(finding, source)
+    statement = statement_at(place, source)
     if isinstance(statement, ast.AugAssign) and type(statement.op) in SIGNS:
         target, value = source.of(statement.target), statement.value
         right = source.of(value)
@@ -83,15 +83,15 @@ def _without_underscore(source: Source, statement: ast.stmt | None) -> Iterator[
         yield from source.fix(f"write {' '.join(text.split())}", source.replace(call, text))
 
 
-def update_by_hand(finding: Finding, source: Source) -> Iterator[Fix]:
+def update_by_hand(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `w -= rate * w.grad` under no_grad."""
-    if isinstance(statement_at(finding, source), ast.AugAssign):
-        yield from without_graph(finding.location, source)
+    if isinstance(statement_at(place, source), ast.AugAssign):
+        yield from without_graph(place, source)
 
 
-def with_graph(finding: Finding, source: Source) -> Iterator[Fix]:
+def with_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the program with the graph kept: no `no_grad` around it, no frozen parameters."""
-    statement = statement_at(finding, source)
+    statement = statement_at(place, source)
     if isinstance(statement, ast.With):
         for item in statement.items:
             if word_of(item.context_expr) in ("no_grad", "inference_mode"):
@@ -105,12 +105,12 @@ def with_graph(finding: Finding, source: Source) -> Iterator[Fix]:
                 yield from source.fix(
                     f"keep the graph: {text}", source.replace(item.context_expr, text)
                 )
-    yield from unfrozen(finding.location, source)
+    yield from unfrozen(place, source)
 
 
 def called(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the call of a method that is named and not called."""
-    statement = source.statement_at(place.line) if place is not None else None
+    statement = statement_at(place, source)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Attribute):
         text = f"{source.of(statement.value)}()"
         yield from source.fix(f"call it: {text}", source.replace(statement.value, text))
@@ -118,7 +118,7 @@ def called(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 def unfrozen(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the program without the statement that takes parameters out of training."""
-    statement = source.statement_at(place.line) if place is not None else None
+    statement = statement_at(place, source)
     text = "" if statement is None else source.of(statement)
     if (
         statement is not None
@@ -138,9 +138,9 @@ def unfrozen(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             yield from source.fix("leave the parameters trainable", *edits)
 
 
-def cut_between_steps(finding: Finding, source: Source) -> Iterator[Fix]:
+def cut_between_steps(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the state of the last step without its graph, or the first of two backward passes keeping the graph."""
-    statement = statement_at(finding, source)
+    statement = statement_at(place, source)
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
         yield from _own_loss_backward(source, statement)
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -187,9 +187,9 @@ def _graph_for_both(source: Source, statement: ast.stmt) -> Iterator[Fix]:
                 )
 
 
-def any_batch_size(finding: Finding, source: Source) -> Iterator[Fix]:
+def any_batch_size(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield a shape that takes whatever size the batch has: -1 in place of a number."""
-    node = source.at(finding.location)
+    node = source.at(place)
     reshapes = isinstance(node, ast.Call) and word_of(node) in ("view", "reshape")
     if not reshapes or not isinstance(node, ast.Call) or len(node.args) < 2:
         return
@@ -215,9 +215,9 @@ def _size_of_batch(source: Source, node: ast.Call) -> Iterator[Fix]:
         yield from source.fix(f"take the size from the batch: {text}", edit)
 
 
-def only_matrices(finding: Finding, source: Source) -> Iterator[Fix]:
+def only_matrices(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield an initialisation that leaves vectors alone, which have no fan-in."""
-    statement = statement_at(finding, source)
+    statement = statement_at(place, source)
     call = statement.value if isinstance(statement, ast.Expr) else None
     value = None if call is None else operand_of(source, call)
     if statement is None or value is None:
@@ -231,9 +231,9 @@ def only_matrices(finding: Finding, source: Source) -> Iterator[Fix]:
     yield from source.fix(f"only for matrices: {condition}", Edit(start, end, text))
 
 
-def as_float(finding: Finding, source: Source) -> Iterator[Fix]:
+def as_float(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield the target of a loss as floating point numbers."""
-    node = source.at(finding.location)
+    node = source.at(place)
     target = None if node is None else operand_of(source, node, number=1)
     if target is not None and torch_name(source) is not None:
         text = f"{in_brackets(source.of(target), target)}.float()"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.loops import block_of
-from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import names_in
 from torchwhy.source.edits import Source
 
@@ -64,11 +64,9 @@ def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[s
             )
 
 
-def initialised(finding: Finding, source: Source) -> Iterator[Fix]:
+def initialised(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     """Yield `super().__init__()` as the first line of the `__init__` that forgot it."""
-    if "before Module.__init__() call" not in finding.message or finding.location is None:
-        return
-    statement = source.statement_at(finding.location.line)
+    statement = None if place is None else source.statement_at(place.line)
     scope = None if statement is None else source.scope_of(statement)
     if isinstance(scope, ast.FunctionDef) and scope.name == "__init__":
         text = "super().__init__()"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchwhy.finding import Evidence
+from torchwhy.finding import Evidence, Sample
 from torchwhy.record.events import Crash
 
 MOST_NAMED = 5
@@ -22,6 +22,11 @@ class BadIndices:
     maximum: int
     positions: tuple[int, ...]
     values: tuple[int, ...]
+
+    @property
+    def last(self) -> int:
+        """Return the largest index that is allowed."""
+        return self.size - 1
 
     @property
     def counts_from_one(self) -> bool:
@@ -48,6 +53,12 @@ class BadIndices:
         first = self.positions[0] if self.positions else -1
         return indices[first] if 0 <= first < len(indices) else None
 
+    def sample(self, crash: Crash) -> Sample | None:
+        """Return the first bad sample."""
+        if not self.positions:
+            return None
+        return Sample(self.positions[0], self.dataset_index(crash))
+
     def evidence(self, crash: Crash) -> list[Evidence]:
         """Return the facts: how many of how many, where, and the whole range."""
         row = self.dataset_index(crash)
@@ -56,7 +67,7 @@ class BadIndices:
         return [
             Evidence(f"{self.bad} of {self.count} are out of range{where}", value=float(self.bad)),
             Evidence(
-                f"they run from {self.minimum} to {self.maximum}, allowed is 0 to {self.size - 1}"
+                f"they run from {self.minimum} to {self.maximum}, allowed is 0 to {self.last}"
             ),
         ]
 

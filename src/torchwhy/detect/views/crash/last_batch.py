@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from torchwhy.detect.rules.torch_messages import numbers_in, speaks_of_sizes
+from torchwhy.detect.views.crash.batch_parts import rows_of
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Crash, NamedTensor
 
-SIZE = re.compile(r"\[(?P<first>\d+)[\d, ]*\]$")  # of `batch[0] float32[8, 5, 4]`
+TYPES = ("RuntimeError", "ValueError", "AssertionError", "IndexError")  # of errors about sizes
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,8 @@ def _of_loader(crash: Crash) -> LastBatch | None:
     loader = crash.loader
     if loader is None or not loader.last_batch or "indices" in crash.facts:
         return None
-    rest = _first_size(loader.last_batch[0])
-    usual = loader.batch_size or (
-        _first_size(loader.usual_batch[0]) if loader.usual_batch else None
-    )
+    rest = rows_of(loader.last_batch)
+    usual = loader.batch_size or rows_of(loader.usual_batch)
     if usual is None or rest is None or not 0 < rest < usual:
         return None
     if loader.dataset_length is not None and loader.dataset_length % usual != rest:
@@ -84,15 +84,10 @@ def _is_count(value: object) -> bool:
     return isinstance(value, float) and value == int(value) and 1 < value < 1e6
 
 
-def _first_size(text: str) -> int | None:
-    found = SIZE.search(text)
-    return int(found["first"]) if found is not None else None
-
-
 def _is_about(crash: Crash, batch: LastBatch) -> bool:
     """Tell whether both sizes are in what failed: in the message, in its tensors, or written in the line."""
     text = crash.message + " " + ((crash.location.expression or "") if crash.location else "")
-    numbers = {int(number) for number in re.findall(r"\d+", text)[:64] if len(number) < 12}
+    numbers = numbers_in(text)
     numbers |= {size for tensor in (*crash.operands, *crash.inputs) for size in tensor.shape}
     has_rest = batch.rest in numbers or any(
         batch.rest > 1 and number and number % batch.rest == 0 and number % batch.usual != 0
@@ -101,23 +96,7 @@ def _is_about(crash: Crash, batch: LastBatch) -> bool:
     has_usual = batch.usual in numbers or any(
         number and number % batch.usual == 0 and number % batch.rest != 0 for number in numbers
     )
-    return has_usual and has_rest and _is_size_error(crash)
-
-
-def _is_size_error(crash: Crash) -> bool:
-    words = (
-        "size",
-        "shape",
-        "match",
-        "dimension",
-        "expand",
-        "invalid for input",
-        "broadcast",
-        "batch",
-    )
-    return crash.type in ("RuntimeError", "ValueError", "AssertionError", "IndexError") and any(
-        word in crash.message.lower() for word in words
-    )
+    return has_usual and has_rest and crash.type in TYPES and speaks_of_sizes(crash.message)
 
 
 def tensor_of_fixed_size(crash: Crash, batch: LastBatch) -> NamedTensor | None:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -85,6 +85,7 @@ class Cut:
     where: SourceSpan
     why: str
     kind: str
+    switch: str | None = None  # what the variable of a `with` statement holds
 
 
 def look(frames: list[TracebackFrame]) -> HiddenFacts:
@@ -100,6 +101,8 @@ def look(frames: list[TracebackFrame]) -> HiddenFacts:
     )
     if cut is not None:
         hidden.facts.update(why=cut.why, kind=cut.kind)
+        if cut.switch is not None:
+            hidden.facts["switch"] = cut.switch
         hidden.places["cut"] = cut.where
     return hidden
 
@@ -270,7 +273,7 @@ def _under_switch(line: int, place: Place) -> Cut | None:
                 named = _switch_named(item.context_expr, place, node.lineno)
                 if named is not None:
                     why = f"`with {words}:` keeps no graph, for `{words}` is `{named}`"
-                    return _cut(node, place, why, "no_grad")
+                    return replace(_cut(node, place, why, "no_grad"), switch=named)
     return None
 
 

@@ -1,0 +1,122 @@
+"""Errors that say what is wrong and not what to do, with the sentence that experienced users add to them."""
+
+from __future__ import annotations
+
+from torchwhy.detect.rules.message_kinds import BeginnersError
+from torchwhy.detect.rules.message_rows import Row
+
+ADVICE = {
+    "tuple-for-tensor": "take the tensor out of the tuple: a recurrent layer gives output and state, "
+    "`output, state = layer(x)`",
+    "numpy-of-graph": "read the value without its graph: `.detach().numpy()`",
+    "numpy-of-bfloat16": "NumPy has no bfloat16: convert it first, `.float().numpy()`",
+    "before-module-init": "call `super().__init__()` first in the `__init__` of the module",
+    "no-forward": "give the class a method of exactly this name: `def forward(self, x)`",
+    "no-parameters": "give the optimizer a model whose layers are attributes, or in an nn.ModuleList, "
+    "not in a plain list",
+    "non-leaf": "make the tensor first and let it require gradients last: "
+    "`w = (…).detach().requires_grad_()`, or nn.Parameter",
+    "method-not-called": "call the method: write its brackets, as in `model.parameters()`",
+    "schedule-over": "make the scheduler for as many steps as the whole training calls it: "
+    "total_steps=epochs * len(loader)",
+    "several-to-scalar": "reduce it to one number first: `.mean().item()`",
+    "truth-of-several": "decide for each element with `torch.where(condition, a, b)`, or for all with "
+    "`.all()` or `.any()`",
+    "tensor-for-list": "put the tensors into a list: `torch.cat([a, b], dim=1)`",
+    "heads-divide-width": "choose a number of heads that divides the width, or a width that is a multiple of it",
+    "unsorted-lengths": "give pack_padded_sequence `enforce_sorted=False`",
+    "gradients-returned": "return one gradient for each argument of `forward`, None for those that need none",
+    "data-parallel-keys": "they were saved from an nn.DataParallel: save `model.module.state_dict()`, or cut "
+    "`module.` off the keys",
+    "weights-per-class": "give the loss one weight for each output of the model, or the model one output for "
+    "each weight",
+}
+
+
+def _row(name: str, pattern: str, example: str) -> Row:
+    return Row(BeginnersError, pattern, example, fields={"name": name})
+
+
+BEGINNER_MESSAGES = (
+    _row(
+        "tuple-for-tensor",
+        r"must be Tensor, not tuple",
+        "linear(): argument 'input' (position 1) must be Tensor, not tuple",
+    ),
+    _row(
+        "numpy-of-graph",
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+    ),
+    _row(
+        "numpy-of-bfloat16",
+        r"Got unsupported ScalarType BFloat16",
+        "Got unsupported ScalarType BFloat16",
+    ),
+    _row(
+        "before-module-init",
+        r"before Module\.__init__\(\) call",
+        "cannot assign module before Module.__init__() call",
+    ),
+    _row(
+        "no-forward",
+        r'missing the required "forward" function',
+        'Module [Net] is missing the required "forward" function',
+    ),
+    _row(
+        "no-parameters",
+        r"optimizer got an empty parameter list",
+        "optimizer got an empty parameter list",
+    ),
+    _row("non-leaf", r"can't optimize a non-leaf Tensor", "can't optimize a non-leaf Tensor"),
+    _row(
+        "method-not-called",
+        r"'method' object is not (?:iterable|subscriptable)",
+        "'method' object is not iterable",
+    ),
+    _row(
+        "schedule-over",
+        r"Tried to step \d+ times\. The specified number of total steps is",
+        "Tried to step 3 times. The specified number of total steps is 2",
+    ),
+    _row(
+        "several-to-scalar",
+        r"elements cannot be converted to Scalar",
+        "a Tensor with 3 elements cannot be converted to Scalar",
+    ),
+    _row(
+        "truth-of-several",
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "Boolean value of Tensor with more than one value is ambiguous",
+    ),
+    _row(
+        "tensor-for-list",
+        r"argument 'tensors' \(position 1\) must be tuple of Tensors, not Tensor",
+        "cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor",
+    ),
+    _row(
+        "heads-divide-width",
+        r"embed_dim must be divisible by num_heads",
+        "embed_dim must be divisible by num_heads",
+    ),
+    _row(
+        "unsorted-lengths",
+        r"`lengths` array must be sorted in decreasing order",
+        "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.",
+    ),
+    _row(
+        "gradients-returned",
+        r"returned an incorrect number of gradients",
+        "function FnBackward returned an incorrect number of gradients (expected 2, got 1)",
+    ),
+    _row(
+        "data-parallel-keys",
+        r"Unexpected key\(s\) in state_dict: \"module\.",
+        'Unexpected key(s) in state_dict: "module.weight", "module.bias".',
+    ),
+    _row(
+        "weights-per-class",
+        r"weight tensor should be defined either for all \d+ classes",
+        "weight tensor should be defined either for all 4 classes or no classes but got weight tensor of shape: [3]",
+    ),
+)
