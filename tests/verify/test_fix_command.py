@@ -28,6 +28,13 @@ for (x,) in DataLoader(TensorDataset(inputs), batch_size=8):
 open("finished.txt", "a").write("once")
 """
 
+TOO_FEW_OUTPUTS = """import torch
+
+model = torch.nn.Linear(3, 4)
+labels = torch.arange(5)
+torch.nn.functional.cross_entropy(model(torch.randn(5, 3)), labels).backward()
+"""
+
 
 def torchwhy(folder, *words):
     environment = {
@@ -143,3 +150,14 @@ def test_the_last_run_is_fixed_without_naming_the_program(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert "tried: cured" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_change_that_only_the_diagnosis_tells_is_built_for_a_stored_run(tmp_path):
+    (tmp_path / "train.py").write_text(TOO_FEW_OUTPUTS)
+    torchwhy(tmp_path, "run", "train.py")
+
+    done = torchwhy(tmp_path, "fix")
+
+    assert "give the last layer 5 outputs" in done.stderr
+    assert "+model = torch.nn.Linear(3, 5)" in done.stderr

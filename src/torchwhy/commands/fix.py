@@ -15,6 +15,7 @@ import argparse
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from torchwhy.commands import run as running
@@ -74,15 +75,17 @@ def _run_with_trials(options: argparse.Namespace) -> Path:
 
 def _try(run_directory: Path, options: argparse.Namespace) -> None:
     from torchwhy.commands import trials
-    from torchwhy.pipeline import load
+    from torchwhy.pipeline import diagnose, load
     from torchwhy.report.terminal import Place, show
     from torchwhy.verify.diffs import check_unchanged, recorded_sources
 
     started_in = Path(read_run(run_directory).directory)
     check_unchanged(run_directory, recorded_sources(run_directory), started_in)
+    # Changes are built from diagnoses, and a stored report holds only the sentences and facts of these.
+    findings = diagnose(run_directory).findings
     report = trials.try_fixes(
         run_directory,
-        load(run_directory),
+        replace(load(run_directory), findings=findings),
         limit_seconds=options.fix_limit,
         allowed=not options.no_rerun,
         stream=sys.stderr,
