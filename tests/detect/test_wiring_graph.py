@@ -13,18 +13,14 @@ from torchwhy.detect.causes.wiring.detached_graph import DetachedGraph
 from torchwhy.detect.causes.wiring.log_of_softmax import LogOfSoftmax
 from torchwhy.detect.causes.wiring.lstm_batch_first import LstmBatchFirst
 from torchwhy.detect.causes.wiring.probabilities_into_nll import ProbabilitiesIntoNll
-from torchwhy.detect.causes.wiring.samples_mixed import (
-    SamplesMixed,
-    swaps_axes,
-    swaps_heads,
-    swaps_rows,
-)
+from torchwhy.detect.causes.wiring.samples_mixed import SamplesMixed
 from torchwhy.detect.causes.wiring.sigmoid_before_bce_with_logits import (
     SigmoidBeforeBceWithLogits,
 )
 from torchwhy.detect.causes.wiring.softmax_before_cross_entropy import SoftmaxBeforeCrossEntropy
 from torchwhy.detect.causes.wiring.softmax_over_batch import SoftmaxOverBatch
 from torchwhy.detect.causes.wiring.sum_over_batch import SumOverBatch
+from torchwhy.detect.views.graph.reshapes import swaps_axes, swaps_heads, swaps_rows
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Event, OptimizerMade, TensorFacts, Weights
 from torchwhy.record.learning import (

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.views.training.step_calls import late_clip
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.learning import CallSeen, StepCalls
+from torchwhy.record.learning import StepCalls
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -43,7 +44,7 @@ class ClipAfterStep(Detector):
         late = [
             (event.step, clip)
             for event in trace.of(StepCalls)[1:]
-            if (clip := _late_clip(event.calls)) is not None
+            if (clip := late_clip(event.calls)) is not None
         ]
         if len(late) < ENOUGH_STEPS:
             return
@@ -58,12 +59,3 @@ class ClipAfterStep(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from loops.move_before(finding.location, source, "step")
-
-
-def _late_clip(calls: list[CallSeen]) -> CallSeen | None:
-    """Return the clipping that comes before the gradients of this step are made, if it is the only one."""
-    names = [call.name for call in calls]
-    if names[-1:] != ["step"] or not {"clip", "zero_grad", "backward"} <= set(names):
-        return None
-    clip, clear, backward = (names.index(name) for name in ("clip", "zero_grad", "backward"))
-    return calls[clip] if clip < clear < backward and "clip" not in names[backward:] else None

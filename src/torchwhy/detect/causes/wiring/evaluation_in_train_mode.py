@@ -7,13 +7,12 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.nonfinite.judging import short
-from torchwhy.detect.views.parameters.trained_parameters import (
+from torchwhy.detect.views.parameters.trained_parameters import first_of, is_interleaved, uncalled
+from torchwhy.detect.views.training.model_modes import (
     active_layers,
-    first_of,
-    is_interleaved,
+    only_evaluates,
     place_of_evaluation,
     training_modes,
-    uncalled,
 )
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
@@ -110,7 +109,7 @@ class EvaluationInTrainMode(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for mode in trace.of(ForwardModes):
             layers = active_layers(mode, "train")
-            if training_modes(trace, mode.path) and layers and _is_evaluation(mode):
+            if training_modes(trace, mode.path) and layers and only_evaluates(mode):
                 yield self._evaluated(trace, mode, layers)
         yield from self._functions(trace)
 
@@ -181,16 +180,6 @@ class EvaluationInTrainMode(Detector):
             step=seen.step,
             location=seen.location,
         )
-
-
-def _is_evaluation(mode: ForwardModes) -> bool:
-    """Tell whether a place only looks at the result: it feeds nothing, and comes after the last step, too."""
-    return (
-        mode.training
-        and not mode.backwards
-        and not mode.discarded
-        and mode.last_step >= mode.step > 0
-    )
 
 
 def _is_told_to_drop(call: ast.expr | None) -> bool:

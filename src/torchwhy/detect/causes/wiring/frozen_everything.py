@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph
+from torchwhy.detect.views.parameters.chosen_parameters import is_added_to_frozen
 from torchwhy.detect.views.parameters.trained_parameters import (
     followed,
     held_before,
@@ -26,7 +26,6 @@ LAYERS = {
     "Linear", "Bilinear", "LSTM", "GRU", "RNN", "LayerNorm", "GroupNorm",
     *(f"{kind}{dimensions}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for dimensions in (1, 2, 3)),
 }  # fmt: skip
-JOINS = ("add", "cat")
 
 
 class Frozen(Diagnosis):
@@ -124,7 +123,7 @@ class FrozenEverything(Detector):
         head = [one for one in frozen if one.module == last]
         loaded = any(one.written_by == "loaded" for one in own)
         is_plain = all(one.owner in LAYERS for one in (*head, *training))
-        if head and not loaded and is_plain and not _is_added(ForwardGraph(trace), own):
+        if head and not loaded and is_plain and not is_added_to_frozen(trace, own):
             yield self._error(trace, census, OutputFrozen, head, training)
 
     def _judge_later(self, trace: Trace, census: ParameterCensus) -> Iterator[Finding]:
@@ -180,23 +179,3 @@ def _diagnosis(
         made_at=frozen[0].made_at,
         seen_at=census.step,
     )
-
-
-def _is_added(graph: ForwardGraph, own: list[ParameterSeen]) -> bool:
-    """Tell whether the result of parameters that train is added, or joined, to the result of frozen ones alone.
-
-    So an adapter, a low-rank product or a prompt works, which trains inside a frozen model on purpose.
-    """
-    training = {one.name for one in own if one.requires_grad}
-    frozen = {one.name for one in own} - training
-    for join in graph.operations(*JOINS):
-        behind = [
-            {name for above in graph.ancestors(made) for name in above.parameters}
-            for made in graph.sources(join)
-            if made is not None
-        ]
-        if any(names & training for names in behind) and any(
-            names & frozen and not names & training for names in behind
-        ):
-            return True
-    return False

@@ -7,15 +7,16 @@ from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.graph.changed_sample import (
     SamplesAnswer,
     TimeFirst,
+    last_of_second_dimension,
     moved_others,
     samples_answer,
+    takes_batch_for_time,
     time_first_layer,
 )
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, expression_of
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled
-from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -137,32 +138,6 @@ class LstmBatchFirst(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from modules.batch_first(finding.location, source)
-
-
-def takes_batch_for_time(answer: SamplesAnswer) -> bool:
-    """Tell whether the samples reach each other through a layer whose first dimension is the batch."""
-    given = answer.layer_input
-    if not answer.mixed or not given or given[0] != answer.rows:
-        return False
-    # A single sequence has a batch of one, or none: (time, 1, features), (time, features).
-    return answer.certain_axis or (len(given) == 3 and given[1] > 1 and given[1] != answer.rows)
-
-
-def last_of_second_dimension(graph: ForwardGraph, layer: str) -> GraphOperation | None:
-    """Return the selection `states[:, -1]` of what a layer gave, where dimension 1 has more than one element."""
-    for view in graph.views():
-        source = graph.source(view)
-        if (
-            base_of(view) != "select"
-            or source is None
-            or source.module != layer
-            or view.module == layer
-        ):
-            continue
-        shape, axis, index = view.input_shapes[0], view.scalars.get("1"), view.scalars.get("2")
-        if len(shape) == 3 and shape[1] > 1 and axis == 1 and index in (-1, shape[1] - 1):
-            return view
-    return None
 
 
 def _call_of(trace: Trace, path: str | None) -> ModuleCalled | None:

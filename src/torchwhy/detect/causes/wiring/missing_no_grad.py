@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.parameters.trained_parameters import training_modes
+from torchwhy.detect.views.training.model_modes import training_modes
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.learning import ForwardModes

@@ -6,12 +6,14 @@ from typing import Literal
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.fixes.sizes import shapes
-from torchwhy.detect.views.graph.changed_sample import (
-    SamplesAnswer,
-    samples_answer,
+from torchwhy.detect.views.graph.changed_sample import SamplesAnswer, samples_answer
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
+from torchwhy.detect.views.graph.reshapes import (
+    swaps_axes,
+    swaps_heads,
+    swaps_rows,
     unfolds_otherwise,
 )
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
@@ -177,43 +179,3 @@ def over_samples(operation: GraphOperation, rows: int) -> bool:
     told = operation.scalars.get("1")
     axes = told if isinstance(told, list) else [told]
     return axes in ([0], [-len(given)])
-
-
-def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:
-    """Tell whether samples were the second dimension and are now called the first, or the other way round."""
-    if len(before) < 2 or len(after) < 2 or _only_splits_or_joins(before, after):
-        return False
-    comes = before[0] not in (1, rows) and before[1] == rows and after[0] == rows
-    goes = before[0] == rows and after[0] not in (1, rows) and after[1] == rows
-    return comes or goes
-
-
-def _only_splits_or_joins(before: list[int], after: list[int]) -> bool:
-    """Tell whether leading dimensions were made one, or one was made several, and the rest is as it was.
-
-    So a linear layer treats (batch, time, width); a width that equals the batch size means nothing then.
-    """
-    same = 0
-    while same < min(len(before), len(after)) and before[-1 - same] == after[-1 - same]:
-        same += 1
-    return min(len(before), len(after)) - same <= 1
-
-
-def swaps_axes(before: list[int], after: list[int]) -> bool:
-    """Tell whether the sizes behind the first are the same in another order, none of them 1."""
-    if len(before) != len(after) or len(before) < 3 or before[0] != after[0] or before == after:
-        return False
-    return sorted(before) == sorted(after) and 1 not in before[1:]
-
-
-def swaps_heads(before: list[int], after: list[int]) -> bool:
-    """Tell whether (batch, time, width) became (batch, heads, time, part) in one go, or the other way round."""
-    if len(before) > len(after):
-        before, after = after, before
-    if len(before) != 3 or len(after) != 4 or before[0] != after[0]:
-        return False
-    _, time, width = before
-    _, heads, moments, part = after
-    return (
-        moments == time and heads * part == width and 1 not in (time, heads, part) and heads != time
-    )

@@ -5,15 +5,18 @@ from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.parameters.trained_parameters import (
+from torchwhy.detect.views.parameters.trained_parameters import first_of
+from torchwhy.detect.views.training.model_modes import (
     active_layers,
-    first_of,
+    is_evaluation_before,
+    is_swapped,
+    left_by_evaluation,
     modes_of,
     training_modes,
 )
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
-from torchwhy.record.learning import ForwardModes, ParameterCensus
+from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -119,58 +122,13 @@ def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEva
     if before:
         if any(other.last_step > mode.first_step for other in before):
             return None  # it was switched back
-        evaluated = any(_is_evaluation(other, mode) for other in modes_of(trace, mode.path))
+        evaluated = any(is_evaluation_before(other, mode) for other in modes_of(trace, mode.path))
         return "warning" if evaluated else "note", TrainsInEvalMode
-    if _is_swapped(trace, mode):
+    if is_swapped(trace, mode):
         return "warning", ModesSwapped
-    return ("warning", NeverInTrainMode) if _left_by_evaluation(trace, mode) else None
+    return ("warning", NeverInTrainMode) if left_by_evaluation(trace, mode) else None
 
 
 def _switch(mode: ForwardModes) -> SourceSpan | None:
     """Return the call of `eval()` that a model was left in."""
     return mode.switched_at if mode.switched == "eval" else None
-
-
-def _is_swapped(trace: Trace, mode: ForwardModes) -> bool:
-    """Tell whether a model that trains in eval mode, and only so, is evaluated in train mode after train()."""
-    evaluated = [
-        other
-        for other in modes_of(trace, mode.path)
-        if other.training and not other.grad and not other.backwards and other.switched == "train"
-    ]
-    return mode.switched == "eval" and bool(evaluated)
-
-
-def _is_evaluation(other: ForwardModes, mode: ForwardModes) -> bool:
-    """Tell whether a place evaluated the model in eval mode before training went on so."""
-    return not other.training and not other.backwards and other.first_step <= mode.first_step
-
-
-def _left_by_evaluation(trace: Trace, mode: ForwardModes) -> bool:
-    """Tell whether the function that evaluates a model, and not the one that trains it, switched it to eval mode.
-
-    Who trains in eval mode by intention, on loaded weights with frozen statistics, says so where the training is.
-    """
-    switched, trained = mode.switched_at, mode.location
-    if mode.switched != "eval" or switched is None or trained is None:
-        return False
-    if switched.function is None or switched.function == trained.function:
-        return False
-    is_evaluated = any(
-        not other.training
-        and not other.grad
-        and not other.backwards
-        and other.location is not None
-        and (other.location.file, other.location.function) == (switched.file, switched.function)
-        for other in modes_of(trace, mode.path)
-    )
-    return is_evaluated and _is_trained(trace, mode.path)
-
-
-def _is_trained(trace: Trace, path: str) -> bool:
-    """Tell whether an optimizer holds parameters of a model: gradients may only pass through a frozen one."""
-    return any(
-        one.in_optimizer and one.module is not None and f"{one.module}.".startswith(f"{path}.")
-        for census in trace.of(ParameterCensus)
-        for one in census.parameters
-    )

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import kind_of, place_of, where
+from torchwhy.detect.views.training.step_calls import cleared_between, cleared_each_time
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Weights
@@ -90,7 +90,7 @@ class ZeroGradAfterBackward(Detector):
         guilty: dict[int, list[tuple[int, CallSeen]]] = {}
         for calls in trace.of(StepCalls):
             step = owner.get(calls.step)
-            between = _cleared_between(calls.calls)
+            between = cleared_between(calls.calls)
             if (
                 step is not None
                 and step.losses
@@ -120,7 +120,7 @@ class ZeroGradAfterBackward(Detector):
         for calls in trace.of(StepCalls):
             optimizer = owner.get(calls.step)
             if optimizer in unread:
-                passes, cleared = _cleared_each_time(calls.calls, optimizer)
+                passes, cleared = cleared_each_time(calls.calls, optimizer)
                 found.setdefault(optimizer, []).append((calls.step, passes, cleared))
         for optimizer, steps in found.items():
             thrown = [(step, passes, call) for step, passes, call in steps if call is not None]
@@ -137,40 +137,3 @@ class ZeroGradAfterBackward(Detector):
 
 def _named(trace: Trace, optimizer: int) -> str:
     return f"{kind_of(trace, optimizer)}{where(place_of(trace, optimizer))}"
-
-
-def _cleared_between(calls: list[CallSeen]) -> CallSeen | None:
-    """Return the last `zero_grad` if it stands between the last `backward` and the step."""
-    names = [call.name for call in calls]
-    if "backward" not in names or "zero_grad" not in names or names[-1] != "step":
-        return None
-    last = len(names) - 1 - names[::-1].index("zero_grad")
-    backward = len(names) - 1 - names[::-1].index("backward")
-    return calls[last] if last > backward else None
-
-
-def _cleared_each_time(calls: list[CallSeen], optimizer: int) -> tuple[int, CallSeen | None]:
-    """Return the number of backward passes before a step, and the `zero_grad` that stands before each of them.
-
-    None unless there are several passes, all of one line, and every one but the last was cleared by one line.
-    """
-    relevant = [call for call in calls if call.name in ("zero_grad", "backward")]
-    backwards = [call for call in relevant if call.name == "backward"]
-    clears = [
-        after
-        for before, after in pairwise(relevant)
-        if before.name == "backward" and after.name == "zero_grad"
-    ]
-    ends_well = bool(relevant) and relevant[-1].name == "backward"
-    is_one_line = len({_line(call) for call in backwards}) == 1 == len({_line(c) for c in clears})
-    if len(backwards) < 2 or not ends_well or not is_one_line:
-        return len(backwards), None
-    is_all = len(clears) == len(backwards) - 1
-    is_own = all(call.optimizer in (None, -1, optimizer) for call in clears)
-    # What a library clears for the user is not for us to judge.
-    is_plain = "zero_grad" in (clears[0].location.expression or "") if clears[0].location else False
-    return len(backwards), clears[0] if is_all and is_own and is_plain else None
-
-
-def _line(call: CallSeen) -> tuple[str, int] | None:
-    return (call.location.file, call.location.line) if call.location is not None else None

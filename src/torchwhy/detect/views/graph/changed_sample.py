@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
 from torchwhy.finding import Evidence, SourceSpan
-from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
+from torchwhy.record.learning import SAMPLES_QUESTION, Experiment, GraphOperation
 from torchwhy.record.trace import Trace
 
 
@@ -76,17 +77,6 @@ def samples_answer(trace: Trace) -> SamplesAnswer | None:
     return None
 
 
-def unfolds_otherwise(before: list[int], after: list[int], rows: int) -> bool:
-    """Tell whether (samples · steps, …) became (steps, samples, …): right only if they were folded in that order."""
-    return (
-        len(after) > 2
-        and after[1] == rows
-        and after[0] not in (1, rows)
-        and before[:1] == [after[0] * rows]
-        and before[1:] == after[2:]
-    )
-
-
 @dataclass(frozen=True)
 class TimeFirst:
     """A layer that takes time first, where the model could not be tried as a whole."""
@@ -103,6 +93,32 @@ def time_first_layer(trace: Trace) -> TimeFirst | None:
         if experiment.question == SAMPLES_QUESTION and "moved" not in said and "layer" in said:
             made = experiment.places.get("made")
             return TimeFirst(str(said["layer"]), str(said.get("layer kind")), made)
+    return None
+
+
+def takes_batch_for_time(answer: SamplesAnswer) -> bool:
+    """Tell whether the samples reach each other through a layer whose first dimension is the batch."""
+    given = answer.layer_input
+    if not answer.mixed or not given or given[0] != answer.rows:
+        return False
+    # A single sequence has a batch of one, or none: (time, 1, features), (time, features).
+    return answer.certain_axis or (len(given) == 3 and given[1] > 1 and given[1] != answer.rows)
+
+
+def last_of_second_dimension(graph: ForwardGraph, layer: str) -> GraphOperation | None:
+    """Return the selection `states[:, -1]` of what a layer gave, where dimension 1 has more than one element."""
+    for view in graph.views():
+        source = graph.source(view)
+        if (
+            base_of(view) != "select"
+            or source is None
+            or source.module != layer
+            or view.module == layer
+        ):
+            continue
+        shape, axis, index = view.input_shapes[0], view.scalars.get("1"), view.scalars.get("2")
+        if len(shape) == 3 and shape[1] > 1 and axis == 1 and index in (-1, shape[1] - 1):
+            return view
     return None
 
 

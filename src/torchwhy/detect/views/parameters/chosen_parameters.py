@@ -1,4 +1,4 @@
-"""Whether a program means to train only a part: a head that it names, or the input of a network."""
+"""Whether a program means to train only a part: a head, the input of a network, an adapter in a frozen one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torchwhy.record.trace import Trace
 PART_BY_NAME = re.compile(
     r"\w\.\w+(\[\w+\])?\.parameters\(\)"
 )  # `model.head.parameters()`: a part, chosen by name
+JOINS = ("add", "cat")
 PART_BY_VARIABLE = re.compile(r"(?<![\w.])(\w+)\.parameters\(\)")
 
 
@@ -45,5 +46,26 @@ def trains_the_input(trace: Trace, census: ParameterCensus, lonely: list[Paramet
             continue
         above = list(graph.ancestors(operation))[1:]
         if any(a.location == one.made_at and a.shape == one.shape for a in above for one in held):
+            return True
+    return False
+
+
+def is_added_to_frozen(trace: Trace, own: list[ParameterSeen]) -> bool:
+    """Tell whether the result of parameters that train is added, or joined, to the result of frozen ones alone.
+
+    So an adapter, a low-rank product or a prompt works, which trains inside a frozen model on purpose.
+    """
+    graph = ForwardGraph(trace)
+    training = {one.name for one in own if one.requires_grad}
+    frozen = {one.name for one in own} - training
+    for join in graph.operations(*JOINS):
+        behind = [
+            {name for above in graph.ancestors(made) for name in above.parameters}
+            for made in graph.sources(join)
+            if made is not None
+        ]
+        if any(names & training for names in behind) and any(
+            names & frozen and not names & training for names in behind
+        ):
             return True
     return False

@@ -13,7 +13,7 @@ from torchwhy.record.events import (
     OptimizerMade,
     Step,
 )
-from torchwhy.record.learning import ForwardModes, ParameterCensus, ParameterSeen
+from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import (
     Followed,
@@ -177,20 +177,6 @@ def first_of(names: Sequence[str], *, most: int = SHOWN) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
-    """Return how one model ran, place by place."""
-    return [mode for mode in trace.of(ForwardModes) if mode.path == path]
-
-
-def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
-    """Return the places at which a model ran in train mode and fed backward passes."""
-    return [
-        mode
-        for mode in modes_of(trace, path)
-        if mode.training and mode.grad and mode.backwards >= ENOUGH_UPDATES
-    ]
-
-
 def statements_found(trace: Trace) -> StatementsFound:
     """Return what the source of the program tells; nothing if it was killed before it was read."""
     return next(iter(trace.of(StatementsFound)), StatementsFound(step=0))
@@ -206,23 +192,6 @@ def uncalled(trace: Trace, method: str) -> SourceSpan | None:
         ),
         None,
     )
-
-
-def place_of_evaluation(trace: Trace, mode: ForwardModes) -> SourceSpan | None:
-    """Return where the way to this forward parts from that of training: a helper may serve both."""
-    trains = [place for other in training_modes(trace, mode.path) for place in _way_to(other)]
-    return next((place for place in _way_to(mode) if place not in trains), mode.location)
-
-
-def _way_to(mode: ForwardModes) -> list[SourceSpan]:
-    return [mode.location, *mode.called_from] if mode.location is not None else []
-
-
-def active_layers(mode: ForwardModes, state: str) -> list[str]:
-    """Return the layers with a mode of their own that were in `state`: `Dropout(p=0.3)` in `body.3`."""
-    layers = [layer.rpartition(" ")[0] for layer in mode.mode_layers if layer.endswith(f" {state}")]
-    parts = [layer.partition(" ") for layer in layers]
-    return [f"{kind} in `{mode.path}.{name}`" if name else kind for name, _, kind in parts]
 
 
 def where(place: SourceSpan | None) -> str:

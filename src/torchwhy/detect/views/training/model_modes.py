@@ -1,0 +1,94 @@
+"""In which mode a model runs at each place of the program, and who switched it."""
+
+from __future__ import annotations
+
+from torchwhy.detect.views.parameters.trained_parameters import ENOUGH_UPDATES
+from torchwhy.finding import SourceSpan
+from torchwhy.record.learning import ForwardModes, ParameterCensus
+from torchwhy.record.trace import Trace
+
+
+def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
+    """Return how one model ran, place by place."""
+    return [mode for mode in trace.of(ForwardModes) if mode.path == path]
+
+
+def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
+    """Return the places at which a model ran in train mode and fed backward passes."""
+    return [
+        mode
+        for mode in modes_of(trace, path)
+        if mode.training and mode.grad and mode.backwards >= ENOUGH_UPDATES
+    ]
+
+
+def only_evaluates(mode: ForwardModes) -> bool:
+    """Tell whether a place only looks at the result: it feeds nothing, and comes after the last step, too."""
+    return (
+        mode.training
+        and not mode.backwards
+        and not mode.discarded
+        and mode.last_step >= mode.step > 0
+    )
+
+
+def is_evaluation_before(other: ForwardModes, mode: ForwardModes) -> bool:
+    """Tell whether a place evaluated the model in eval mode before training went on so."""
+    return not other.training and not other.backwards and other.first_step <= mode.first_step
+
+
+def is_swapped(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether a model that trains in eval mode, and only so, is evaluated in train mode after train()."""
+    evaluated = [
+        other
+        for other in modes_of(trace, mode.path)
+        if other.training and not other.grad and not other.backwards and other.switched == "train"
+    ]
+    return mode.switched == "eval" and bool(evaluated)
+
+
+def left_by_evaluation(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether the function that evaluates a model, and not the one that trains it, switched it to eval mode.
+
+    Who trains in eval mode by intention, on loaded weights with frozen statistics, says so where the training is.
+    """
+    switched, trained = mode.switched_at, mode.location
+    if mode.switched != "eval" or switched is None or trained is None:
+        return False
+    if switched.function is None or switched.function == trained.function:
+        return False
+    is_evaluated = any(
+        not other.training
+        and not other.grad
+        and not other.backwards
+        and other.location is not None
+        and (other.location.file, other.location.function) == (switched.file, switched.function)
+        for other in modes_of(trace, mode.path)
+    )
+    return is_evaluated and _is_trained(trace, mode.path)
+
+
+def _is_trained(trace: Trace, path: str) -> bool:
+    """Tell whether an optimizer holds parameters of a model: gradients may only pass through a frozen one."""
+    return any(
+        one.in_optimizer and one.module is not None and f"{one.module}.".startswith(f"{path}.")
+        for census in trace.of(ParameterCensus)
+        for one in census.parameters
+    )
+
+
+def place_of_evaluation(trace: Trace, mode: ForwardModes) -> SourceSpan | None:
+    """Return where the way to this forward parts from that of training: a helper may serve both."""
+    trains = [place for other in training_modes(trace, mode.path) for place in _way_to(other)]
+    return next((place for place in _way_to(mode) if place not in trains), mode.location)
+
+
+def _way_to(mode: ForwardModes) -> list[SourceSpan]:
+    return [mode.location, *mode.called_from] if mode.location is not None else []
+
+
+def active_layers(mode: ForwardModes, state: str) -> list[str]:
+    """Return the layers with a mode of their own that were in `state`: `Dropout(p=0.3)` in `body.3`."""
+    layers = [layer.rpartition(" ")[0] for layer in mode.mode_layers if layer.endswith(f" {state}")]
+    parts = [layer.partition(" ") for layer in layers]
+    return [f"{kind} in `{mode.path}.{name}`" if name else kind for name, _, kind in parts]
