@@ -10,21 +10,9 @@ from torchwhy.detect.fixes.models import graphs, modules
 from torchwhy.detect.fixes.sizes import padding, shapes
 from torchwhy.detect.fixes.training import optimizers, schedules
 from torchwhy.detect.fixes.values import bad_values
-from torchwhy.finding import Evidence
 from torchwhy.source.edits import Source
 
 MADE = "torch.optim.SGD(net.parameters(), lr={given})"
-
-
-def by_place(cure):
-    """Return a builder of edits that takes a place as one that takes a finding."""
-    return lambda finding, source: cure(finding.location, source)
-
-
-def first_change(cure, text, expression, **facts):
-    """Return the lines that the first proposal writes."""
-    source, finding = at(text, expression, **facts)
-    return first_lines(cure(finding, source))
 
 
 def first_change_at(cure, text, expression, **facts):
@@ -71,7 +59,7 @@ def first_lines(fixes):
 def test_a_rate_is_lowered_where_its_number_is_written(program, given, changed):
     text = "import torch\n" + program.format(made="o = " + MADE.format(given=given))
 
-    lines = first_change(by_place(optimizers.lower_rate), text, "torch.optim.SGD(net")
+    lines = first_change_at(optimizers.lower_rate, text, "torch.optim.SGD(net")
 
     assert changed in lines[0]
 
@@ -93,7 +81,7 @@ def test_a_rate_of_another_file_is_lowered_there():
 def test_a_number_that_may_be_one_of_two_is_left_alone():
     text = "import torch\na = {'lr': 5.0}\nb = {'lr': 4.0}\no = " + MADE.format(given="cfg['lr']")
 
-    lines = first_change(by_place(optimizers.lower_rate), text, "torch.optim.SGD(net")
+    lines = first_change_at(optimizers.lower_rate, text, "torch.optim.SGD(net")
 
     assert "lr=0.1 * cfg['lr']" in lines[0]
 
@@ -113,7 +101,7 @@ def test_a_number_that_may_be_one_of_two_is_left_alone():
 def test_what_is_kept_is_kept_without_its_graph(statement, cured):
     text = f"import torch\nfor step in range(9):\n    {statement}\n"
 
-    assert first_change(memory.kept_without_graph, text, statement) == [cured]
+    assert first_change_at(memory.kept_without_graph, text, statement) == [cured]
 
 
 def test_a_state_that_is_trained_through_is_cut_between_the_steps():
@@ -125,7 +113,7 @@ def test_a_state_that_is_trained_through_is_cut_between_the_steps():
         loss.backward(retain_graph=True)
     """
 
-    lines = first_change(memory.kept_without_graph, text, "state = 0.5 * state + net(x)")
+    lines = first_change_at(memory.kept_without_graph, text, "state = 0.5 * state + net(x)")
 
     assert lines == ["state = 0.5 * state.detach() + net(x)"]
 
@@ -204,10 +192,12 @@ def test_the_odd_size_is_mended_wherever_it_stands():
 
 
 def test_a_size_that_is_a_multiple_says_so():
-    lines = first_change(
-        lambda finding, source: shapes.resized(finding.location, source, right=96, wrong=48),
+    lines = first_change_at(
+        shapes.resized,
         "self.fc = nn.Linear(hidden, 5)\n",
         "nn.Linear(hidden, 5)",
+        right=96,
+        wrong=48,
     )
 
     assert lines == ["self.fc = nn.Linear(2 * hidden, 5)"]
@@ -255,9 +245,10 @@ def test_a_bad_batch_is_skipped_only_inside_a_loop():
 def test_a_collection_is_let_go_before_memory_is_to_be_freed():
     text = "import gc\nkept = make()\ngc.collect()\n"
     _, call = at(text, "gc.collect()")
-    held = (Evidence("after `gc.collect()` `kept` still held 3 tensors", location=call.location),)
 
-    lines = first_change(memory.let_go, text, "kept = make()", evidence=held)
+    lines = first_change_at(
+        memory.let_go, text, "kept = make()", collected=call.location, is_read=True
+    )
 
     assert lines == ["kept.clear()"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from tests.detect.test_cures import at
 from tests.detect.test_cures_by_style import (
-    by_place,
-    first_change,
     first_change_at,
     first_lines,
 )
@@ -32,24 +31,20 @@ def nll(mu, var, y):
 
 
 def test_a_state_is_cut_before_the_loop_through_time_and_not_in_it():
-    lines = first_change(
-        lambda finding, source: memory.cut_state(
-            source, source.statement_at(finding.location.line), "h"
-        ),
-        THROUGH_TIME,
-        "cell(x, h)",
-    )
+    source, finding = at(THROUGH_TIME, "cell(x, h)")
+    statement = source.statement_at(finding.location.line)
 
-    assert lines == ["h = h.detach()"]
+    assert first_lines(memory.cut_state(source, statement, "h")) == ["h = h.detach()"]
 
 
 def test_of_a_dictionary_the_item_is_carried_and_not_the_dictionary():
     text = "def step(x):\n    out, memory['h'] = rnn(x, memory['h'])\n    out.backward()\n"
 
-    lines = first_change(
-        lambda finding, source: graphs.carried_state(finding.location, source, name="memory"),
+    lines = first_change_at(
+        graphs.carried_state,
         text,
         "rnn(x",
+        name="memory",
     )
 
     assert lines == ["out, memory['h'] = rnn(x, memory['h'].detach())"]
@@ -84,12 +79,13 @@ def test_a_loss_scale_of_ones_own_is_lowered_where_it_is_written():
 def test_both_states_of_a_recurrent_layer_take_the_size_of_the_batch():
     text = "def forward(x):\n    h = torch.zeros(1, 12, 5)\n    c = torch.zeros(1, 12, 5)\n    return f(x, h, c)\n"
 
-    lines = first_change(
-        lambda finding, source: shapes.sized_by_batch(
-            finding.location, source, name="h", usual=12, rows_of="x"
-        ),
+    lines = first_change_at(
+        shapes.sized_by_batch,
         text,
         "torch.zeros(1, 12, 5)",
+        name="h",
+        usual=12,
+        rows_of="x",
     )
 
     assert lines == ["h = torch.zeros(1, x.shape[0], 5)", "c = torch.zeros(1, x.shape[0], 5)"]
@@ -98,7 +94,7 @@ def test_both_states_of_a_recurrent_layer_take_the_size_of_the_batch():
 def test_a_view_that_infers_the_width_takes_its_rows_from_the_batch():
     text = "def forward(self, x):\n    return self.fc(self.conv(x).view(32, -1))\n"
 
-    lines = first_change(by_place(any_batch_size), text, "self.conv(x).view(32, -1)")
+    lines = first_change_at(any_batch_size, text, "self.conv(x).view(32, -1)")
 
     assert lines == ["return self.fc(self.conv(x).view(x.size(0), -1))"]
 
@@ -106,10 +102,6 @@ def test_a_view_that_infers_the_width_takes_its_rows_from_the_batch():
 def test_a_module_gets_its_forgotten_init():
     text = "class Net(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(4, 2)\n"
 
-    lines = first_change(
-        by_place(building.initialised),
-        text,
-        "self.a",
-    )
+    lines = first_change_at(building.initialised, text, "self.a")
 
     assert lines == ["super().__init__()"]

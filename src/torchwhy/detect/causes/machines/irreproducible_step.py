@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Alarm, Replayed
 from torchwhy.record.trace import Trace
 
@@ -13,11 +14,41 @@ WAYS = {
 }
 
 
+class NotRepeatable(Diagnosis):
+    """A step was not finite, and finite when it was repeated."""
+
+    step: int
+    how: str
+    message = (
+        "step {step} was not finite, and finite when it was {way}: it depends on something that is "
+        "not in the seeds, the batch or the weights"
+    )
+    advice = (
+        "seed every source of randomness and look for files, caches, clocks and threads the step depends on; "
+        "if it still comes and goes, test the memory and the device of this machine"
+    )
+
+    @property
+    def way(self) -> str:
+        """Return how it was repeated."""
+        return WAYS.get(self.how, "repeated")
+
+
+class CompiledDiffers(Diagnosis):
+    """A step is not finite in compiled code, and finite in eager code."""
+
+    step: int
+    message = (
+        "step {step} is not finite in compiled code and finite when the same step runs eagerly: "
+        "the compiled code computes something else"
+    )
+    advice = "run this part without `torch.compile`, or in float32; other backends of it tell which kernel is to blame"
+
+
 class IrreproducibleStep(Detector):
     """A step gave a NaN or infinity, and the same step, repeated, did not."""
 
     name = "irreproducible-step"
-    needs = frozenset({"replay"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for alarm in trace.alarms[:1]:
@@ -27,44 +58,22 @@ class IrreproducibleStep(Detector):
                 yield self._finding(trace, alarm, replay=replay)
 
     def _finding(self, trace: Trace, alarm: Alarm, *, replay: Replayed) -> Finding:
-        message, title = (
-            _compiled(alarm) if replay.eager_of_compiled else _not_repeatable(alarm, replay)
-        )
-        tried = f"the step was {WAYS.get(replay.how, 'looked at')}: finite this time"
-        losses = ", ".join(map(str, alarm.losses))
-        evidence = [
-            Evidence(f"{alarm.what} not finite the first time; losses: {losses}", step=alarm.step),
-            Evidence(f"{tried}{'; ' + replay.detail if replay.detail else ''}", step=replay.step),
-        ]
-        return Finding(
-            detector=self.name,
+        diagnosis: Diagnosis = NotRepeatable(step=alarm.step, how=replay.how)
+        if replay.eager_of_compiled:
+            diagnosis = CompiledDiffers(step=alarm.step)
+        return self.found(
+            trace,
+            diagnosis,
             severity="error",
-            message=message,
             step=alarm.step,
-            rank=trace.rank,
             location=alarm.location,
-            evidence=tuple(evidence),
-            fixes=(Fix(title, safety="show-only"),),
+            evidence=_both_times(alarm, replay),
         )
 
 
-def _compiled(alarm: Alarm) -> tuple[str, str]:
-    message = (
-        f"step {alarm.step} is not finite in compiled code and finite when the same step runs eagerly: "
-        "the compiled code computes something else"
-    )
-    title = "run this part without `torch.compile`, or in float32; other backends of it tell which kernel is to blame"
-    return message, title
-
-
-def _not_repeatable(alarm: Alarm, replay: Replayed) -> tuple[str, str]:
-    way = WAYS.get(replay.how, "repeated")
-    message = (
-        f"step {alarm.step} was not finite, and finite when it was {way}: it depends on something that is "
-        "not in the seeds, the batch or the weights"
-    )
-    title = (
-        "seed every source of randomness and look for files, caches, clocks and threads the step depends on; "
-        "if it still comes and goes, test the memory and the device of this machine"
-    )
-    return message, title
+def _both_times(alarm: Alarm, replay: Replayed) -> Iterator[Evidence]:
+    losses = ", ".join(map(str, alarm.losses))
+    words = f"{alarm.what} not finite the first time; losses: {losses}"
+    yield Evidence(words, step=alarm.step)
+    tried = f"the step was {WAYS.get(replay.how, 'looked at')}: finite this time"
+    yield Evidence(f"{tried}; {replay.detail}" if replay.detail else tried, step=replay.step)

@@ -9,48 +9,182 @@ from torchwhy.detect.views.memory.growth import (
     Growth,
     collect_facts,
     growths,
-    in_words,
     is_window,
     memory_facts,
     per_thousand,
     place_name,
+    rate_words,
     without_outer_holders,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import Held, Holdings
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-LEAST_BYTES_PER_STEP = (
-    1000  # a megabyte in a thousand steps; detached losses, 4 bytes each, stay far below
-)
-NOTED_BYTES = (
-    64 * MEGABYTE
-)  # from here on a collection that is used after all is still worth a note
-LEAST_TENSORS = 8  # a few large tensors are no collection that somebody forgot
-MADE_AT_ONCE = (
-    100  # tensors in a collection that no statement grows: made by one call or comprehension
-)
+# A megabyte in a thousand steps; detached losses, 4 bytes each, stay far below.
+LEAST_BYTES_PER_STEP = 1000
+# A collection of this size is worth a note even if the program uses it.
+NOTED_BYTES = 64 * MEGABYTE
+LEAST_TENSORS = 8  # a few large tensors are not a forgotten collection
+# Of a collection that no statement grows: one call or comprehension made it.
+MADE_AT_ONCE = 100
+
+
+class TensorsKept(Diagnosis):
+    """A collection keeps tensors that the program no longer needs."""
+
+    variable: str
+    function: str | None
+    kind_of: str  # list, dict …
+    tensors: int
+    size_bytes: int
+
+    @property
+    def where(self) -> str:
+        """Return the variable."""
+        return place_name(self.variable, self.function)
+
+    @property
+    def megabytes(self) -> float:
+        """Return how much memory its tensors take."""
+        return self.size_bytes / MEGABYTE
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        is_bounded = self.kind_of in ("list", "deque")
+        bound = " or bound it, `collections.deque(maxlen=…)`" if is_bounded else ""
+        return (f"let go of what is no longer needed, `{self.variable}.clear()`{bound}",)
+
+    @property
+    def what_frees(self) -> Evidence:
+        """Return what would free the tensors, and what would not."""
+        return Evidence(
+            f"the {self.kind_of} `{self.variable}` refers to them: taking them out frees them at once; gc.collect(), "
+            "empty_cache() and `del` of another name free nothing that is still referred to"
+        )
+
+
+class CollectionGrows(TensorsKept):
+    """A collection gets more tensors with every step."""
+
+    steps: int
+    per_step: float
+    bytes_per_step: float
+    is_read: bool
+    message = (
+        "{where} keeps {tensors} tensors after {steps} steps, {rate}, {cost_per_thousand:.3g} MB per 1000 steps; "
+        "{use}"
+    )
+
+    @property
+    def rate(self) -> str:
+        """Return how fast it grows."""
+        return rate_words(self.per_step, "step")
+
+    @property
+    def cost_per_thousand(self) -> float:
+        """Return the megabytes that a thousand steps take."""
+        return self.bytes_per_step * 1000 / MEGABYTE
+
+    @property
+    def use(self) -> str:
+        """Return what the program does with them."""
+        return (
+            "none is ever removed"
+            if self.is_read
+            else "nothing in the program uses or removes the old ones"
+        )
+
+
+class NotFreed(TensorsKept):
+    """The program tries to free memory while a collection still refers to its tensors."""
+
+    call: str
+    called_at: SourceSpan | None
+    resident_bytes: int
+    message = "`{call}` cannot free the {tensors} tensors ({megabytes:.3g} MB) that {where} still refers to"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"after `{self.call}` `{self.variable}` still held {self.tensors} tensors, {self.megabytes:.3g} MB",
+            value=float(self.tensors),
+            location=self.called_at,
+        )
+        yield Evidence(
+            f"the process had {self.resident_bytes / MEGABYTE:.4g} MB in use then",
+            value=float(self.resident_bytes),
+        )
+        yield self.what_frees
 
 
 class GrowingCollection(Detector):
     """A collection gets more tensors with every step, and nobody takes them out or looks at them."""
 
     name = "growing-collection"
-    needs = frozenset({"holdings"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         told = set()
         for growth in without_outer_holders(list(growths(trace, _bare_tensors))):
             if is_leak(growth):
                 told.add((growth.held.name, growth.held.function))
-                yield about_growth(growth, trace, self.name)
+                yield self._growing(growth, trace)
         for look, held in still_held(trace):
             if (held.name, held.function) not in told:
-                yield about_collect(look, held, trace=trace, detector=self.name)
+                yield self._not_freed(look, held, trace)
+
+    def _growing(self, growth: Growth, trace: Trace) -> Finding:
+        held = growth.held
+        diagnosis = CollectionGrows(
+            variable=held.name,
+            function=held.function,
+            kind_of=held.kind,
+            tensors=growth.last,
+            size_bytes=held.bytes,
+            steps=growth.ticks,
+            per_step=growth.per_tick,
+            bytes_per_step=growth.cost_per_tick,
+            is_read=held.read_at is not None,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="note" if diagnosis.is_read else "warning",
+            step=growth.step,
+            location=held.grown_at,
+            evidence=[
+                *curve_of(growth),
+                *memory_facts(growth),
+                diagnosis.what_frees,
+                *collect_facts(trace, held),
+            ],
+        )
+
+    def _not_freed(self, look: Holdings, held: Held, trace: Trace) -> Finding:
+        diagnosis = NotFreed(
+            variable=held.name,
+            function=held.function,
+            kind_of=held.kind,
+            tensors=held.tensors,
+            size_bytes=held.bytes,
+            call=(look.call.expression if look.call is not None else None) or "gc.collect()",
+            called_at=look.call,
+            resident_bytes=look.resident_bytes,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="warning",
+            step=look.step if trace.steps else None,
+            location=held.grown_at,
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from memory.let_go(finding, source)
+        match finding.diagnosis:
+            case NotFreed(called_at=place):
+                yield from memory.let_go(finding.location, source, collected=place, is_read=True)
+            case CollectionGrows(is_read=is_read):
+                yield from memory.let_go(finding.location, source, collected=None, is_read=is_read)
 
 
 def _bare_tensors(held: Held) -> int:
@@ -69,40 +203,18 @@ def is_leak(growth: Growth) -> bool:
     return held.read_at is None or held.bytes >= NOTED_BYTES
 
 
-def about_growth(growth: Growth, trace: Trace, detector: str) -> Finding:
-    """Return the finding about something that grows with every step."""
+def curve_of(growth: Growth) -> Iterator[Evidence]:
+    """Yield how many tensors there were when, and what they cost."""
     held = growth.held
-    unused = (
-        "nothing in the program uses or removes the old ones"
-        if held.read_at is None
-        else "none is ever removed"
-    )
     series = ", ".join(f"{value} after step {tick}" for tick, value in growth.points)
-    facts = [
-        Evidence(
-            f"tensors in `{held.name}`: {series}",
-            value=float(growth.last),
-            step=growth.step,
-            series=tuple(float(value) for _, value in growth.points),
-        ),
-        Evidence(
-            f"{per_thousand(growth)}; {held.bytes / MEGABYTE:.3g} MB now",
-            value=growth.bytes_per_tick,
-        ),
-        *memory_facts(growth),
-        _what_frees(held),
-        *collect_facts(trace, held),
-    ]
-    return Finding(
-        detector=detector,
-        severity="warning" if held.read_at is None else "note",
-        message=f"{place_name(held)} keeps {growth.last} tensors after {growth.ticks} steps, "
-        f"{in_words(growth)}, {per_thousand(growth)}; {unused}",
+    yield Evidence(
+        f"tensors in `{held.name}`: {series}",
+        value=float(growth.last),
         step=growth.step,
-        rank=trace.rank,
-        location=held.grown_at,
-        evidence=tuple(facts),
-        fixes=(_advice(held),),
+        series=tuple(float(value) for _, value in growth.points),
+    )
+    yield Evidence(
+        f"{per_thousand(growth)}; {held.bytes / MEGABYTE:.3g} MB now", value=growth.bytes_per_tick
     )
 
 
@@ -131,48 +243,3 @@ def is_grown(held: Held) -> bool:
     expression = held.grown_at.expression or "" if held.grown_at is not None else ""
     leaf = held.name.rsplit(".", 1)[-1]
     return not expression.startswith((f"{leaf} =", f"{held.name} =", f"{leaf}: "))
-
-
-def about_collect(look: Holdings, held: Held, *, trace: Trace, detector: str) -> Finding:
-    """Return the finding about tensors that were to be freed and cannot be."""
-    call = (
-        look.call.expression if look.call is not None and look.call.expression else "gc.collect()"
-    )
-    facts = (
-        Evidence(
-            f"after `{call}` `{held.name}` still held {held.tensors} tensors, {held.bytes / MEGABYTE:.3g} MB",
-            value=float(held.tensors),
-            location=look.call,
-        ),
-        Evidence(
-            f"the process had {look.resident_bytes / MEGABYTE:.4g} MB in use then",
-            value=float(look.resident_bytes),
-        ),
-        _what_frees(held),
-    )
-    return Finding(
-        detector=detector,
-        severity="warning",
-        message=f"`{call}` cannot free the {held.tensors} tensors ({held.bytes / MEGABYTE:.3g} MB) that "
-        f"{place_name(held)} still refers to",
-        step=look.step if trace.steps else None,
-        rank=trace.rank,
-        location=held.grown_at,
-        evidence=facts,
-        fixes=(_advice(held),),
-    )
-
-
-def _what_frees(held: Held) -> Evidence:
-    return Evidence(
-        f"the {held.kind} `{held.name}` refers to them: taking them out frees them at once; gc.collect(), "
-        "empty_cache() and `del` of another name free nothing that is still referred to"
-    )
-
-
-def _advice(held: Held) -> Fix:
-    bounded = (
-        " or bound it, `collections.deque(maxlen=…)`" if held.kind in ("list", "deque") else ""
-    )
-    title = f"let go of what is no longer needed, `{held.name}.clear()`{bounded}"
-    return Fix(title, safety="show-only")

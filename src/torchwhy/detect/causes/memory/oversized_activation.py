@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.views.nonfinite.judging import short
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.diagnosis import Diagnosis, Shape
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 
@@ -38,11 +39,43 @@ VIEWS = {
 }
 
 
+class OneLargeResult(Diagnosis):
+    """One operation makes a tensor many times larger than its operands, and most of the memory of a step."""
+
+    expression: str
+    size_bytes: int
+    share: float  # of all that the forward pass of a step makes
+    shape: Shape
+    dtype: str
+    operands: list[Shape]
+    as_large: int  # results of the step
+    message = (
+        "`{expression}` makes a tensor of {megabytes:.3g} MB out of operands of shape {shapes}; "
+        "that is {share:.0%} of all that the forward pass of a step makes"
+    )
+    advice = "compute it without the large intermediate (`torch.cdist`, a matrix product, `einsum`), or in pieces"
+
+    @property
+    def megabytes(self) -> float:
+        """Return the size of the result."""
+        return self.size_bytes / MEGABYTE
+
+    @property
+    def shapes(self) -> str:
+        """Return the shapes of the operands."""
+        return " and ".join(map(str, self.operands))
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"its shape is {self.shape}, {self.dtype}", value=float(self.size_bytes))
+        yield Evidence(
+            f"{self.as_large} results of the step are at least as large", value=float(self.as_large)
+        )
+
+
 class OversizedActivation(Detector):
     """A single intermediate result is many times larger than what it was made from, and dominates the step."""
 
     name = "oversized-activation"
-    needs = frozenset({"operation"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         operations = [one for one in trace.of(GraphOperation) if not is_view(one)]
@@ -51,8 +84,13 @@ class OversizedActivation(Detector):
         total = sum(map(size_of, made))
         large = [one for one in made if is_oversized(one, total)]
         if large:
-            yield finding_about(
-                min(large, key=lambda one: one.order), made, trace=trace, detector=self.name
+            first_made = min(large, key=lambda one: one.order)
+            yield self.found(
+                trace,
+                diagnosed(first_made, made, total),
+                severity="note",
+                step=first_made.step,
+                location=first_made.location,
             )
 
 
@@ -78,33 +116,15 @@ def is_oversized(operation: GraphOperation, total: int) -> bool:
     return blown_up and size >= LARGE_SHARE * total
 
 
-def finding_about(
-    operation: GraphOperation, made: list[GraphOperation], *, trace: Trace, detector: str
-) -> Finding:
-    """Return the note: which expression, how large, out of what."""
-    size, total = size_of(operation), sum(map(size_of, made))
-    expression = (
-        short(operation.location.expression or operation.op) if operation.location else operation.op
-    )
-    alike = sum(1 for one in made if size_of(one) >= size)
-    operands = " and ".join(str(shape) for shape in operation.input_shapes)
-    return Finding(
-        detector=detector,
-        severity="note",
-        message=f"`{expression}` makes a tensor of {size / MEGABYTE:.3g} MB out of operands of shape {operands}; "
-        f"that is {size / total:.0%} of all that the forward pass of a step makes",
-        step=operation.step,
-        rank=trace.rank,
-        location=operation.location,
-        evidence=(
-            Evidence(f"its shape is {operation.shape}, {operation.dtype}", value=float(size)),
-            Evidence(f"{alike} results of the step are at least as large", value=float(alike)),
-        ),
-        fixes=(
-            Fix(
-                "compute it without the large intermediate (`torch.cdist`, a matrix product, `einsum`), "
-                "or in pieces",
-                safety="show-only",
-            ),
-        ),
+def diagnosed(operation: GraphOperation, made: list[GraphOperation], total: int) -> OneLargeResult:
+    """Return which expression makes how much out of what."""
+    size, place = size_of(operation), operation.location
+    return OneLargeResult(
+        expression=short((place.expression if place is not None else None) or operation.op),
+        size_bytes=size,
+        share=size / total,
+        shape=operation.shape,
+        dtype=operation.dtype,
+        operands=operation.input_shapes,
+        as_large=sum(1 for one in made if size_of(one) >= size),
     )

@@ -10,33 +10,91 @@ from torchwhy.detect.views.memory.growth import (
     Growth,
     collect_facts,
     growths,
-    in_words,
     is_window,
     memory_facts,
     place_name,
+    plural,
+    rate_words,
     without_outer_holders,
 )
-from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import Held
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+
+
+class GraphsKept(Diagnosis):
+    """A collection keeps tensors with the graphs of the steps that made them."""
+
+    variable: str
+    function: str | None
+    count: int  # of tensors, or of operations behind a sum
+    ticks: int
+    unit: str  # step or batch
+    per_tick: float
+    continues: bool
+    emptied_at: SourceSpan | None
+    message = "{where} keeps {count} tensors with their graphs after {duration}, {rate}; {ending}"
+
+    @property
+    def where(self) -> str:
+        """Return the variable."""
+        return place_name(self.variable, self.function)
+
+    @property
+    def duration(self) -> str:
+        """Return how many steps or batches there were."""
+        return f"{self.ticks} {plural(self.unit)}"
+
+    @property
+    def rate(self) -> str:
+        """Return how fast it grows."""
+        return rate_words(self.per_tick, self.unit)
+
+    @property
+    def ending(self) -> str:
+        """Return what ends the growth, if anything does."""
+        if self.emptied_at is not None:
+            return (
+                f"it is let go only at line {self.emptied_at.line}, `{self.emptied_at.expression}`"
+            )
+        if self.unit == "batch":
+            return "no backward pass uses them, so their activations stay as well"
+        return "nothing ever empties it" if self.continues else "later it grew no further"
+
+
+class SumKeepsGraphs(GraphsKept):
+    """A sum reaches back through the graph of every step."""
+
+    message = (
+        "the sum {where} hangs on the graph of every {unit}: after {duration} it reaches back "
+        "through {count} operations to the first; {ending}"
+    )
 
 
 class RetainedGraph(Detector):
     """The graph of every step is kept alive, because something holds the loss itself and not its number."""
 
     name = "retained-graph"
-    needs = frozenset({"holdings"})
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         found = without_outer_holders([*growths(trace, _graphs_in), *growths(trace, _chain_of)])
         suspects = [growth for growth in found if is_kept(growth)]
         sums = [growth for growth in suspects if grows_itself(growth.held)]
         for growth in sums or suspects:
-            yield finding_about(growth, trace, self.name)
+            yield self.found(
+                trace,
+                diagnosed(growth),
+                severity=severity_of(growth, trace),
+                step=growth.step,
+                location=growth.held.grown_at,
+                evidence=facts_about(growth, trace),
+                fixes=[fix_for(growth.held)],
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from memory.kept_without_graph(finding, source)
+        yield from memory.kept_without_graph(finding.location, source)
 
 
 def _graphs_in(held: Held) -> int:
@@ -71,51 +129,25 @@ def grows_itself(held: Held) -> bool:
     )
 
 
-def finding_about(growth: Growth, trace: Trace, detector: str) -> Finding:
-    """Return the finding: who keeps what, since when, how much, and what frees it."""
-    held = growth.held
-    return Finding(
-        detector=detector,
-        severity=severity_of(growth, trace),
-        message=message_about(growth),
-        step=growth.step,
-        rank=trace.rank,
-        location=held.grown_at,
-        evidence=tuple(facts_about(growth, trace)),
-        fixes=(fix_for(held),),
-    )
-
-
 def severity_of(growth: Growth, trace: Trace) -> Severity:
     """An endless growth breaks the run in the end; but where something else broke it already, that comes first."""
     return "error" if is_endless(growth) and not trace.alarms else "warning"
 
 
-def message_about(growth: Growth) -> str:
-    """Return one sentence in the program's own names and numbers."""
-    held, unit = growth.held, growth.unit
-    plural = f"{growth.ticks} {unit}{'es' if unit == 'batch' else 's'}"
-    if held.kind == "tensor":
-        what = (
-            f"the sum {place_name(held)} hangs on the graph of every {unit}: after {plural} it reaches back "
-            f"through {growth.last} operations to the first"
-        )
-    else:
-        what = (
-            f"{place_name(held)} keeps {growth.last} tensors with their graphs after {plural}, "
-            f"{in_words(growth)}"
-        )
-    return f"{what}; {ending_of(growth)}"
-
-
-def ending_of(growth: Growth) -> str:
-    """Return what ends the growth, if anything does."""
+def diagnosed(growth: Growth) -> GraphsKept:
+    """Return who keeps the graphs, since when, and what ends it."""
     held = growth.held
-    if held.emptied_at is not None:
-        return f"it is let go only at line {held.emptied_at.line}, `{held.emptied_at.expression}`"
-    if growth.unit == "batch":
-        return "no backward pass uses them, so their activations stay as well"
-    return "nothing ever empties it" if growth.continues else "later it grew no further"
+    kind = SumKeepsGraphs if held.kind == "tensor" else GraphsKept
+    return kind(
+        variable=held.name,
+        function=held.function,
+        count=growth.last,
+        ticks=growth.ticks,
+        unit=growth.unit,
+        per_tick=growth.per_tick,
+        continues=growth.continues,
+        emptied_at=held.emptied_at,
+    )
 
 
 def facts_about(growth: Growth, trace: Trace) -> Iterator[Evidence]:

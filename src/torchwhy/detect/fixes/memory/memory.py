@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from torchwhy.detect.fixes.training.loops import LOOPS
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.bindings import assignments, names_in
 from torchwhy.source.calls import keyword, module_names, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -20,9 +20,9 @@ PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what can be given a value
 WINDOW = 100  # entries: enough for a moving average, and no growth
 
 
-def kept_without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield what is kept at the finding without its graph; a state that is carried on is cut between the steps."""
-    statement = _statement(finding, source)
+def kept_without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield what is kept at a place without its graph; a state that is carried on is cut between the steps."""
+    statement = _statement(place, source)
     if statement is None:
         return
     names = carried(source, statement)
@@ -38,8 +38,8 @@ def kept_without_graph(finding: Finding, source: Source) -> Iterator[Fix]:
         yield from _detached(source, statement, parts)
 
 
-def _statement(finding: Finding, source: Source) -> ast.stmt | None:
-    return None if finding.location is None else source.statement_at(finding.location.line)
+def _statement(place: SourceSpan | None, source: Source) -> ast.stmt | None:
+    return None if place is None else source.statement_at(place.line)
 
 
 def _kept(statement: ast.stmt) -> Iterator[ast.expr]:
@@ -235,15 +235,17 @@ def _before_inner_loop(source: Source, statement: ast.stmt) -> ast.stmt | None:
     return inner if sends else None
 
 
-def let_go(finding: Finding, source: Source) -> Iterator[Fix]:
-    """Yield a collection that is emptied before memory is to be freed, bounded, or not filled when nobody reads it."""
-    statement = _statement(finding, source)
+def let_go(
+    place: SourceSpan | None, source: Source, *, collected: SourceSpan | None, is_read: bool
+) -> Iterator[Fix]:
+    """Yield a collection that is emptied before memory is collected, bounded, or not filled when nothing reads it."""
+    statement = _statement(place, source)
     name = None if statement is None else _collection(source, statement)
     if statement is None or name is None:
         return
-    yield from _emptied(finding, source, name)
+    yield from _emptied(source, name, collected)
     yield from _bounded(source, name)
-    if "nothing in the program uses" in finding.message:
+    if not is_read:
         yield from source.fix(f"do not keep it, as nothing reads {name}", source.without(statement))
 
 
@@ -259,14 +261,10 @@ def _collection(source: Source, statement: ast.stmt) -> str | None:
     return None
 
 
-def _emptied(finding: Finding, source: Source, name: str) -> Iterator[Fix]:
-    for evidence in finding.evidence:
-        if evidence.location is None or "still held" not in evidence.claim:
-            continue
-        call = source.statement_at(evidence.location.line)
-        root = re.split(r"[.\[]", name)[0]
-        if call is None or root not in names_in(source.scope_of(call)):
-            continue
+def _emptied(source: Source, name: str, collected: SourceSpan | None) -> Iterator[Fix]:
+    call = _statement(collected, source)
+    root = re.split(r"[.\[]", name)[0]
+    if call is not None and root in names_in(source.scope_of(call)):
         text = f"{name}.clear()"
         yield from source.fix(f"let go of them first: {text}", source.insert_before(call, text))
 

@@ -67,6 +67,11 @@ class Growth:
         is_steady = grown >= LEAST_RESIDENT and late >= STEADY * last_share * grown
         return grown / span if is_steady else 0.0
 
+    @property
+    def cost_per_tick(self) -> float:
+        """Return the bytes that each step takes, as far as they can be measured."""
+        return max(self.bytes_per_tick, self.resident_per_tick)
+
 
 def growths(trace: Trace, size: Callable[[Held], int]) -> Iterator[Growth]:
     """Yield the variables whose `size` grows with the steps, or with the batches between two steps."""
@@ -172,20 +177,23 @@ def is_window(held: Held) -> bool:
     return held.kind.startswith("deque(") or TAKES_OUT.search(expression) is not None
 
 
+def plural(unit: str) -> str:
+    """Return `steps` or `batches`."""
+    return f"{unit}es" if unit == "batch" else f"{unit}s"
+
+
 def per_thousand(growth: Growth) -> str:
     """Return how much memory a thousand steps take, as far as it can be measured."""
-    share = max(growth.bytes_per_tick, growth.resident_per_tick) * 1000 / MEGABYTE
-    return f"{share:.3g} MB per 1000 {growth.unit}{'es' if growth.unit == 'batch' else 's'}"
+    return f"{growth.cost_per_tick * 1000 / MEGABYTE:.3g} MB per 1000 {plural(growth.unit)}"
 
 
-def in_words(growth: Growth) -> str:
+def rate_words(rate: float, unit: str) -> str:
     """Return `one more each step`, or how many."""
-    rate = growth.per_tick
     if abs(rate - 1) < 0.05:
-        return f"one more each {growth.unit}"
+        return f"one more each {unit}"
     if rate > 1:
-        return f"{rate:.3g} more each {growth.unit}"
-    return f"one more every {1 / rate:.3g} {growth.unit}{'es' if growth.unit == 'batch' else 's'}"
+        return f"{rate:.3g} more each {unit}"
+    return f"one more every {1 / rate:.3g} {plural(unit)}"
 
 
 def memory_facts(growth: Growth) -> Iterator[Evidence]:
@@ -218,8 +226,8 @@ def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
     )
 
 
-def place_name(held: Held) -> str:
-    """Return the variable, with the function or class it lives in where that is not the script itself."""
-    if held.function is None:
-        return f"`{held.name}`"
-    return f"`{held.name}` {'of' if '.' in held.name else 'in'} {held.function}"
+def place_name(name: str, function: str | None) -> str:
+    """Return a variable, with the function or class it lives in where that is not the script itself."""
+    if function is None:
+        return f"`{name}`"
+    return f"`{name}` {'of' if '.' in name else 'in'} {function}"
