@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.detect.helpers import alarm, birth, optimizer, tensor, trace_with, twin, weights
-from tests.support.traces import LINE
+from tests.support.traces import program
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import LearningRateTooHigh
 from torchwhy.detect.views.training.rate_places import place_of_rate
 from torchwhy.finding import Finding
 from torchwhy.record.events import Birth, Step
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import SchedulerSeen, StatementsFound
+from torchwhy.record.wiring import SchedulerSeen
 
 LOSSES = [1.2, 3e4, 7e8, 2e13, 5e17, 1e22]
 SIZES = [0.5, 80.0, 1e4, 2e6, 3e8, 5e10]
@@ -179,9 +179,9 @@ def test_raised_rate_is_told_with_the_one_that_worked() -> None:
 
 def test_a_rate_raised_by_hand_is_blamed_where_it_is_set() -> None:
     made = optimizer(lr=0.1)
-    census = StatementsFound(step=0, rates=[LINE])
+    text = program("\nfor group in optimizer.param_groups:\n    group['lr'] = 5.0\n")
 
-    assert place_of_rate(Trace((made, census)), made, (0.1, 5.0)) == LINE
-    assert place_of_rate(Trace((made, census)), made, (0.1, 0.1)) == made.location
+    assert place_of_rate(Trace((made, text)), made, (0.1, 5.0)).line == 3
+    assert place_of_rate(Trace((made, text)), made, (0.1, 0.1)) == made.location
     scheduler = SchedulerSeen(index=0, kind="LambdaLR", step=1, optimizer=0)
-    assert place_of_rate(Trace((made, census, scheduler)), made, (0.1, 5.0)) == made.location
+    assert place_of_rate(Trace((made, text, scheduler)), made, (0.1, 5.0)) == made.location

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import optimizer
-from tests.support.traces import LINE, trace
+from tests.support.traces import LINE, program, trace
 from torchwhy.detect.causes.wiring.clip_after_step import ClipAfterStep
 from torchwhy.detect.causes.wiring.missing_optimizer_step import MissingOptimizerStep
 from torchwhy.detect.causes.wiring.missing_zero_grad import MissingZeroGrad
@@ -26,7 +26,6 @@ from torchwhy.record.wiring import (
     CallsCounted,
     IdleOptimizer,
     SchedulerSeen,
-    StatementsFound,
 )
 
 STEP_CALL = SourceSpan("train.py", 41, function="train_epoch", expression="optimizer.step()")
@@ -300,8 +299,9 @@ def accumulating(orders, *, reads=False):
     events = [optimizer()]
     for number, order in enumerate(orders):
         events += [step(number), StepCalls(step=number, calls=[SEEN[sign] for sign in order])]
-    census = ParameterCensus(step=0, optimizer=0, parameters=[], reads_gradients=reads)
-    return trace(*events, census)
+    census = ParameterCensus(step=0, optimizer=0, parameters=[], backwards=3)
+    text = "norm = model.weight.grad.norm()" if reads else "loss.backward()"
+    return trace(*events, census, program(text))
 
 
 def test_gradients_cleared_before_each_of_several_backward_passes_are_reported():
@@ -328,9 +328,9 @@ def test_gradients_cleared_for_a_reason_are_not_reported(orders, reads):
 @pytest.mark.parametrize(("initial", "found"), [([0.1], 1), ([5e-4], 0), ([], 0)])
 def test_warm_up_that_is_never_stepped_is_reported_at_the_scheduler(initial, found):
     census = ParameterCensus(step=0, optimizer=0, parameters=[], initial_rates=initial)
-    source = StatementsFound(step=39, schedules=[LINE])
+    source = program("\nwarm_up = LinearLR(optimizer)\n")
     events = [optimizer(), census, source, *(step(number, 1e-4) for number in range(40))]
 
     findings = list(SchedulerMisuse().scan(trace(*events)))
 
-    assert [finding.location for finding in findings] == [LINE] * found
+    assert [finding.location.line for finding in findings] == [2] * found

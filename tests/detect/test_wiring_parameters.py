@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import optimizer
-from tests.support.traces import LINE, trace
+from tests.support.traces import LINE, program, trace
 from torchwhy.detect.causes.wiring.frozen_everything import FrozenEverything
 from torchwhy.detect.causes.wiring.parameters_not_in_optimizer import ParametersNotInOptimizer
 from torchwhy.detect.causes.wiring.stale_optimizer_parameters import StaleOptimizerParameters
@@ -14,9 +14,7 @@ from torchwhy.detect.causes.wiring.unused_parameters import UnusedParameters
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import ModuleCalled, OptimizerDescribed
 from torchwhy.record.learning import GraphOperation, ParameterCensus, ParameterSeen
-from torchwhy.record.wiring import Followed, ParametersFollowed, StatementsFound
-
-FREEZE = SourceSpan("train.py", 20, expression="p.requires_grad = False")
+from torchwhy.record.wiring import Followed, ParametersFollowed
 
 
 def parameter(name, **more):
@@ -163,11 +161,12 @@ def test_new_layer_frozen_while_loaded_weights_train_is_reported_at_the_freezing
         parameter("body.weight", written_by="loaded"),
         parameter("head.weight", requires_grad=False, gradient="none"),
     )
-    source = StatementsFound(step=9, freezes=[FREEZE])
+    source = program("for p in head.parameters():\n    p.requires_grad = False\n")
 
     (finding,) = FrozenEverything().scan(trace(optimizer(), seen, source))
 
-    assert finding.location == FREEZE
+    assert finding.location.line == 2
+    assert finding.location.expression == "p.requires_grad = False"
     assert "the new layer is frozen" in finding.message
 
 

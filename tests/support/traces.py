@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record.events import Birth, Event, Operand, TensorFacts
+from torchwhy.record.events import Birth, Event, Operand, ProgramFile, TensorFacts
 from torchwhy.record.trace import Trace
 
 LINE = SourceSpan("train.py", 9, column=4, end_column=20, expression="f(x)")
@@ -33,6 +33,11 @@ def source(origin: str, **facts: Any) -> Birth:
 def tensor(dtype: str = "float32", *shape: int, **facts: Any) -> Operand:
     """Return a tensor operand; `at_born`, `name` and the like by keyword."""
     return Operand(tensor=TensorFacts(dtype=dtype, shape=list(shape)), **facts)
+
+
+def program(text: str, file: str = "train.py") -> ProgramFile:
+    """Return a file of the program, as the trace holds it."""
+    return ProgramFile(file=file, sha256="", text=text)
 
 
 def trace(*events: Event, rerun: Trace | None = None) -> Trace:

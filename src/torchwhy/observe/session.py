@@ -29,6 +29,7 @@ from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.program import frames, seeds
 from torchwhy.observe.program.exceptions import clean, note_uncaught
 from torchwhy.observe.program.names import Names
+from torchwhy.observe.program.program_files import ProgramFiles
 from torchwhy.observe.steps.budget import Budget
 from torchwhy.observe.steps.cruise import Cruise
 from torchwhy.observe.steps.sentinel import Handler, Sentinel
@@ -57,6 +58,7 @@ class Session:
         self.names = Names(visit=lambda: self.guests.visit)
         self.batches = BatchKeeper()
         self.holdings = HoldingsProbe(self)
+        self.program_files = ProgramFiles(self.write)
         self.sentinel = Sentinel(self)
         self.evaluations = Evaluations(self)
         watch = self.sentinel
@@ -166,6 +168,8 @@ class Session:
         self.guests.protect("mode probe", self.modes.tell)()
         self.guests.protect("evaluation probe", self.evaluations.tell)()
         self.guests.protect("holdings probe", self.holdings.at_exit)()
+        if self.writer.path is not None:
+            self._tell_files()
         self.guests.protect("call order probe", self.calls.at_exit)(self.sentinel.step)
         if self.sentinel.step or self.stopped_by_us:
             self.write(
@@ -200,6 +204,14 @@ class Session:
                 waiting += [(f"{path}.{name}", part) for name, part in model.named_children()]
             else:
                 self.modes.watch(self.hooks, path, model)
+
+    def look_at_program(self, step: int) -> None:
+        """Look at what the program has loaded and what it holds; called at doubling numbers of steps."""
+        self._tell_files()
+        self.holdings.stepped(step)
+
+    def _tell_files(self) -> None:
+        self.guests.protect("source probe", self.program_files.tell)()
 
     def stop_program(self) -> None:
         """End the user's program after a withheld update, the way `sys.exit(1)` in its own code would."""

@@ -53,6 +53,14 @@ class RunStarted(Event, frozen=True, tag="run"):
     missing: list[MissingFeature] = []
 
 
+class ProgramFile(Event, frozen=True, tag="file"):
+    """A file of the program as it ran: its text, and the SHA-256 of its content on disk."""
+
+    file: str
+    sha256: str
+    text: str
+
+
 class OptimizerMade(Event, frozen=True, tag="optimizer"):
     """An optimizer was constructed; `index` names it in later events."""
 
@@ -311,6 +319,7 @@ class RunEnded(Event, frozen=True, tag="end"):
 
 AnyEvent = (
     RunStarted
+    | ProgramFile
     | OptimizerMade
     | OptimizerDescribed
     | Step
@@ -341,7 +350,6 @@ AnyEvent = (
     | learning.Evaluated
     | learning.MetricReduced
     | wiring.SchedulerSeen
-    | wiring.StatementsFound
     | wiring.CallsCounted
     | wiring.IdleOptimizer
     | wiring.ParametersFollowed

@@ -94,15 +94,14 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 class ParameterCensus(Event, frozen=True, tag="census"):
     """Every parameter of every known model and optimizer, just before an optimizer's first step.
 
-    `reads_gradients`: whether the program's source uses a gradient by itself, told when several backward passes came
-    before. `decays` are the weight decays by parameter, told when a group has one of its own. `initial_rates` are the
-    rates that a scheduler found when it was made.
+    `backwards` counts the backward passes before it. `decays` are the weight decays by parameter, told when a group
+    has one of its own. `initial_rates` are the rates that a scheduler found when it was made.
     """
 
     step: int
     optimizer: int
     parameters: list[ParameterSeen]
-    reads_gradients: bool | None = None
+    backwards: int = 0
     decays: dict[str, float] = {}
     initial_rates: list[float] = []
     look: int = 0

@@ -15,6 +15,7 @@ from torchwhy.errors import TraceError
 from torchwhy.record import events as kinds
 from torchwhy.record.numbers import decode
 from torchwhy.record.step_log import recent_steps
+from torchwhy.source.edits import Source
 
 AnyOf = TypeVar("AnyOf", bound=kinds.Event)
 
@@ -34,6 +35,7 @@ class Trace:
     rerun: Trace | None = None
     exit_code: int | None = None
     observation: int = 0
+    _files: dict[str, Source] = field(default_factory=dict, repr=False, compare=False)
     _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, kind: type[AnyOf]) -> list[AnyOf]:
@@ -43,6 +45,15 @@ class Trace:
                 if getattr(event, "look", self.observation) == self.observation:
                     self._by_kind.setdefault(type(event), []).append(event)
         return cast("list[AnyOf]", self._by_kind.get(kind, []))
+
+    @property
+    def files(self) -> dict[str, Source]:
+        """Return the files of the program as they ran, by their names in findings, in the order of their import."""
+        if not self._files:
+            for event in self.events:
+                if isinstance(event, kinds.ProgramFile):
+                    self._files[event.file] = Source(event.file, event.text, self._files.get)
+        return self._files
 
     @cached_property
     def later_observations(self) -> list[Trace]:

@@ -23,22 +23,6 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     location: SourceSpan | None = None
 
 
-class StatementsFound(Event, frozen=True, tag="statements"):
-    """What only the source of the program tells, read when it ends.
-
-    `rates`: statements that set the rate of a group by hand; `schedules`: those that make a scheduler; `freezes` and
-    `thaws`: those that set `requires_grad` to something else than True, or to True, told when something is frozen;
-    `uncalled`: those that name a method of training and do not call it, `model.eval`.
-    """
-
-    step: int
-    rates: list[SourceSpan] = []
-    schedules: list[SourceSpan] = []
-    freezes: list[SourceSpan] = []
-    thaws: list[SourceSpan] = []
-    uncalled: list[SourceSpan] = []
-
-
 class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """How often each watched call was made in the whole run; `schedulers` by their index."""
 
@@ -101,14 +85,12 @@ class LateParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 class LateParameters(Event, frozen=True, tag="late-parameters"):
     """All such parameters at one step; the last of these events tells how it ended.
 
-    `replaced`: those in whose place another one was, which an optimizer still holds. `places`: statements of the
-    program that can have put them there.
+    `replaced`: those in whose place another one was, which an optimizer still holds.
     """
 
     step: int
     parameters: list[LateParameter]
     replaced: list[str] = []
-    places: list[SourceSpan] = []
 
 
 class AliasLoaded(Event, frozen=True, tag="alias-loaded"):

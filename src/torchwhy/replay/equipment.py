@@ -59,7 +59,6 @@ class Stage:
         )
         self.compiles = False
         self.earlier: list[Operation] = []  # forward operations of the steps of this look so far
-        self.is_frozen = False  # some parameter was, at an optimizer's first step
         self._last_clip = -1
         self._told_seconds = 0.0  # of the microscope's, so far
 

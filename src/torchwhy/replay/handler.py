@@ -19,7 +19,6 @@ from torchwhy.replay.microscope.backward_log import is_torchs_own, note_update
 from torchwhy.replay.nonfinite import refused_values
 from torchwhy.replay.nonfinite.at_exit import look_at_the_end
 from torchwhy.replay.parameters.census import write_census
-from torchwhy.replay.parameters.freezes import statements_found
 from torchwhy.replay.parameters.manual_updates import ManualUpdates
 from torchwhy.replay.step.rerun_child import RerunChild
 from torchwhy.replay.step.rewind import Rewind
@@ -276,19 +275,12 @@ class Replay:
         """Look at what the program leaves behind."""
         protect = self.session.guests.protect
         protect("census probe", self.stage.parameter_watch.at_exit)()
-        protect("census probe", self._tell_statements)()
         self.caught_exceptions.end()
         state = self.rewind.state
         self.rewind.leave()
         if state == "watching" and not self.rewind.alarmed:
             look_at_the_end(self.stage)
         self.leave()
-
-    def _tell_statements(self) -> None:
-        """Read the source at the end: in the first step it would be waited for, and most runs never ask."""
-        if self.session.sentinel.optimizers.any_made:
-            found = statements_found(self.session.sentinel.step, frozen=self.stage.is_frozen)
-            self.session.write(found)
 
     def leave(self) -> None:
         """Take everything off; also called in a forked child."""

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from torchwhy.source.files import foreign_roots, layer_of
+from torchwhy.source.edits import Source
+from torchwhy.source.files import foreign_roots, layer_of, loaded
 
 MOST_FILES = 200  # of the program that are read
 
@@ -52,6 +53,11 @@ def user_files() -> list[str]:
     """Return the files of the program's own modules, each once."""
     files = (_file_of(module) for module in user_modules())
     return [file for file in dict.fromkeys(files) if file and not _is_foreign(file)][:MOST_FILES]
+
+
+def user_sources() -> list[Source]:
+    """Return the files of the program's own modules that have a text."""
+    return [source for source in map(loaded, user_files()) if source is not None]
 
 
 def _file_of(module: object) -> str:

@@ -177,7 +177,7 @@ class Sentinel(SentinelRecord):
             if check.watched is not None:
                 check.watched.steps += 1
             if self.step >= self.session.holdings.next_step:
-                self.session.holdings.stepped(self.step)
+                self.session.look_at_program(self.step)
             self.session.leave_after_last_step()
 
     def _before_each_backward(self, roots: list[torch.Tensor], *, accumulates: bool) -> None:
@@ -240,7 +240,7 @@ class Sentinel(SentinelRecord):
             self.session.handler.bad_backward(check)
         self.step += 1
         if self.step >= self.session.holdings.next_step:
-            self.session.holdings.stepped(self.step)
+            self.session.look_at_program(self.step)
         self.session.leave_after_last_step()
 
     @unseen

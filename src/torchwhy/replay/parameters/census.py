@@ -15,7 +15,6 @@ from torchwhy.observe.torch_features.tensor_parts import values_of_sparse
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.replay.microscope.measures import has_nonzero, rows_equal, weight_size
 from torchwhy.replay.microscope.operations import Operation
-from torchwhy.replay.parameters.freezes import reads_gradients
 from torchwhy.replay.parameters.loose_leaves import loose_leaves
 from torchwhy.replay.parameters.owners import Owners, current_owners
 
@@ -149,14 +148,13 @@ def _place_idle_parts(stage: Stage, seen: dict[int, ParameterSeen]) -> None:
 def _write(
     stage: Stage, watched: WatchedOptimizer, *, step: int, entries: list[ParameterSeen]
 ) -> None:
-    """Write the event: the parameters, and what the source and the groups of the optimizer tell besides."""
-    stage.is_frozen = stage.is_frozen or any(not p.requires_grad for p in entries)
+    """Write the event: the parameters, and what the groups of the optimizer tell besides."""
     stage.session.write(
         ParameterCensus(
             step=step,
             optimizer=watched.index,
             parameters=entries,
-            reads_gradients=reads_gradients() if stage.session.sentinel.backwards > 1 else None,
+            backwards=stage.session.sentinel.backwards,
             decays=_decays(watched),
             look=stage.observation,
             **_schedule(watched),

@@ -16,7 +16,6 @@ from torchwhy.observe.steps import gradients
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import LateParameter, LateParameters
-from torchwhy.replay.parameters.freezes import joining_statements
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -129,7 +128,6 @@ class LateParameterWatch:
                 step=step,
                 parameters=late,
                 replaced=[one for one in names if _has_forerunner(one, gone)],
-                places=joining_statements(_attributes(names)) if names else [],
             )
         )
 
@@ -143,8 +141,3 @@ def _has_forerunner(name: str, gone: set[str]) -> bool:
         for before in gone
         if "." in layer and before.count(".") > 1
     )
-
-
-def _attributes(names: list[str]) -> set[str]:
-    """Return what a program may call the places of these parameters: every part of their paths but numbers."""
-    return {part for name in names for part in name.split(".")[1:] if not part.isdigit()}

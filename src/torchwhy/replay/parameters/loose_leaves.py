@@ -6,7 +6,6 @@ coordinate to differentiate by, and is left out; so is everything in a program t
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -16,7 +15,7 @@ import torch
 from torch import nn
 
 from torchwhy.observe.program.names import borrowed_locals
-from torchwhy.observe.program.user_modules import user_files
+from torchwhy.observe.program.user_modules import user_sources
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source.files import layer_of
 
@@ -36,9 +35,7 @@ def loose_leaves(stage: Stage, held: set[int]) -> dict[str, torch.Tensor]:
         for name, leaf in _in_frames(frame_at(1))
         if id(leaf) not in held and leaf.grad is not None
     }
-    if not found or any(
-        DIFFERENTIATES.search("".join(linecache.getlines(name))) for name in user_files()
-    ):
+    if not found or any(DIFFERENTIATES.search(source.text) for source in user_sources()):
         return {}
     return {name: leaf for name, leaf in found.items() if _is_beside_models(stage, leaf)}
 

@@ -14,6 +14,7 @@ from torchwhy.detect.views.training.model_modes import (
     place_of_evaluation,
     training_modes,
 )
+from torchwhy.detect.views.training.source_statements import uncalled
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import DropoutInEvaluation, ForwardModes

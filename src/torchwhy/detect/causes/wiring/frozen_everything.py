@@ -13,8 +13,8 @@ from torchwhy.detect.views.parameters.trained_parameters import (
     names_of,
     output_module,
     place_of,
-    statements_found,
 )
+from torchwhy.detect.views.training.source_statements import freezing
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
@@ -157,7 +157,7 @@ class FrozenEverything(Detector):
         frozen: list[ParameterSeen],
         training: list[ParameterSeen],
     ) -> Finding:
-        freezes = statements_found(trace).freezes
+        freezes = freezing(trace)
         return self.found(
             trace,
             _diagnosis(census, kind, frozen, training),

@@ -9,8 +9,8 @@ from torchwhy.detect.views.parameters.trained_parameters import (
     kind_of,
     place_of,
     steps_of,
-    uncalled,
 )
+from torchwhy.detect.views.training.source_statements import uncalled
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade, RunEnded, Weights

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.parameters.trained_parameters import uncalled
+from torchwhy.detect.views.training.source_statements import uncalled
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ManualUpdate, StaleGradients

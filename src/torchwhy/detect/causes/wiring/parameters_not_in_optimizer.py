@@ -13,10 +13,10 @@ from torchwhy.detect.views.parameters.trained_parameters import (
     listed,
     names_of,
     place_of,
-    statements_found,
     thawed,
     untrained,
 )
+from torchwhy.detect.views.training.source_statements import joining, thawing
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
@@ -225,7 +225,7 @@ class ParametersNotInOptimizer(Detector):
             optimizer=kind_of(trace, census.optimizer),
             elements=sum(elements(one.shape) for one in late),
             steps=max(looks[one.name].thawed_for for one in late),
-            unfrozen_at=statements_found(trace).thaws[:SHOWN_STATEMENTS],
+            unfrozen_at=thawing(trace)[:SHOWN_STATEMENTS],
         )
         place = place_of(trace, census.optimizer)
         return self.found(trace, diagnosis, severity="error", step=census.step, location=place)
@@ -237,10 +237,11 @@ class ParametersNotInOptimizer(Detector):
             passes=max(one.passes for one in added),
             seen_at=look.step,
         )
+        places = joining(trace, look)
         return self.found(
             trace,
             diagnosis,
             severity="error",
             step=min(one.since for one in added),
-            location=look.places[-1] if look.places else place_of(trace, 0),
+            location=places[-1] if places else place_of(trace, 0),
         )

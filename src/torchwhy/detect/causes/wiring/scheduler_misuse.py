@@ -7,7 +7,6 @@ from torchwhy.detect.fixes.training import loops, schedules
 from torchwhy.detect.views.parameters.trained_parameters import (
     place_of,
     program_died,
-    statements_found,
 )
 from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory, rate_histories
 from torchwhy.detect.views.training.schedule_facts import (
@@ -20,6 +19,7 @@ from torchwhy.detect.views.training.schedule_facts import (
     never_left_warm_up,
     schedule_of,
 )
+from torchwhy.detect.views.training.source_statements import schedules_made
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity
 from torchwhy.record.trace import Trace
@@ -181,7 +181,7 @@ class SchedulerMisuse(Detector):
         """Yield a warm-up that was made and never stepped: it set the rate to its low beginning, and there it is."""
         if not never_left_warm_up(trace, history):
             return
-        made = statements_found(trace).schedules
+        made = schedules_made(trace)
         diagnosis = ScheduleNeverStepped(
             rate=history.peak, meant=meant_rate(trace, history) or 0.0, steps=history.count
         )

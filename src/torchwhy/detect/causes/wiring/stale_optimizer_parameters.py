@@ -14,6 +14,7 @@ from torchwhy.detect.views.parameters.trained_parameters import (
     untrained,
     where,
 )
+from torchwhy.detect.views.training.source_statements import joining
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import OptimizerMade
@@ -180,7 +181,7 @@ class StaleOptimizerParameters(Detector):
             diagnosis,
             severity="error",
             step=min(one.since for one in late),
-            location=next(iter([*look.places[-1:], *makers]), None),
+            location=next(iter([*joining(trace, look)[-1:], *makers]), None),
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import kind_of, place_of, where
+from torchwhy.detect.views.training.source_statements import reads_gradients
 from torchwhy.detect.views.training.step_calls import cleared_between, cleared_each_time
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
@@ -114,7 +115,7 @@ class ZeroGradAfterBackward(Detector):
         unread = {
             census.optimizer
             for census in trace.of(ParameterCensus)
-            if census.reads_gradients is False
+            if census.backwards > 1 and reads_gradients(trace) is False
         }
         found: dict[int, list[tuple[int, int, CallSeen | None]]] = {}
         for calls in trace.of(StepCalls):

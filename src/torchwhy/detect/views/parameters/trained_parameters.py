@@ -20,7 +20,6 @@ from torchwhy.record.wiring import (
     LateParameter,
     LateParameters,
     ParametersFollowed,
-    StatementsFound,
 )
 
 ENOUGH_UPDATES = 3  # steps after which a parameter that has not moved is one that nobody moves
@@ -175,23 +174,6 @@ def first_of(names: Sequence[str], *, most: int = SHOWN) -> str:
     """Return `a, b, c and 4 more`."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-def statements_found(trace: Trace) -> StatementsFound:
-    """Return what the source of the program tells; nothing if it was killed before it was read."""
-    return next(iter(trace.of(StatementsFound)), StatementsFound(step=0))
-
-
-def uncalled(trace: Trace, method: str) -> SourceSpan | None:
-    """Return the statement that names a method and does not call it: `model.eval`."""
-    return next(
-        (
-            place
-            for place in statements_found(trace).uncalled
-            if (place.expression or "").rpartition(".")[2] == method
-        ),
-        None,
-    )
 
 
 def where(place: SourceSpan | None) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from torchwhy.detect.views.training.source_statements import rate_settings
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import OptimizerMade
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import SchedulerSeen, StatementsFound
+from torchwhy.record.wiring import SchedulerSeen
 
 RAISED = 1.5  # times the first rate: from here on it is not the first rate that is too high
 
@@ -22,11 +23,7 @@ def place_of_rate(
     made_with = made.defaults.get("lr")
     if isinstance(made_with, (int, float)) and first:
         first = min(first, float(made_with)) or first
-    statements = {
-        (place.file, place.line): place
-        for seen in trace.of(StatementsFound)
-        for place in seen.rates
-    }
+    statements = {(place.file, place.line): place for place in rate_settings(trace)}
     is_raised = bool(first and now and now > RAISED * first)
     is_scheduled = any(seen.optimizer in (made.index, -1) for seen in trace.of(SchedulerSeen))
     if is_raised and not is_scheduled and len(statements) == 1:

@@ -15,6 +15,7 @@ from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.observe.program.user_modules import user_sources
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.source_files import tree_of
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
@@ -22,8 +23,8 @@ from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.freed_graph import receiver
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
 from torchwhy.replay.crash.hidden.state_holders import modules_in
-from torchwhy.replay.parameters.freezes import freezing_statements
 from torchwhy.source.files import layer_of
+from torchwhy.source.training_statements import freezing
 
 # What takes a value out of its graph, and the words for it.
 METHODS = {
@@ -363,7 +364,7 @@ def _switched_off(users: list[TracebackFrame]) -> Cut | None:
         module for frame in users for _, module in modules_in(frame) if list(module.parameters())
     ]
     if modules and not any(p.requires_grad for module in modules for p in module.parameters()):
-        found = _statement(users, _freezes) or next(iter(freezing_statements()), None)
+        found = _statement(users, _freezes) or next(iter(freezing(user_sources())), None)
         if found is not None:
             return Cut(found, "every parameter of the model is frozen here", "frozen")
     return None

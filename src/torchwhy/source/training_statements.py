@@ -1,22 +1,21 @@
-"""What only the source tells: which statements freeze parameters or set a rate, and whether gradients are read."""
+"""Statements of training in the program's text: those that set a rate, freeze, thaw, exchange a layer.
+
+Each question is asked of all files of the program, and answered by places in the order of files and lines.
+"""
 
 from __future__ import annotations
 
 import ast
-import linecache
 import re
-import time
-from collections.abc import Callable, Iterator
-
-from torch.optim import lr_scheduler
+from collections.abc import Callable, Iterable
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.program.user_modules import user_files
-from torchwhy.record.wiring import StatementsFound
-from torchwhy.source.files import shown_path
+from torchwhy.source.calls import called
+from torchwhy.source.edits import Source
 
-MOST_TOLD = 8
-MOST_SECONDS = 0.25  # for the files of a large program, which come in the order of their import
+Files = Iterable[Source]
+
+MOST_PLACES = 8  # told of one kind; a program with more has no single statement to blame
 # `p.grad`, `getattr(p, "grad")`, `tensor.register_hook(…)`, `register_post_accumulate_grad_hook`
 READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
 GROWS = {"append", "extend", "insert", "update"}  # methods of ModuleList, ModuleDict, Sequential
@@ -31,42 +30,91 @@ METHODS = (
 UNCALLED = re.compile(rf"\.(?:{'|'.join(METHODS)})[ \t]*(?:#.*)?$", re.MULTILINE)
 REQUIRES_GRAD = re.compile("requires_grad")
 SETS_RATE = re.compile(r"""\[["']lr["']\]\s*[-+*/]?=(?!=)""")
+SCHEDULE = re.compile("LR|Scheduler")
+SCHEDULERS = {
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "_LRScheduler",
+}
 
 
-def reads_gradients() -> bool:
-    """Tell whether the user's loaded files do anything with a gradient by themselves, between backward and step."""
-    return any(
-        READS_GRADIENT.search("".join(linecache.getlines(filename))) for filename in user_files()
-    )
+def reads_gradients(files: Files) -> bool:
+    """Tell whether a program does anything with a gradient by itself, between backward and step."""
+    return any(READS_GRADIENT.search(source.text) for source in files)
 
 
-def statements_found(step: int, *, frozen: bool) -> StatementsFound:
-    """Return the statements of the user's loaded files that somebody may ask for, in their order."""
-    return StatementsFound(
-        step=step,
-        rates=_statements(SETS_RATE, _sets_rate),
-        schedules=_statements(re.compile("LR|Scheduler"), _makes_schedule),
-        freezes=freezing_statements() if frozen else [],
-        thaws=_statements(REQUIRES_GRAD, _thaws) if frozen else [],
-        uncalled=_statements(UNCALLED, _is_uncalled),
-    )
+def rate_settings(files: Files) -> list[SourceSpan]:
+    """Return the statements that set the rate of a group by hand."""
+    return _statements(files, SETS_RATE, _sets_rate)
 
 
-def freezing_statements() -> list[SourceSpan]:
-    """Return the statements of the user's loaded files that can set `requires_grad` to False, in order."""
-    return _statements(REQUIRES_GRAD, _freezes)
+def schedules_made(files: Files) -> list[SourceSpan]:
+    """Return the statements that make a scheduler of torch and give it a name."""
+    return _statements(files, SCHEDULE, _makes_schedule)
 
 
-def joining_statements(attributes: set[str]) -> list[SourceSpan]:
+def freezing(files: Files) -> list[SourceSpan]:
+    """Return the statements that set `requires_grad` to something else than True."""
+    return _statements(files, REQUIRES_GRAD, _freezes)
+
+
+def thawing(files: Files) -> list[SourceSpan]:
+    """Return the statements that set `requires_grad` to True."""
+    return _statements(files, REQUIRES_GRAD, _thaws)
+
+
+def uncalled_methods(files: Files) -> list[SourceSpan]:
+    """Return the statements that name a method of training and do not call it: `model.eval`."""
+    return _statements(files, UNCALLED, _is_uncalled)
+
+
+def joining(files: Files, attributes: set[str]) -> list[SourceSpan]:
     """Return the statements outside of constructors that can put a part into a model under one of these names."""
-    return [
-        place
-        for place in _statements(
-            re.compile("|".join(["load_state_dict", *map(re.escape, sorted(attributes))])),
-            lambda node: _joins(node, attributes),
-        )
-        if place.function != "__init__"
+    hint = re.compile("|".join(["load_state_dict", *map(re.escape, sorted(attributes))]))
+    places = _statements(files, hint, lambda node: _joins(node, attributes))
+    return [place for place in places if place.function != "__init__"]
+
+
+def _statements(
+    files: Files, hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]
+) -> list[SourceSpan]:
+    """Return the wanted statements of files in whose text the hint occurs; only those are parsed."""
+    found = [
+        _span(source, node)
+        for source in files
+        if hint.search(source.text) is not None
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.stmt) and is_wanted(node)
     ]
+    return sorted(found, key=lambda span: (span.file, span.line))[:MOST_PLACES]
+
+
+def _span(source: Source, node: ast.stmt) -> SourceSpan:
+    line, end_line, column, end_column = source.position(node)
+    function = source.scope_of(node)
+    return SourceSpan(
+        file=source.file,
+        line=line,
+        end_line=end_line,
+        column=column,
+        end_column=end_column,
+        function=getattr(function, "name", None),
+        expression=source.of(node),
+    )
 
 
 def _is_uncalled(node: ast.stmt) -> bool:
@@ -79,33 +127,7 @@ def _is_uncalled(node: ast.stmt) -> bool:
 
 
 def _makes_schedule(node: ast.stmt) -> bool:
-    value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
-    if not isinstance(value, ast.Call):
-        return False
-    word = getattr(value.func, "attr", getattr(value.func, "id", ""))
-    return isinstance(getattr(lr_scheduler, word, None), type)
-
-
-def _statements(hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]) -> list[SourceSpan]:
-    """Return the wanted statements of files in whose text the hint occurs; only those are parsed."""
-    found: list[SourceSpan] = []
-    ends = time.perf_counter() + MOST_SECONDS
-    for filename in user_files():
-        if time.perf_counter() > ends:
-            break
-        text = "".join(linecache.getlines(filename))
-        if hint.search(text) is None:
-            continue
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            continue
-        found += [
-            _span(filename, text, node, function)
-            for node, function in _with_function(tree)
-            if isinstance(node, ast.stmt) and is_wanted(node)
-        ]
-    return sorted(found, key=lambda span: (span.file, span.line))[:MOST_TOLD]
+    return isinstance(node, ast.Assign | ast.AnnAssign) and called(node.value) in SCHEDULERS
 
 
 def _joins(node: ast.stmt, attributes: set[str]) -> bool:
@@ -125,7 +147,7 @@ def _joins(node: ast.stmt, attributes: set[str]) -> bool:
         return False
     if isinstance(call.func, ast.Attribute) and call.func.attr in GROWS:
         return isinstance(call.func.value, ast.Attribute) and call.func.value.attr in attributes
-    word = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    word = called(call)
     if word == "load_state_dict":
         return any(given.arg == "assign" and _is_true(given.value) for given in call.keywords)
     return word in SETS and any(
@@ -146,17 +168,6 @@ def _sets_rate(node: ast.stmt) -> bool:
         and target.slice.value == "lr"
         for target in targets
     )
-
-
-def _with_function(
-    node: ast.AST, function: str | None = None
-) -> Iterator[tuple[ast.AST, str | None]]:
-    """Yield every piece of syntax with the name of the function around it."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        function = node.name
-    for child in ast.iter_child_nodes(node):
-        yield child, function
-        yield from _with_function(child, function)
 
 
 def _freezes(node: ast.stmt) -> bool:
@@ -184,15 +195,3 @@ def _given_to_requires_grad(node: ast.stmt) -> ast.expr | None:
 
 def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is True
-
-
-def _span(filename: str, text: str, node: ast.stmt, function: str | None) -> SourceSpan:
-    return SourceSpan(
-        file=shown_path(filename),
-        line=node.lineno,
-        end_line=node.end_lineno,
-        column=node.col_offset,
-        end_column=node.end_col_offset,
-        function=function,
-        expression=ast.get_source_segment(text, node) or ast.unparse(node),
-    )
