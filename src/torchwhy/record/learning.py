@@ -265,9 +265,11 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A variable of the program that holds tensors: how many, how many with a graph, how many bytes and graph nodes.
 
     `function` is where the variable lives: a function, the class of an attribute, None for a module's own.
+    `file` is where its name is found, `first_line` that of the function whose local variable it is.
     `graph_nodes` of a single tensor counts the operations through which its graph reaches back to the first sample.
-    The places are read off the source: the statement that grows it, the one that empties or renews it time and
-    again, the first that uses its content. `feeds_backward`: what it holds goes into a backward pass by intention.
+    `is_suspect`: it grew, or is large; then detectors find these places in the program's text: the statement that
+    grows it, the one that empties or renews it time and again, the first that uses its content. `feeds_backward`: what
+    it holds goes into a backward pass by intention.
     """
 
     name: str
@@ -277,6 +279,9 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     bytes: int
     graph_nodes: int = 0
     function: str | None = None
+    file: str | None = None
+    first_line: int | None = None
+    is_suspect: bool = False
     grown_at: SourceSpan | None = None
     grown_line: str | None = None
     emptied_at: SourceSpan | None = None
@@ -285,8 +290,17 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     feeds_backward: bool = False
 
 
+class RunningFrame(msgspec.Struct, frozen=True):
+    """A frame of the program: the line it is at, its function, and the function's first line."""
+
+    file: str
+    line: int
+    function: str
+    first_line: int
+
+
 class Holdings(Event, frozen=True, tag="holdings"):
-    """What the program's variables hold on a sampled step, and the memory of the process.
+    """What the program's variables hold on a sampled step, and the memory of the process; `frames` ran then.
 
     `moment` is what made us look: a step, a batch drawn long after the last step (`batches` since then), a call
     by which the program hoped to free memory (`call`, the `calls`-th), or the end of the program.
@@ -295,6 +309,7 @@ class Holdings(Event, frozen=True, tag="holdings"):
     step: int
     held: list[Held]
     resident_bytes: int
+    frames: list[RunningFrame] = []
     live_graph_nodes: int | None = None
     moment: Literal["step", "batch", "collect", "exit"] = "step"
     batches: int = 0

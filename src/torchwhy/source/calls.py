@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torchwhy.source.text import Text
 
+Call = ast.Call
+
 
 def last_word(function: ast.expr) -> str | None:
     """Return `log` for `torch.log` and for `log`."""

@@ -154,6 +154,10 @@ class Text:
         function = self.function_of(node)
         return str(getattr(function, "name", "<module>" if function is self.tree else "<lambda>"))
 
+    def loops(self) -> Iterator[Loop]:
+        """Yield all loops of the file."""
+        yield from (node for node in ast.walk(self.tree) if isinstance(node, LOOPS))
+
     def loops_of(self, node: ast.AST) -> list[Loop]:
         """Return the loops around a piece of syntax inside its own function, the nearest first."""
         found: list[Loop] = []

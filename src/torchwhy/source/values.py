@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Node = ast.AST
+Expression = ast.expr
 
 # Receivers that are libraries, not operands: `torch.log(p)` has the operand p, `p.log()` has p, too.
 LIBRARIES = {"torch", "F", "nn", "np", "numpy", "math", "functional", "special", "linalg", "fft"}
@@ -133,3 +137,38 @@ def without_casts(node: ast.expr) -> ast.expr:
 def binds_tightly(node: ast.AST | None) -> bool:
     """Tell whether a method call may follow an expression without brackets around it."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+
+
+def look_up(
+    node: ast.AST,
+    names: Mapping[str, Any],
+    *,
+    attribute: Callable[[Any, str], Any] | None = None,
+    items: bool = False,
+) -> Any:
+    """Return what a name, a chain of attributes or (with `items`) an item of a dictionary stands for.
+
+    Runs no code of the program; None where there is no such value.
+    """
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        holder = look_up(node.value, names, attribute=attribute, items=items)
+        return None if holder is None else (attribute or stored_attribute)(holder, node.attr)
+    if items and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        holder = look_up(node.value, names, attribute=attribute, items=items)
+        return holder.get(node.slice.value) if type(holder) is dict else None
+    return None
+
+
+def stored_attribute(holder: Any, name: str) -> Any:
+    """Return an attribute that an object has in its own dictionary, None where there is none."""
+    attributes = getattr(holder, "__dict__", None)
+    return attributes.get(name) if isinstance(attributes, Mapping) else None
+
+
+def references_in(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the names, attributes and items in an expression, outer ones first."""
+    for part in ast.walk(node):
+        if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)):
+            yield part

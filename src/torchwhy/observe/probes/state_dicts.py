@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -21,7 +19,10 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.record.events import Event
 from torchwhy.record.wiring import AliasLoaded
-from torchwhy.source.files import layer_of
+from torchwhy.source.calls import Call, keyword
+from torchwhy.source.files import layer_of, loaded
+from torchwhy.source.scopes import covers
+from torchwhy.source.values import look_up, references_in, text_of
 
 MOST_PLACES = 16  # lines that take a model's weights; a program has one or two
 
@@ -57,7 +58,7 @@ class StateDicts:
     def _load(self, model: nn.Module, frame: FrameType) -> None:
         places = self._taken.get(model)
         call = _call_at(frame, "load_state_dict")
-        if not places or call is None or any(keyword.arg == "assign" for keyword in call.keywords):
+        if not places or call is None or keyword(call, "assign") is not None:
             return
         own = {storage_key(tensor) for tensor in (*model.parameters(), *model.buffers())} - {None}
         for name, value in _values_named_in(call, frame):
@@ -67,7 +68,7 @@ class StateDicts:
             taken = _place_of(name, places)
             # Weights taken this very step may go into others that are computed from them; loaded as they are, they
             # do nothing, and were meant to be those of an earlier step.
-            whole = any(ast.unparse(argument) == name for argument in call.args)
+            whole = any(text_of(argument) == name for argument in call.args)
             since = places[taken][0 if whole else 1]
             if since < self._step():
                 self._write(
@@ -98,43 +99,18 @@ def _tensors_of(value: Any) -> list[torch.Tensor]:
     return [item for item in value.values() if isinstance(item, torch.Tensor) and item.numel()]
 
 
-@lru_cache(maxsize=8)
-def _calls_in(filename: str) -> list[ast.Call]:
-    try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
-        return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-
-
-def _call_at(frame: FrameType, method: str) -> ast.Call | None:
+def _call_at(frame: FrameType, method: str) -> Call | None:
     """Return the call of a method at a frame's line."""
-    for call in _calls_in(frame.f_code.co_filename):
-        is_method = isinstance(call.func, ast.Attribute) and call.func.attr == method
-        if is_method and call.lineno <= frame.f_lineno <= (call.end_lineno or call.lineno):
-            return call
-    return None
+    source = loaded(frame.f_code.co_filename)
+    calls = source.calls(method) if source is not None else ()
+    return next((call for call in calls if covers(call, frame.f_lineno)), None)
 
 
-def _values_named_in(call: ast.Call, frame: FrameType) -> Iterator[tuple[str, Any]]:
+def _values_named_in(call: Call, frame: FrameType) -> Iterator[tuple[str, Any]]:
     """Yield the variables in a call's arguments with their values, the most exact expression first; runs no code."""
     variables = {**frame.f_globals, **borrowed_locals(frame)}
-    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-        for node in ast.walk(argument):
-            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-                value = _value_of(node, variables)
-                if value is not None:
-                    yield ast.unparse(node), value
-
-
-def _value_of(node: ast.expr, variables: Mapping[str, Any]) -> Any:
-    if isinstance(node, ast.Name):
-        return variables.get(node.id)
-    if isinstance(node, ast.Attribute):
-        holder = _value_of(node.value, variables)
-        attributes = getattr(holder, "__dict__", None) if holder is not None else None
-        return attributes.get(node.attr) if isinstance(attributes, dict) else None
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        holder = _value_of(node.value, variables)
-        return holder.get(node.slice.value) if type(holder) is dict else None
-    return None
+    for given in (*call.args, *(one.value for one in call.keywords)):
+        for node in references_in(given):
+            value = look_up(node, variables, items=True)
+            if value is not None:
+                yield text_of(node), value

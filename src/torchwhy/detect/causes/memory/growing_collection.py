@@ -16,6 +16,7 @@ from torchwhy.detect.views.memory.growth import (
     rate_words,
     without_outer_holders,
 )
+from torchwhy.detect.views.memory.held_variables import holdings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import Held, Holdings
@@ -220,7 +221,7 @@ def curve_of(growth: Growth) -> Iterator[Evidence]:
 
 def still_held(trace: Trace) -> Iterator[tuple[Holdings, Held]]:
     """Yield what the program referred to when it last tried to free memory, and does not use afterwards."""
-    looks = [look for look in trace.of(Holdings) if look.moment == "collect"]
+    looks = [look for look in holdings(trace) if look.moment == "collect"]
     known = set()
     for look in reversed(looks):
         for held in look.held:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from torchwhy.detect.views.memory.held_variables import holdings
 from torchwhy.finding import Evidence
 from torchwhy.record.learning import Held, Holdings
 from torchwhy.record.trace import Trace
@@ -75,10 +76,10 @@ class Growth:
 
 def growths(trace: Trace, size: Callable[[Held], int]) -> Iterator[Growth]:
     """Yield the variables whose `size` grows with the steps, or with the batches between two steps."""
-    looks = [look for look in trace.of(Holdings) if look.moment in ("step", "exit")]
+    looks = [look for look in holdings(trace) if look.moment in ("step", "exit")]
     yield from _growths(looks, size, clock=lambda look: look.step, least=LOOKS, unit="step")
     stretches: dict[tuple[int, int], list[Holdings]] = {}
-    for look in trace.of(Holdings):
+    for look in holdings(trace):
         if look.moment == "batch":
             stretches.setdefault((look.step, look.backwards), []).append(look)
     for stretch in stretches.values():
@@ -209,9 +210,7 @@ def memory_facts(growth: Growth) -> Iterator[Evidence]:
 
 def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
     """Yield that the program called gc.collect() or the like, which does not help."""
-    looks = [
-        look for look in trace.of(Holdings) if look.moment == "collect" and look.call is not None
-    ]
+    looks = [look for look in holdings(trace) if look.moment == "collect" and look.call is not None]
     if not looks:
         return
     last = looks[-1]

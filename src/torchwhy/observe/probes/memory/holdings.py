@@ -19,7 +19,6 @@ import torch
 
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.memory.chains import Chains
-from torchwhy.observe.probes.memory.growth_places import Places, places_of
 from torchwhy.observe.probes.memory.holders import (
     Count,
     Holder,
@@ -31,14 +30,12 @@ from torchwhy.observe.probes.memory.holders import (
     items_of,
     user_frames,
 )
-from torchwhy.observe.probes.memory.variable_uses import Variable, parsed
 from torchwhy.observe.program.frames import Site, span_of
-from torchwhy.observe.program.user_modules import user_files
 from torchwhy.observe.torch_features.autograd_nodes import sequence_number
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.record.learning import Held, Holdings
-from torchwhy.source.files import layer_of
+from torchwhy.record.learning import Held, Holdings, RunningFrame
+from torchwhy.source.files import layer_of, shown_path
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -49,7 +46,7 @@ FIRST_CALLS = 3  # calls of gc.collect() that are all looked at; later ones at d
 SLOW_SECONDS = 0.05  # a look that takes longer is repeated at four times the distance
 MOST_TOLD = 24  # variables told of in one event, those that grew most first
 FEW = 8  # tensors with a graph in a collection so small that each is followed by itself
-LARGE_BYTES = 1_000_000  # what is worth a look at the source although it did not grow
+LARGE_BYTES = 1_000_000  # what is suspect although it did not grow
 SAME_SIZE = 1000  # a collection this long whose length did not change is not counted again
 
 Moment = Literal["step", "batch", "collect", "exit"]
@@ -70,7 +67,7 @@ class HoldingsProbe:
         self._next_call = 1
         self._last: dict[Key, tuple[int, Count]] = {}
         self._told: set[Key] = set()
-        self._places: dict[Key, Places] = {}
+        self._grown: set[Key] = set()
 
     def install(self, hooks: Hooks, protect: Callable[..., Any]) -> None:
         """Notice `gc.collect()` and `torch.cuda.empty_cache()`, and be told of batches."""
@@ -137,6 +134,7 @@ class HoldingsProbe:
                     step=self._session.sentinel.step,
                     held=held,
                     resident_bytes=resident_bytes(),
+                    frames=look.frames if any(one.is_suspect for one in held) else [],
                     moment=moment,
                     batches=batches,
                     call=None if call is None else span_of(Site(call.f_code, call.f_lasti)),
@@ -168,15 +166,8 @@ class HoldingsProbe:
         first = key not in self._told
         self._told.add(key)
         if grown:
-            self._places.setdefault(key, Places())
-        return first or key in self._places
-
-    def places(self, holder: Holder, variable: Variable) -> Places:
-        """Return the statements about a variable, read once."""
-        key = key_of(holder)
-        if self._places.get(key, Places()).grown_at is None:
-            self._places[key] = places_of(variable)
-        return self._places[key]
+            self._grown.add(key)
+        return first or key in self._grown
 
 
 class _Look:
@@ -188,8 +179,6 @@ class _Look:
         self._probe = probe
         self._moment = moment
         self._frame = frame
-        self._frames = list(user_frames(frame))
-        self._running = tuple((f.f_code.co_filename, f.f_lineno) for f in self._frames)
         self._chains = Chains(mark)
 
     def take(self) -> list[Held]:
@@ -220,7 +209,7 @@ class _Look:
         grown = self._probe.grew(holder, count)
         is_large = self._moment == "collect" and count.bytes >= LARGE_BYTES
         if self._probe.is_news(holder, grown) or is_large:
-            found.append((grown, self._held(holder, count, look_up=grown > 0 or is_large)))
+            found.append((grown, _held(holder, count, is_suspect=grown > 0 or is_large)))
         return found
 
     def _summed(self, holder: Holder) -> list[tuple[int, Held]]:
@@ -231,59 +220,34 @@ class _Look:
             return []
         count = Count()
         count.add(holder.value)
-        return [(links, self._held(holder, count, look_up=True, links=links))]
+        return [(links, _held(holder, count, is_suspect=True, links=links))]
 
-    def _held(self, holder: Holder, count: Count, *, look_up: bool, links: int = 0) -> Held:
-        places = self._places(holder) if look_up else Places()
-        return Held(
-            name=holder.name,
-            kind=holder.kind,
-            tensors=count.tensors,
-            with_graph=count.with_graph,
-            bytes=count.bytes,
-            graph_nodes=links,
-            function=holder.function,
-            grown_at=places.grown_at,
-            grown_line=places.grown_line,
-            emptied_at=places.emptied_at,
-            read_at=places.read_at,
-            read_later=places.read_later,
-            feeds_backward=places.feeds_backward,
-        )
-
-    def _places(self, holder: Holder) -> Places:
-        is_attribute = "." in holder.name
-        own = () if holder.file is None else (holder.file,)
-        files = own if holder.code is not None and not is_attribute else (*own, *user_files())
-        variable = Variable(
-            holder.name,
-            tuple(dict.fromkeys(files)),
-            line=None if holder.code is None else holder.code.co_firstlineno,
-            called_in_loop=self._is_called_in_loop(holder),
-            running=self._running,
-        )
-        if self._moment != "collect" or not self._running:
-            return self._probe.places(holder, variable)
-        return places_of(variable, call=self._running[0])
-
-    def _is_called_in_loop(self, holder: Holder) -> bool:
-        """Tell whether the function a variable lives in is being called time and again."""
-        outer = False
-        for frame in self._frames:
-            if outer and _is_in_loop(frame):
-                return True
-            outer = outer or frame.f_code is holder.code
-        return False
+    @property
+    def frames(self) -> list[RunningFrame]:
+        """Return where the program is, the innermost frame first."""
+        return [
+            RunningFrame(
+                file=shown_path(frame.f_code.co_filename),
+                line=frame.f_lineno,
+                function=frame.f_code.co_name,
+                first_line=frame.f_code.co_firstlineno,
+            )
+            for frame in user_frames(self._frame)
+        ]
 
 
-def _is_in_loop(frame: FrameType) -> bool:
-    source = parsed(frame.f_code.co_filename)
-    if source is None:
-        return False
-    return any(
-        node.lineno < frame.f_lineno <= (node.end_lineno or 0)
-        and source.function_name(node) == frame.f_code.co_name
-        for node in source.loops()
+def _held(holder: Holder, count: Count, *, is_suspect: bool, links: int = 0) -> Held:
+    return Held(
+        name=holder.name,
+        kind=holder.kind,
+        tensors=count.tensors,
+        with_graph=count.with_graph,
+        bytes=count.bytes,
+        graph_nodes=links,
+        function=holder.function,
+        file=None if holder.file is None else shown_path(holder.file),
+        first_line=None if holder.code is None else holder.code.co_firstlineno,
+        is_suspect=is_suspect,
     )
 
 

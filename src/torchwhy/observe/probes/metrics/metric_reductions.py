@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
 from torch.utils.data import DataLoader, Dataset
 
-from torchwhy.observe.probes.memory.variable_uses import Source, parsed, span_at
-from torchwhy.observe.probes.metrics.averages import (
-    Average,
-    averages_at,
-    counter_step,
-    is_in_inner_loop,
-)
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.observe.torch_features.layer_kinds import LOSSES as TORCH_LOSSES
 from torchwhy.observe.torch_features.module_parts import stored_part
 from torchwhy.record.learning import MetricReduced
+from torchwhy.source.averages import Average, averages_at, counter_step, is_in_inner_loop
+from torchwhy.source.edits import Source
+from torchwhy.source.files import loaded
+from torchwhy.source.values import look_up, stored_attribute, text_of
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -35,6 +34,16 @@ MOST_BATCHES = 10_000  # of a loader; the numbers of one pass are kept
 MOST_BROKEN_OFF = (
     3  # passes with a training step in them, after which the place is taken for one of training
 )
+LOSSES = {
+    "cross_entropy",
+    "nll_loss",
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+}
 SAME = 1e-6  # relative difference that rounding explains
 
 
@@ -69,7 +78,7 @@ class Reductions:
     def read(self, site: Site, frame: FrameType, step: int, value: float) -> None:
         """Take one number in that the program reads without gradients."""
         if site not in self._places:
-            source = parsed(site.code.co_filename) if len(self._places) < MOST_PLACES else None
+            source = loaded(site.code.co_filename) if len(self._places) < MOST_PLACES else None
             self._places[site] = _Place(source, span_of(site).line) if source is not None else None
         place = self._places[site]
         if place is None:
@@ -102,7 +111,7 @@ class Reductions:
             right = math.fsum(v * s for v, s in zip(place.values, sizes, strict=True)) / sum(sizes)
         if not math.isfinite(given) or abs(given - right) <= SAME * abs(right):
             return
-        location = span_at(place.source.file, average.division, place.source)
+        location = place.source.span(average.division)
         key = (location.file, location.line, location.column or 0)
         if key in self._told:
             return
@@ -122,7 +131,7 @@ class Reductions:
                 first_batch=sizes[0],
                 last_batch=sizes[-1],
                 location=location,
-                added_at=span_at(place.source.file, average.added, place.source),
+                added_at=place.source.span(average.added),
             )
         )
 
@@ -136,15 +145,42 @@ class _Known:
     batch_sizes: frozenset[int]
 
 
+@dataclass(frozen=True)
+class FrameValues:
+    """The values that expressions have in a frame, as far as they can be had without running anything."""
+
+    names: Mapping[str, Any]
+
+    def value(self, node: ast.expr) -> Any:
+        """Return what an expression names now, None if that cannot be told."""
+        return look_up(node, self.names, attribute=_attribute)
+
+    def is_tensor(self, node: ast.expr) -> bool:
+        """Tell whether an expression names a tensor."""
+        return isinstance(self.value(node), torch.Tensor)
+
+    def is_mean_loss(self, call: ast.Call) -> bool:
+        """Tell whether a call gives the mean loss of a batch."""
+        called = self.value(call.func)
+        if isinstance(called, TORCH_LOSSES):
+            return bool(called.reduction == "mean")
+        name = getattr(called, "__name__", "")
+        own = getattr(called, "__module__", "") == "torch.nn.functional" and name in LOSSES
+        return own and not any(key.arg in ("reduction", "size_average") for key in call.keywords)
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    found = stored_attribute(holder, name)
+    return found if found is not None else stored_part(holder, name)
+
+
 def _divided(place: _Place, frame: FrameType) -> list[Divided]:
     """Return the averages that a place feeds, with the numbers they are divided by as the frame has them."""
     names = borrowed_locals(frame)
-
-    def look(node: ast.expr) -> Any:
-        return _named(node, names, frame.f_globals)
-
+    values = FrameValues({**frame.f_globals, **names})
+    look = values.value
     found = []
-    for average in averages_at(place.source, place.line, look):
+    for average in averages_at(place.source, place.line, values):
         loader = _loader_of(average.loop.iter, look)
         sizes = _batch_sizes(loader)
         if loader is None or sizes is None:
@@ -165,19 +201,6 @@ def _loaders_in(names: Mapping[str, Any], beyond: Mapping[str, Any]) -> Iterator
     for value in (*names.values(), *own.values(), *beyond.values()):
         if type(value) is DataLoader:
             yield value
-
-
-def _named(node: ast.expr, names: Mapping[str, Any], beyond: Mapping[str, Any]) -> Any:
-    """Return what a name or a chain of plain attributes stands for; runs no code of the program."""
-    if isinstance(node, ast.Name):
-        return names.get(node.id, beyond.get(node.id))
-    if isinstance(node, ast.Attribute):
-        holder = _named(node.value, names, beyond)
-        if holder is None:
-            return None
-        found = getattr(holder, "__dict__", {}).get(node.attr)
-        return found if found is not None else stored_part(holder, node.attr)
-    return None
 
 
 def _loader_of(node: ast.expr, look: Any) -> DataLoader[Any] | None:
@@ -223,7 +246,7 @@ def _divisor(
             return None
         (a, what), (b, other) = (part for part in parts if part is not None)
         return a * b, f"{what} × {other}"
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
+    if isinstance(node, ast.Call) and text_of(node.func) == "len" and len(node.args) == 1:
         return _length(node.args[0], known.look)
     if isinstance(node, ast.Name):
         return _variable(node, average, source, known)
@@ -252,13 +275,13 @@ def _variable(
     assigned = [
         node
         for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name.id
+        if isinstance(node, ast.Assign) and text_of(node.targets[0]) == name.id
     ]
     if len(assigned) == 1 and isinstance(assigned[0].value, ast.Call):
         call = assigned[0].value
         return (
             _length(call.args[0], known.look)
-            if ast.unparse(call.func) == "len" and len(call.args) == 1
+            if text_of(call.func) == "len" and len(call.args) == 1
             else None
         )
     changes = any(average.loop in source.around(node) for node in assigned)

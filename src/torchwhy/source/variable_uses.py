@@ -6,24 +6,61 @@ A variable is a plain name in one function or module (`losses`), or an attribute
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.probes.memory.flows import CUTTING, FUNCTIONS, reaches_backward
-from torchwhy.observe.program.frames import text_at
-from torchwhy.source.files import shown_path
+from torchwhy.source.bindings import binds
+from torchwhy.source.calls import called
+from torchwhy.source.edits import Source
+from torchwhy.source.flows import CUTTING, reaches_backward
+from torchwhy.source.scopes import Loop, function_from
 
 GROWING = {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault"}
 SHRINKING = {"pop", "popleft", "popitem", "clear", "remove", "discard"}
 # What asks only how large a thing is uses nothing of its content.
 SIZES = {"len", "getsizeof", "id", "type"}
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
+NUMBERS = {"item", "tolist", "float", "int", "len", "round"}  # calls whose result is no tensor
 KEYS = re.compile(r"\[[^\]]*\]")  # of an item on the way: `meters['loss'].total`
-LONGEST_FILE = 20_000  # lines; reading a longer one would take longer than a look may
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A statement or expression in a file."""
+
+    source: Source
+    node: ast.expr | ast.stmt
+
+    @property
+    def line(self) -> int:
+        """Return the line it begins on."""
+        return self.node.lineno
+
+    @property
+    def span(self) -> SourceSpan:
+        """Return where it is, as findings have it."""
+        return self.source.span(self.node)
+
+    @property
+    def loops(self) -> list[Loop]:
+        """Return the loops around it inside its own function, the nearest first."""
+        return self.source.loops_of(self.node)
+
+    @property
+    def function(self) -> ast.AST:
+        """Return the function it stands in, or the whole file."""
+        return self.source.function_of(self.node)
+
+    @property
+    def function_name(self) -> str:
+        """Return the name of that function."""
+        return self.source.function_name(self.node)
+
+    @property
+    def is_in_function(self) -> bool:
+        """Tell whether it stands in a function at all."""
+        return self.function is not self.source.tree
 
 
 @dataclass(frozen=True)
@@ -34,10 +71,10 @@ class Variable:
     """
 
     name: str
-    files: tuple[str, ...]
+    files: tuple[Source, ...]
     line: int | None = None
     called_in_loop: bool = False
-    running: tuple[tuple[str, int], ...] = ()
+    running: tuple[tuple[Source, int], ...] = ()
 
     @property
     def leaf(self) -> str:
@@ -52,76 +89,21 @@ class Variable:
 
 @dataclass
 class Uses:
-    """The statements about one variable, each with its file."""
+    """The statements about one variable, each with the file it stands in."""
 
-    grown: list[tuple[str, ast.AST]] = field(default_factory=list)
-    emptied: list[tuple[str, ast.AST]] = field(default_factory=list)
-    read: list[tuple[str, ast.AST]] = field(default_factory=list)
-    bound: list[tuple[str, ast.AST]] = field(default_factory=list)
+    grown: list[Place] = field(default_factory=list)
+    emptied: list[Place] = field(default_factory=list)
+    read: list[Place] = field(default_factory=list)
+    bound: list[Place] = field(default_factory=list)
     feeds_backward: bool = False
-
-
-@dataclass(frozen=True)
-class Source:
-    """One parsed file; `parents` leads from every node to the one around it."""
-
-    file: str
-    tree: ast.Module
-    parents: dict[ast.AST, ast.AST]
-
-    def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield what encloses a node, the nearest first."""
-        while node in self.parents:
-            node = self.parents[node]
-            yield node
-
-    def function_of(self, node: ast.AST) -> ast.AST:
-        """Return the function a node stands in, or the whole module."""
-        return next((n for n in self.around(node) if isinstance(n, FUNCTIONS)), self.tree)
-
-    def function_name(self, node: ast.AST) -> str:
-        """Return the name of the function a node stands in, as its code object has it."""
-        function = self.function_of(node)
-        return str(getattr(function, "name", "<module>" if function is self.tree else "<lambda>"))
-
-    def loops(self) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
-        """Yield all loops of the file."""
-        yield from (node for node in ast.walk(self.tree) if isinstance(node, LOOPS))
-
-    def loops_of(self, node: ast.AST) -> list[ast.AST]:
-        """Return the loops around a node inside its own function, the nearest first."""
-        found: list[ast.AST] = []
-        for outer in self.around(node):
-            if isinstance(outer, FUNCTIONS):
-                break
-            if isinstance(outer, LOOPS):
-                found.append(outer)
-        return found
-
-
-@lru_cache(maxsize=256)
-def parsed(file: str) -> Source | None:
-    """Return a file's syntax, None where it cannot be read."""
-    lines = linecache.getlines(file)
-    if not lines or len(lines) > LONGEST_FILE:
-        return None
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
-        return None
-    return Source(
-        file, tree, {c: node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
-    )
 
 
 def uses_of(variable: Variable) -> Uses:
     """Return every statement about a variable."""
     uses = Uses()
-    for file in variable.files:
+    for source in variable.files:
         # Most files of a large program do not even mention it; to parse one takes a thousand times as long.
-        is_mentioned = any(variable.leaf in line for line in linecache.getlines(file))
-        source = parsed(file) if is_mentioned else None
-        if source is None:
+        if variable.leaf not in source.text:
             continue
         functions = set()
         for node in _mentions(source, variable):
@@ -156,12 +138,7 @@ def _region(source: Source, variable: Variable) -> ast.AST:
     """Return the function that a local variable lives in, or the whole file."""
     if variable.line is None or variable.is_attribute:
         return source.tree
-    for node in ast.walk(source.tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == variable.line:
-                return node
-    return source.tree
+    return function_from(source.tree, variable.line) or source.tree
 
 
 def _is_another(name: ast.Name, source: Source, variable: Variable) -> bool:
@@ -169,51 +146,36 @@ def _is_another(name: ast.Name, source: Source, variable: Variable) -> bool:
     if variable.line is not None:
         return False
     function = source.function_of(name)
-    return function is not source.tree and _binds(function, name.id)
-
-
-def _binds(function: ast.AST, name: str) -> bool:
-    arguments = getattr(function, "args", None)
-    if isinstance(arguments, ast.arguments):
-        given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        if any(argument.arg == name for argument in given):
-            return True
-    stored = False
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
-            return False
-        stored |= isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-    return stored
+    return function is not source.tree and binds(function, name.id)
 
 
 def _sort(node: ast.expr, source: Source, *, variable: Variable, uses: Uses) -> None:
     """Put one mention of the variable where it belongs: it grows, empties, binds or reads it."""
-    file = source.file
     outer = _whole_target(node, source)
     parent = source.parents.get(outer)
-    if isinstance(parent, ast.Attribute) and isinstance(source.parents.get(parent), ast.Call):
-        call = source.parents[parent]
+    call = source.parents.get(parent) if isinstance(parent, ast.Attribute) else None
+    if isinstance(parent, ast.Attribute) and isinstance(call, ast.Call):
         if parent.attr in GROWING and _is_statement(call, source):
-            uses.grown.append((file, call))
+            uses.grown.append(Place(source, call))
             return
         if parent.attr in SHRINKING:
-            uses.emptied.append((file, call))
+            uses.emptied.append(Place(source, call))
             return
     if isinstance(parent, ast.AugAssign) and parent.target is outer:
-        uses.grown.append((file, parent))
+        uses.grown.append(Place(source, parent))
         return
     if isinstance(getattr(outer, "ctx", None), ast.Del):
-        uses.emptied.append((file, outer))
+        uses.emptied.append(Place(source, outer))
         return
     assignment = _assignment_to(outer, source)
     if assignment is not None:
-        _sort_assignment(assignment, outer, variable=variable, uses=uses, file=file)
+        _sort_assignment(assignment, outer, variable=variable, uses=uses, source=source)
     elif not (
         _asks_size(outer, parent)
         or _asks_newest(outer)
         or _belongs_to_growth(node, source, variable)
     ):
-        uses.read.append((file, outer))
+        uses.read.append(Place(source, outer))
 
 
 def _is_statement(call: ast.AST, source: Source) -> bool:
@@ -252,20 +214,20 @@ def _sort_assignment(
     *,
     variable: Variable,
     uses: Uses,
-    file: str,
+    source: Source,
 ) -> None:
     value = statement.value
     from_itself = value is not None and _mentions_leaf(value, variable)
     if from_itself and value is not None and _cuts(value, variable):
-        uses.emptied.append((file, statement))
+        uses.emptied.append(Place(source, statement))
     elif from_itself:
-        uses.grown.append((file, statement))
+        uses.grown.append(Place(source, statement))
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
-        uses.emptied.append((file, statement))
+        uses.emptied.append(Place(source, statement))
     elif isinstance(target, ast.Subscript):
-        uses.grown.append((file, statement))
+        uses.grown.append(Place(source, statement))
     else:
-        uses.bound.append((file, statement))
+        uses.bound.append(Place(source, statement))
 
 
 def _mentions_leaf(value: ast.AST, variable: Variable) -> bool:
@@ -291,17 +253,7 @@ def _cuts(value: ast.expr, variable: Variable) -> bool:
 
 
 def _asks_size(outer: ast.expr, parent: ast.AST | None) -> bool:
-    if not isinstance(parent, ast.Call) or outer not in parent.args:
-        return False
-    name = parent.func
-    text = (
-        name.attr
-        if isinstance(name, ast.Attribute)
-        else name.id
-        if isinstance(name, ast.Name)
-        else ""
-    )
-    return text in SIZES
+    return isinstance(parent, ast.Call) and outer in parent.args and called(parent) in SIZES
 
 
 def _asks_newest(outer: ast.expr) -> bool:
@@ -329,21 +281,10 @@ def _belongs_to_growth(node: ast.expr, source: Source, variable: Variable) -> bo
     return False
 
 
-def span_at(file: str, node: ast.AST, source: Source) -> SourceSpan:
-    """Return the place of a node the way findings show it."""
-    line, end_line = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
-    column = _characters(file, line, node.col_offset)  # type: ignore[attr-defined]
-    end_column = _characters(file, end_line, node.end_col_offset or 0)  # type: ignore[attr-defined]
-    return SourceSpan(
-        file=shown_path(file),
-        line=line,
-        end_line=end_line,
-        column=column,
-        end_column=end_column,
-        function=source.function_name(node),
-        expression=text_at(file, (line, end_line, column, end_column)),
+def puts_in_a_number(node: ast.AST) -> bool:
+    """Tell whether a statement keeps what is surely no tensor: `losses.append(loss.item())`."""
+    value = node.args[-1] if isinstance(node, ast.Call) and node.args else None
+    value = value or getattr(node, "value", None)
+    return (
+        called(value) in NUMBERS if isinstance(value, ast.Call) else isinstance(value, ast.Constant)
     )
-
-
-def _characters(file: str, line: int, column: int) -> int:
-    return len(linecache.getline(file, line).encode()[:column].decode(errors="ignore"))

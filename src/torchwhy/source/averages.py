@@ -6,36 +6,30 @@ Only plain forms are read: `correct += (guess == y).sum().item()` … `correct /
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, Protocol
 
-import torch
-
-from torchwhy.observe.probes.memory.flows import FUNCTIONS
-from torchwhy.observe.probes.memory.variable_uses import LOOPS, Source
-from torchwhy.observe.torch_features.layer_kinds import LOSSES as TORCH_LOSSES
+from torchwhy.source.edits import Source
+from torchwhy.source.scopes import FUNCTIONS, LOOPS
+from torchwhy.source.values import without_casts
 
 Kind = Literal["count", "mean", "loss"]
 
-# What changes the type or the device of a number, not its value.
-CASTS = {"item", "cpu", "float", "double", "detach", "numpy", "int", "long", "type", "to", "tolist"}
-LOSSES = {
-    "cross_entropy",
-    "nll_loss",
-    "mse_loss",
-    "l1_loss",
-    "smooth_l1_loss",
-    "huber_loss",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-}
 DEEPEST = 3  # names followed to their assignment
 PER_CENT = 100
 
-Look = Callable[
-    [ast.expr], Any
-]  # gives the object that an expression names now, None if it cannot be told
+
+class Values(Protocol):
+    """What is known of the values that expressions have while the program runs."""
+
+    def is_mean_loss(self, call: ast.Call) -> bool:
+        """Tell whether a call gives the mean loss of a batch."""
+        ...
+
+    def is_tensor(self, node: ast.expr) -> bool:
+        """Tell whether an expression names a tensor."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Average:
     divisors: tuple[ast.expr, ...]
 
 
-def averages_at(source: Source, line: int, look: Look) -> Iterator[Average]:
+def averages_at(source: Source, line: int, values: Values) -> Iterator[Average]:
     """Yield the averages that the number read in one line goes into."""
     statement = _statement_at(source, line)
     if statement is None:
@@ -60,7 +54,7 @@ def averages_at(source: Source, line: int, look: Look) -> Iterator[Average]:
         loop = next(iter(source.loops_of(added)), None)
         if not isinstance(loop, ast.For) or not _uses(added, value, statement):
             continue
-        kind = kind_of(value, function, look)
+        kind = kind_of(value, function, values)
         if kind is None:
             continue
         for division, divisors in _divisions(source, function, variable):
@@ -135,33 +129,20 @@ def _uses(added: ast.stmt, value: ast.expr, statement: ast.stmt) -> bool:
     """Tell whether the number read in a statement is what another adds: the same, or one that names its result."""
     if added is statement:
         return True
-    bare = stripped(value)
+    bare = without_casts(value)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(ast.unparse(target) == ast.unparse(bare) for target in targets)
 
 
-def stripped(node: ast.expr) -> ast.expr:
-    """Return an expression without the casts around it: `correct` for `float(correct.item())`."""
-    while isinstance(node, ast.Call):
-        function = node.func
-        if isinstance(function, ast.Attribute) and function.attr in CASTS:
-            node = function.value
-        elif isinstance(function, ast.Name) and function.id in ("float", "int") and node.args:
-            node = node.args[0]
-        else:
-            break
-    return node
-
-
-def kind_of(node: ast.expr, function: ast.AST, look: Look, depth: int = DEEPEST) -> Kind | None:
+def kind_of(node: ast.expr, function: ast.AST, values: Values, depth: int = DEEPEST) -> Kind | None:
     """Return what a number is: how many were right, a mean of that over a batch, a mean loss; None for others."""
-    bare = stripped(node)
+    bare = without_casts(node)
     if isinstance(bare, ast.Name) and depth:
         value = _assigned(bare.id, function)
-        return kind_of(value, function, look, depth - 1) if value is not None else None
+        return kind_of(value, function, values, depth - 1) if value is not None else None
     if isinstance(bare, ast.BinOp) and isinstance(bare.op, ast.Div):
-        counted = kind_of(bare.left, function, look, depth) == "count"
-        return "mean" if counted and _is_size_of_batch(bare.right, look) else None
+        counted = kind_of(bare.left, function, values, depth) == "count"
+        return "mean" if counted and _is_size_of_batch(bare.right, values) else None
     if not isinstance(bare, ast.Call):
         return None
     reduced = _reduced(bare)
@@ -170,7 +151,7 @@ def kind_of(node: ast.expr, function: ast.AST, look: Look, depth: int = DEEPEST)
         if not _is_equality(operand, function, depth):
             return None
         return "count" if name == "sum" else "mean"
-    return "loss" if _is_mean_loss(bare, look) else None
+    return "loss" if values.is_mean_loss(bare) else None
 
 
 def _reduced(call: ast.Call) -> tuple[str, ast.expr] | None:
@@ -184,7 +165,7 @@ def _reduced(call: ast.Call) -> tuple[str, ast.expr] | None:
 
 
 def _is_equality(node: ast.expr, function: ast.AST, depth: int) -> bool:
-    bare = stripped(node)
+    bare = without_casts(node)
     if isinstance(bare, ast.Name) and depth:
         value = _assigned(bare.id, function)
         return value is not None and _is_equality(value, function, depth - 1)
@@ -197,21 +178,12 @@ def _is_equality(node: ast.expr, function: ast.AST, depth: int) -> bool:
     )
 
 
-def _is_mean_loss(call: ast.Call, look: Look) -> bool:
-    called = look(call.func)
-    if isinstance(called, TORCH_LOSSES):
-        return bool(called.reduction == "mean")
-    name = getattr(called, "__name__", "")
-    own = getattr(called, "__module__", "") == "torch.nn.functional" and name in LOSSES
-    return own and not any(key.arg in ("reduction", "size_average") for key in call.keywords)
-
-
-def _is_size_of_batch(node: ast.expr, look: Look) -> bool:
+def _is_size_of_batch(node: ast.expr, values: Values) -> bool:
     """Tell whether an expression is `len(y)`, `y.size(0)`, `y.shape[0]` or `y.numel()` of a tensor."""
     if isinstance(node, ast.Call):
         function = node.func
         if isinstance(function, ast.Name) and function.id == "len" and len(node.args) == 1:
-            return isinstance(look(node.args[0]), torch.Tensor)
+            return values.is_tensor(node.args[0])
         return isinstance(function, ast.Attribute) and function.attr in ("size", "numel")
     return (
         isinstance(node, ast.Subscript)
@@ -262,12 +234,12 @@ def _whole_division(source: Source, division: ast.BinOp) -> tuple[ast.expr, tupl
 
 
 def _without_per_cent(node: ast.expr) -> ast.expr:
-    bare = stripped(node)
+    bare = without_casts(node)
     if isinstance(bare, ast.BinOp) and isinstance(bare.op, ast.Mult):
         if _is_per_cent(bare.left):
-            return stripped(bare.right)
+            return without_casts(bare.right)
         if _is_per_cent(bare.right):
-            return stripped(bare.left)
+            return without_casts(bare.left)
     return bare
 
 

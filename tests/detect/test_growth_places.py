@@ -6,18 +6,18 @@ import textwrap
 
 import pytest
 
-from torchwhy.observe.probes.memory.growth_places import Places, places_of
-from torchwhy.observe.probes.memory.variable_uses import Variable
+from torchwhy.detect.views.memory.growth_places import Places, places_of
+from torchwhy.source.edits import Source
+from torchwhy.source.variable_uses import Variable
 
 
 @pytest.fixture
-def look(tmp_path):
-    def look(source: str, name: str, *, call: int | None = None, **facts: object) -> Places:
-        path = tmp_path / f"train{len(list(tmp_path.iterdir()))}.py"  # a file is read once
-        path.write_text(textwrap.dedent(source))
-        running = tuple((str(path), line) for line in facts.pop("running", ()))
-        variable = Variable(name, (str(path),), running=running, **facts)
-        return places_of(variable, call=None if call is None else (str(path), call))
+def look():
+    def look(text: str, name: str, *, call: int | None = None, **facts: object) -> Places:
+        source = Source("train.py", textwrap.dedent(text))
+        running = tuple((source, line) for line in facts.pop("running", ()))
+        variable = Variable(name, (source,), running=running, **facts)
+        return places_of(variable, call=None if call is None else (source, call))
 
     return look
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchwhy.source.scopes import FUNCTIONS
+
 BACKWARD = {"backward", "manual_backward", "grad"}
 CUTTING = {"detach", "detach_", "item", "tolist", "data"}
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LINKS = (
     3  # loss = stack(losses); mean = loss / n; scaled = scale(mean): few, in any order of the text
 )
