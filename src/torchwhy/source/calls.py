@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from torchwhy.source.scopes import inside
+
 if TYPE_CHECKING:
     from torchwhy.source.text import Text
 
@@ -112,9 +114,22 @@ def torch_name(source: Text) -> str | None:
     return None
 
 
+def calls_in(scope: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls of a scope, without those of functions in it."""
+    yield from (node for node in inside(scope) if isinstance(node, ast.Call))
+
+
 def called(node: ast.AST | None) -> str:
     """Return the last word of what a call calls, nothing for other syntax or `f()()`."""
     return (last_word(node.func) or "") if isinstance(node, ast.Call) else ""
+
+
+def method_of(node: ast.AST | None, name: str) -> tuple[ast.Attribute, ast.expr] | None:
+    """Return `x.view` and `x` of the call `x.view(…)`; None for other syntax and other methods."""
+    function = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or function.attr != name:
+        return None
+    return function, function.value
 
 
 def own_function(node: ast.expr) -> str | None:

@@ -70,13 +70,23 @@ class Written:
         return self.caller.at(given) if given is not None else None
 
 
-def assigned(source: Source, name: str) -> list[Written]:
-    """Return what a file assigns to a name anywhere, scope by scope."""
+def assigned(source: Source, *names: str) -> list[Written]:
+    """Return what a file assigns to these names anywhere, scope by scope."""
     return [
         Written(source, node, scope)
         for scope in scopes(source.tree)
+        for name in names
         for node in values_given(scope, name)
     ]
+
+
+def named_in_functions(source: Source, name: str) -> Written | None:
+    """Return the last assignment to a name in the first scope that has one, classes left out."""
+    for scope in scopes(source.tree):
+        found = [] if isinstance(scope, ast.ClassDef) else values_given(scope, name)
+        if found:
+            return Written(source, found[-1], scope)
+    return None
 
 
 def assigned_by_methods(source: Source, class_name: str, attribute: str) -> list[Written]:

@@ -16,6 +16,7 @@ from torchwhy.finding import Fix, Safety
 from torchwhy.source.text import Text, is_python, split_lines
 
 CONTEXT_LINES = 2
+FEW_LINES = 1  # around a change of one expression
 
 
 @dataclass(frozen=True)
@@ -110,15 +111,20 @@ class Source(Text):
             return
         yield Fix(title, diff=diff_between(self.file, self.text, after), safety=safety)
 
+    def replaced(self, node: ast.expr | ast.stmt, text: str) -> str:
+        """Return the diff of the file in which one piece of syntax reads `text`."""
+        after = self.edited([self.replace(node, text)])
+        return diff_between(self.file, self.text, after, context=FEW_LINES)
 
-def diff_between(file: str, before: str, after: str) -> str:
+
+def diff_between(file: str, before: str, after: str, *, context: int = CONTEXT_LINES) -> str:
     """Return the unified diff of one file."""
     lines = difflib.unified_diff(
         split_lines(before),
         split_lines(after),
         f"a/{file}",
         f"b/{file}",
-        n=CONTEXT_LINES,
+        n=context,
     )
     marked = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import linecache
 import os
@@ -11,9 +12,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import decode_source
 from pathlib import Path
+from types import CodeType
 from typing import Literal
 
+from torchwhy.finding import SourceSpan
 from torchwhy.source.edits import Source
+from torchwhy.source.scopes import Function, function_of_code
 
 Layer = Literal["torch", "library", "user"]
 
@@ -101,6 +105,21 @@ def loaded(filename: str) -> Source | None:
     """Return a file of the running program, or a cell of a notebook; None if it has no text."""
     lines = linecache.getlines(filename)
     return Source(shown_path(filename), "".join(lines)) if lines else None
+
+
+def scope_of(code: CodeType) -> Function | ast.Module | None:
+    """Return the function that a code object was made from, or its whole file."""
+    source = loaded(code.co_filename)
+    if source is None:
+        return None
+    return function_of_code(source.tree, code.co_name, code.co_firstlineno)
+
+
+def span_in(code: CodeType, node: ast.AST) -> SourceSpan:
+    """Return the place of a piece of syntax in the function of a code object."""
+    source = loaded(code.co_filename)
+    assert source is not None, "the syntax came from its text"
+    return source.span(node, code.co_name)
 
 
 def fingerprint_of(filename: str, text: str) -> str:

@@ -12,7 +12,7 @@ STEP_WORDS = ("backward", "step")
 
 
 @dataclass(frozen=True)
-class Catch:
+class Handler:
     """What takes exceptions: their `kinds` (None: all), the statements it tries, and those it runs instead."""
 
     kinds: list[ast.expr] | None
@@ -20,7 +20,7 @@ class Catch:
     instead: list[ast.stmt]
 
 
-def catches_around(scope: ast.AST, line: int) -> Iterator[Catch]:
+def handlers_around(scope: ast.AST, line: int) -> Iterator[Handler]:
     """Yield what takes exceptions of a line, the innermost first."""
     around = [
         node
@@ -30,11 +30,11 @@ def catches_around(scope: ast.AST, line: int) -> Iterator[Catch]:
     ]
     for node in reversed(around):
         if isinstance(node, ast.Try):
-            for handler in node.handlers:
-                yield Catch(_kinds(handler.type), node.body, handler.body)
+            for clause in node.handlers:
+                yield Handler(_kinds(clause.type), node.body, clause.body)
         else:
             kinds = [kind for item in node.items for kind in _suppressed(item.context_expr)]
-            yield Catch(kinds, node.body, [])
+            yield Handler(kinds, node.body, [])
 
 
 def _kinds(node: ast.expr | None) -> list[ast.expr] | None:
@@ -49,16 +49,16 @@ def _suppressed(node: ast.expr) -> list[ast.expr]:
     return node.args if is_suppress and isinstance(node, ast.Call) else []
 
 
-def costs_step(catch: Catch) -> bool:
+def costs_step(handler: Handler) -> bool:
     """Tell whether the exception ends the iteration before its update, as the source has it."""
-    instead = [part for statement in catch.instead for part in ast.walk(statement)]
+    instead = [part for statement in handler.instead for part in ast.walk(statement)]
     if any(isinstance(part, ast.Raise) for part in instead):
         return False
     if any(
         isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part) for part in instead
     ):
         return True
-    tried = [part for statement in catch.tried for part in ast.walk(statement)]
+    tried = [part for statement in handler.tried for part in ast.walk(statement)]
     calls = [part.func for part in tried if isinstance(part, ast.Call)]
     return any(
         isinstance(function, ast.Attribute) and function.attr in STEP_WORDS for function in calls

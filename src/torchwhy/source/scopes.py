@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
+Turn = Loop | Function  # what is run again and again
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 NEW_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -27,9 +28,12 @@ def enclosing(source: Text, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | N
 def inside(scope: ast.AST, *, lambdas: bool = False) -> Iterator[ast.AST]:
     """Yield the syntax of a scope in the order of the source, without that of functions and classes in it.
 
-    Lambdas count as functions, unless they are asked for.
+    Lambdas count as functions, unless they are asked for. A function's decorators and defaults are no part of it.
     """
-    for child in ast.iter_child_nodes(scope):
+    children: Iterable[ast.AST] = ast.iter_child_nodes(scope)
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        children = scope.body
+    for child in children:
         yield child
         if not isinstance(child, NEW_SCOPES) or (lambdas and isinstance(child, ast.Lambda)):
             yield from inside(child, lambdas=lambdas)
@@ -104,6 +108,12 @@ def parameters_of(scope: ast.AST) -> set[str]:
     if not isinstance(arguments, ast.arguments):
         return set()
     return {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+
+
+def gives_back(function: Function) -> bool:
+    """Tell whether a function returns or yields a value anywhere."""
+    given = (node for node in inside(function) if isinstance(node, (ast.Return, ast.Yield)))
+    return any(node.value is not None for node in given)
 
 
 def covers(node: ast.AST, line: int) -> bool:

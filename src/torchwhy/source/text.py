@@ -14,10 +14,15 @@ from functools import cached_property
 
 from torchwhy.finding import SourceSpan
 from torchwhy.source.calls import last_word
-from torchwhy.source.scopes import FUNCTIONS, LOOPS, Loop
+from torchwhy.source.scopes import FUNCTIONS, LOOPS, Loop, line_at
 
 EXPRESSION_LIMIT = 200  # characters of an expression worth recording; a longer one is cut off
 CUT_OFF = "…"  # ends a recorded expression that was too long to record whole
+
+WITH_A_HEADER = (
+    *(ast.For, ast.AsyncFor, ast.With, ast.AsyncWith),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+)
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Position = tuple[int, int | None, int | None, int | None]  # line, end line, column, end column
@@ -181,18 +186,37 @@ class Text:
     def _characters(self, line: int, column: int) -> int:
         return len(self.lines[line - 1].encode()[:column].decode(errors="ignore"))
 
-    def span(self, node: ast.expr | ast.stmt, function: str | None = None) -> SourceSpan:
-        """Return the place of a piece of syntax as findings have it, by default with the function around it."""
+    def span(self, node: ast.AST, function: str | None = None) -> SourceSpan:
+        """Return the place of a piece of syntax as findings have it, by default with the function around it.
+
+        Of a loop, a `with` or a definition it is the first line.
+        """
+        function = self.function_name(node) if function is None else function
+        if not isinstance(node, (ast.expr, ast.stmt)):
+            return SourceSpan(self.file, line_at(node), function=function)
         position = line, end_line, column, end_column = self.position(node)
+        if isinstance(node, WITH_A_HEADER):
+            header = self.lines[line - 1].strip() or None
+            return SourceSpan(self.file, line, line, column, function=function, expression=header)
         return SourceSpan(
             file=self.file,
             line=line,
             end_line=end_line,
             column=column,
             end_column=end_column,
-            function=self.function_name(node) if function is None else function,
+            function=function,
             expression=between(split_lines(self.text), position),
         )
+
+    def syntax_at(self, span: SourceSpan) -> ast.expr | ast.stmt | None:
+        """Return the expression or statement that covers exactly a span, whatever its text."""
+        wanted = (span.line, span.end_line, span.column, span.end_column)
+        for node in ast.walk(self.tree):
+            if not isinstance(node, (ast.expr, ast.stmt)) or isinstance(node, ast.Expr):
+                continue
+            if node.lineno == span.line and self.position(node) == wanted:
+                return node
+        return None
 
     def calls(self, *names: str, within: ast.AST | None = None) -> Iterator[ast.Call]:
         """Yield the calls whose last word is one of `names`: `backward` for `loss.backward()`."""

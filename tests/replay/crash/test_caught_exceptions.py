@@ -10,14 +10,10 @@ from types import TracebackType
 import pytest
 import torch
 
-from torchwhy.replay.crash.caught_exceptions import (
-    Handler,
-    comes_out_of_a_step,
-    costs_step,
-    handler_of,
-)
+from torchwhy.replay.crash.caught_exceptions import comes_out_of_a_step, handler_of
 from torchwhy.replay.crash.exception_watchers import Monitor, Tracer
 from torchwhy.source import files
+from torchwhy.source.handlers import Handler, costs_step
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +71,7 @@ def test_suppress_is_a_catch():
 
 def clause(text: str) -> Handler:
     (node,) = (part for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Try))
-    return Handler(node.body, node.handlers[0].body)
+    return Handler(None, node.body, node.handlers[0].body)
 
 
 @pytest.mark.parametrize(

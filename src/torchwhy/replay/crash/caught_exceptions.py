@@ -7,7 +7,6 @@ user's own code in a way that loses the step: `continue`, or a `try` with the wh
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -21,9 +20,11 @@ from torchwhy.replay.crash.exception_watchers import watcher_for
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import frames_of
-from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.post_mortem import post_mortem
 from torchwhy.replay.crash.thread_exceptions import watch_threads
+from torchwhy.source.files import scope_of
+from torchwhy.source.handlers import Handler, costs_step, handlers_around
+from torchwhy.source.values import Expression
 
 if TYPE_CHECKING:
     from torchwhy.replay.equipment import Stage
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 KINDS = (RuntimeError, ValueError, IndexError, TypeError)
 NOT_KINDS = (NotImplementedError, RecursionError, UnicodeError)
 NO_STEP = ("load_state_dict", "load", DEVICE_START, "to", "cuda", "__getattr__")
-STEP_WORDS = ("backward", "step")
 MOST_TIMES = 200  # occurrences after which a trace function has seen enough
 MARK = "_torchwhy_place"  # on an exception: where it was taken up, in case it is raised again
 MOST_WINDOWS = 4  # stretches of a few seconds that are watched because something was lost
@@ -203,48 +203,16 @@ def has_own_frames(trace: TracebackType | None) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class Handler:
-    """A stretch of source whose exceptions are taken: what is tried, and what is done instead."""
-
-    tried: list[ast.stmt]
-    instead: list[ast.stmt]
-
-
 def handler_of(frame: FrameType, line: int, error: BaseException) -> Handler | None:
     """Return the innermost `try`/`except` or `suppress` around a line that will take the exception."""
-    scope = program_text.scope_of(frame.f_code)
-    around = [
-        node
-        for node in (program_text.inside(scope) if scope is not None else ())
-        if isinstance(node, (ast.Try, ast.With))
-        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
-    ]
-    for node in reversed(around):
-        if isinstance(node, ast.Try):
-            for handler in node.handlers:
-                if handler.type is None or _takes(_kinds(handler.type), frame, error):
-                    return Handler(node.body, handler.body)
-        elif _takes(
-            [kind for item in node.items for kind in _suppressed(item.context_expr)], frame, error
-        ):
-            return Handler(node.body, [])
+    scope = scope_of(frame.f_code)
+    for handler in handlers_around(scope, line) if scope is not None else ():
+        if handler.kinds is None or _takes(handler.kinds, frame, error):
+            return handler
     return None
 
 
-def _kinds(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
-
-
-def _suppressed(node: ast.expr) -> list[ast.expr]:
-    """Return the exceptions of `contextlib.suppress(…)`."""
-    is_suppress = isinstance(node, ast.Call) and program_text.text_of(node.func).endswith(
-        "suppress"
-    )
-    return node.args if is_suppress and isinstance(node, ast.Call) else []
-
-
-def _takes(kinds: list[ast.expr], frame: FrameType, error: BaseException) -> bool:
+def _takes(kinds: list[Expression], frame: FrameType, error: BaseException) -> bool:
     for kind in kinds:
         try:
             value = Lookup(frame).value(kind)
@@ -266,27 +234,4 @@ def comes_out_of_a_step(trace: TracebackType) -> bool:
     files = [frame.filename.replace("\\", "/") for frame in last if frame.layer == "torch"]
     return any(f"/torch/{part}" in file for file in files for part in STEP_FILES) or any(
         "/torchwhy/" in file for file in files
-    )
-
-
-def costs_step(handler: Handler) -> bool:
-    """Tell whether the exception ends the iteration before its update, as the source has it."""
-    instead = [part for statement in handler.instead for part in ast.walk(statement)]
-    if any(isinstance(part, ast.Raise) for part in instead):
-        return False
-    if any(
-        isinstance(part, (ast.Continue, ast.Break)) or _returns_nothing(part) for part in instead
-    ):
-        return True
-    tried = [part for statement in handler.tried for part in ast.walk(statement)]
-    calls = [part.func for part in tried if isinstance(part, ast.Call)]
-    return any(
-        isinstance(function, ast.Attribute) and function.attr in STEP_WORDS for function in calls
-    )
-
-
-def _returns_nothing(node: ast.AST) -> bool:
-    """Tell `return` and `return None` from a fallback's `return x.reshape(-1)`."""
-    return isinstance(node, ast.Return) and (
-        node.value is None or isinstance(node.value, ast.Constant)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,12 @@ from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.steps.sentinel import Check
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import GraphCut
-from torchwhy.replay.crash.hidden import program_text as written
 from torchwhy.replay.crash.hidden.cut_graph import switch_around
 from torchwhy.replay.graph.host_reads import READS, Cut, read_and_made_anew
 from torchwhy.replay.microscope.operations import Operation
+from torchwhy.source.calls import calls_in
+from torchwhy.source.files import scope_of, span_in
+from torchwhy.source.values import text_of
 
 if TYPE_CHECKING:
     from torchwhy.replay.equipment import Stage
@@ -308,17 +309,17 @@ def _wrapped(cut: Cut) -> SourceSpan | None:
     made = cut.last.place() if cut.last is not None else None
     used = cut.operation.place()
     for site in (made, used):
-        scope = written.scope_of(site.code) if site is not None else None
+        scope = scope_of(site.code) if site is not None else None
         calls = [
-            node
-            for node in (written.inside(scope) if scope is not None else ())
-            if isinstance(node, ast.Call) and written.text_of(node.func).endswith("Parameter")
+            call
+            for call in (calls_in(scope) if scope is not None else ())
+            if text_of(call.func).endswith("Parameter")
         ]
         if site is not None and calls:
             line = span_of(site).line
             # Made on the same line, or wrapped some lines further on.
             call = next((one for one in calls if (one.end_lineno or 0) >= line), calls[-1])
-            return written.span(call, site.code.co_filename, site.code.co_name)
+            return span_in(site.code, call)
     return span_of(made) if made is not None else None
 
 

@@ -28,8 +28,9 @@ from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_values, item
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real, encode
-from torchwhy.replay.crash.frames.source_files import tree_of
-from torchwhy.replay.crash.hidden import program_text
+from torchwhy.source.bindings import targets_of
+from torchwhy.source.files import loaded, scope_of
+from torchwhy.source.scopes import inside
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -145,10 +146,10 @@ def reads_a_loss(site: Site) -> bool:
         node: ast.AST = ast.parse(expression.strip(), mode="eval").body
     except SyntaxError:
         return False
-    scope = program_text.scope_of(site.code)
+    scope = scope_of(site.code)
     names = {
         part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "")
-        for part in (program_text.inside(scope) if scope is not None else ())
+        for part in (inside(scope) if scope is not None else ())
     }
     is_loss = is_called_loss(node) or is_computed_like_a_loss(node, site.code.co_filename)
     return is_loss and names.isdisjoint(EXPECTING)
@@ -161,8 +162,8 @@ def is_computed_like_a_loss(node: ast.AST, filename: str) -> bool:
     """
     while isinstance(node, ast.Attribute) and node.attr == "item":
         node = node.value
-    tree = tree_of(filename)
-    if tree is None or not isinstance(node, ast.Call):
+    source = loaded(filename)
+    if source is None or not isinstance(node, ast.Call):
         return False
     formula = _without_names(node)
     return any(
@@ -170,8 +171,8 @@ def is_computed_like_a_loss(node: ast.AST, filename: str) -> bool:
         and _names_loss(target.id)
         and value is not None
         and _without_names(value) == formula
-        for statement in ast.walk(tree)
-        for target, value in program_text.targets_of(statement)
+        for statement in ast.walk(source.tree)
+        for target, value in targets_of(statement)
     )
 
 

@@ -8,8 +8,9 @@ import torch
 
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Operand, OriginKind
-from torchwhy.replay.microscope.expressions import is_number, span_in_module
+from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.operations import Operation
+from torchwhy.source.values import is_number
 
 # Operations whose operands stand in the source in the same order and number.
 SAME_ORDER_LIMIT = 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,14 @@ from torchwhy.replay.crash.autopsy.running_layers import running_modules
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.crash.frames.failed_call import Call, failed_call
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand, inputs_of, operands_of
-from torchwhy.replay.crash.frames.source_files import expression_at
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, below, blamed
 from torchwhy.replay.crash.trials.reexecute import reexecuted
 from torchwhy.replay.crash.trials.tensor_changes import loss_arguments
 from torchwhy.replay.microscope.operations import Operation
+from torchwhy.source.edits import Source
+from torchwhy.source.files import loaded
+from torchwhy.source.scopes import holds
+from torchwhy.source.values import Expression, Node
 
 if TYPE_CHECKING:
     from torchwhy.replay.equipment import Stage
@@ -48,17 +50,23 @@ class Case:
         """Return what the program calls a module."""
         return self.stage.session.names.path_of(module)
 
-    def is_in_file(self, node: ast.expr) -> bool:
+    def diff_of(self, node: Node | None, text: str) -> str:
+        """Return the diff of the user's file in which a part of the failing expression reads `text`."""
+        if self.source is None or not isinstance(node, Expression) or not self.is_in_file(node):
+            return ""
+        return self.source.replaced(node, text)
+
+    @property
+    def source(self) -> Source | None:
+        """Return the file of the failing expression."""
+        return loaded(self.frame.filename) if self.frame is not None else None
+
+    def is_in_file(self, node: Node) -> bool:
         """Tell whether a piece of syntax has its true place in the user's file, so that it may be edited there."""
-        if self.frame is None:
+        if self.frame is None or self.source is None:
             return False
-        whole = self.frame.node
-        code = self.frame.code
-        return (
-            isinstance(whole, (ast.expr, ast.stmt))
-            and whole is expression_at(code.co_filename, span_of(self.frame.site))
-            and any(part is node for part in ast.walk(whole))
-        )
+        whole = self.source.syntax_at(span_of(self.frame.site))
+        return whole is not None and whole is self.frame.node and holds(whole, node)
 
     @property
     def is_worth_trying(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,11 @@ from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.crash.autopsy.descriptions import is_array, is_tensor
 from torchwhy.replay.crash.frames.construction import class_assignments
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand
-from torchwhy.replay.crash.frames.source_files import Written, assignments, scope_at, scopes
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
+from torchwhy.source.bindings import values_given
+from torchwhy.source.constructors import Written, named_in_functions
+from torchwhy.source.files import loaded
+from torchwhy.source.scopes import function_at
 
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
@@ -70,13 +72,13 @@ def _name_in(frame: TracebackFrame, value: Any, name: str) -> str:
 
 def last_assignment(frame: TracebackFrame, name: str) -> Written | None:
     """Return the last assignment of a name above the line where a frame is."""
-    filename = frame.filename
-    line = span_of(frame.site).line
-    scope = scope_at(filename, line)
-    if scope is None:
+    source = loaded(frame.filename)
+    if source is None:
         return None
-    found = [node for node in assignments(scope, name) if node.lineno < line]
-    return Written(filename, found[-1], scope) if found else None
+    line = span_of(frame.site).line
+    scope = function_at(source.tree, line)
+    found = [node for node in values_given(scope, name) if node.lineno < line]
+    return Written(source, found[-1], scope) if found else None
 
 
 def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | None] | None:
@@ -127,21 +129,12 @@ def _place_of_field(case: Case, dataset: Any, name: str, value: Any) -> SourceSp
         for variables in (frame.variables, frame.globals):
             for key, held in list(variables.items()):
                 if _same_memory(held, value):
-                    written = _named_anywhere(frame.filename, key)
+                    source = loaded(frame.filename)
+                    written = named_in_functions(source, key) if source is not None else None
                     if written is not None:
                         return written.span
     found = class_assignments(type(dataset), name.partition("[")[0])
     return found[-1].span if found else None
-
-
-def _named_anywhere(filename: str, name: str) -> Written | None:
-    for scope in scopes(filename):
-        if isinstance(scope, ast.ClassDef):
-            continue
-        found = assignments(scope, name)
-        if found:
-            return Written(filename, found[-1], scope)
-    return None
 
 
 def _same_memory(held: Any, value: Any) -> bool:

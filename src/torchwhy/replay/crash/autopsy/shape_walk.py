@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-
 from torchwhy.observe.program.frames import span_of
 from torchwhy.record.events import WalkStep
 from torchwhy.replay.microscope.expressions import node_at
 from torchwhy.replay.microscope.operations import Operation
+from torchwhy.source.calls import called
+from torchwhy.source.text import one_line
+from torchwhy.source.values import text_of
 
 MOST_STATIONS = 60
 LONGEST_EXPRESSION = 32
@@ -57,47 +58,19 @@ def _station(operation: Operation) -> WalkStep:
 
 def _name(operation: Operation) -> str:
     """Return a module's own name, or the function the user's expression calls, or the expression itself."""
-    node = node_at(operation.sites[0])
-    called = _called(node)
-    if operation.module is not None and called in _last_names(operation.module):
-        return called
-    if operation.module is not None and (
-        called == "self" or called in ("", "model", "net", "layer", "block")
-    ):
-        return (
-            _local(operation.module) if "." in operation.module else operation.info.base.strip("_")
-        )
-    if (
-        operation.module is not None
-        and isinstance(node, ast.Call)
-        and _calls_module(node, operation)
-    ):
-        return _local(operation.module)
-    if isinstance(node, ast.Call) and called:
-        return called
-    text = " ".join(ast.unparse(node).split()) if node is not None else ""
-    if text and len(text) <= LONGEST_EXPRESSION:
-        return text
-    return operation.info.base.strip("_")
-
-
-def _called(node: ast.AST | None) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    function = node.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _calls_module(node: ast.Call, operation: Operation) -> bool:
-    """Tell whether the operation ran inside a module that the expression calls, `self.net(x)` with `net.0` inside."""
-    parts = (operation.module or "").split(".")
-    return _called(node) in parts
-
-
-def _last_names(path: str) -> tuple[str, ...]:
-    return (path.rpartition(".")[2],)
+    node, module = node_at(operation.sites[0]), operation.module
+    word = called(node)
+    if module is not None:
+        if word == module.rpartition(".")[2]:
+            return word
+        if word in ("", "self", "model", "net", "layer", "block"):
+            return _local(module) if "." in module else operation.info.base.strip("_")
+        if word in module.split("."):  # `self.net(x)`, with `net.0` inside
+            return _local(module)
+    if word:
+        return word
+    text = one_line(text_of(node)) if node is not None else ""
+    return text if 0 < len(text) <= LONGEST_EXPRESSION else operation.info.base.strip("_")
 
 
 def _local(path: str) -> str:

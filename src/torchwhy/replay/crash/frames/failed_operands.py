@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.replay.crash.autopsy.descriptions import is_tensor
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.microscope.expressions import LIBRARIES
+from torchwhy.source.values import Node, parts_of, text_of
 
 MOST_OPERANDS = 16
 MODULE_CALL = CALL_NAME  # the first frame of every module call; its `args` are the caller's
@@ -30,7 +29,7 @@ class FoundOperand:
     name: str
     value: Any
     argument: str | None = None
-    node: ast.AST | None = None
+    node: Node | None = None
 
 
 def operands_of(frame: TracebackFrame, callees: list[TracebackFrame]) -> list[FoundOperand]:
@@ -42,7 +41,7 @@ def operands_of(frame: TracebackFrame, callees: list[TracebackFrame]) -> list[Fo
     passed = _passed_to(called) if called is not None and isinstance(node, ast.Call) else {}
     lookup = Lookup(frame.live)
     found: list[FoundOperand] = []
-    for position, part in _parts(node):
+    for position, part in parts_of(node):
         value, argument = passed.get(position, (None, None))
         found += _tensors_of(part, lookup, value=value, argument=argument)
     if called is None:
@@ -50,50 +49,20 @@ def operands_of(frame: TracebackFrame, callees: list[TracebackFrame]) -> list[Fo
     return _each_once(found)
 
 
-def _as_dispatched(node: ast.AST, callees: list[TracebackFrame]) -> list[FoundOperand]:
+def _as_dispatched(node: Node, callees: list[TracebackFrame]) -> list[FoundOperand]:
     """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as there are parts."""
     _, given = inputs_of(callees)
-    parts = [part for _, part in _parts(node) if not isinstance(part, ast.Constant)]
+    parts = [part for _, part in parts_of(node) if not isinstance(part, ast.Constant)]
     if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:
         return [
-            FoundOperand(ast.unparse(part), one.value, one.argument, part)
+            FoundOperand(text_of(part), one.value, one.argument, part)
             for part, one in zip(parts, given, strict=True)
         ]
     return []
 
 
-def _parts(node: ast.AST) -> Iterator[tuple[int | str | None, ast.AST]]:
-    """Yield the operands of an expression with their place among a call's arguments."""
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and not _is_library(node.func.value):
-            yield None, node.func.value
-        yield from enumerate(node.args)
-        yield from ((keyword.arg, keyword.value) for keyword in node.keywords)
-    elif isinstance(node, (ast.Assign, ast.AugAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        yield from ((None, target) for target in targets)
-        yield None, node.value
-    elif isinstance(node, (ast.For, ast.AsyncFor)):
-        yield None, node.iter
-    else:
-        yield from (
-            (None, part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)
-        )
-
-
-def _is_library(node: ast.AST) -> bool:
-    name = (
-        node.attr
-        if isinstance(node, ast.Attribute)
-        else node.id
-        if isinstance(node, ast.Name)
-        else ""
-    )
-    return name in LIBRARIES
-
-
 def _tensors_of(
-    node: ast.AST, lookup: Lookup, *, value: Any = None, argument: str | None = None
+    node: Node, lookup: Lookup, *, value: Any = None, argument: str | None = None
 ) -> list[FoundOperand]:
     """Return the tensor an expression is, or those it is made of where its own value cannot be had."""
     if value is None:
@@ -103,12 +72,12 @@ def _tensors_of(
             return [
                 found for part in ast.iter_child_nodes(node) for found in _tensors_of(part, lookup)
             ]
-    name = ast.unparse(node)
+    name = text_of(node)
     if is_tensor(value):
         return [FoundOperand(name, value, argument, node)]
     if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, (list, tuple)):
         return [
-            FoundOperand(ast.unparse(part), item, argument, part)
+            FoundOperand(text_of(part), item, argument, part)
             for part, item in zip(node.elts, value, strict=False)
             if is_tensor(item)
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dis
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, Literal
 
 from torchwhy.observe.program.frames import Site, span_of
-from torchwhy.replay.crash.frames.source_files import expression_at
 from torchwhy.replay.microscope.expressions import node_at
-from torchwhy.source.files import Layer, layer_of
+from torchwhy.source.files import Layer, layer_of, loaded
+from torchwhy.source.values import Node
 
 MOST_FRAMES = 400  # of a runaway recursion only the two ends are looked at
 
@@ -55,10 +54,12 @@ class TracebackFrame:
         return self.live.f_locals
 
     @property
-    def node(self) -> ast.AST | None:
+    def node(self) -> Node | None:
         """Return the syntax of the expression it was executing, with its place in the file where that is readable."""
         span = span_of(self.site)
-        return expression_at(self.filename, span) or node_at(self.site)
+        source = loaded(self.filename)
+        found = source.syntax_at(span) if source is not None and span.column is not None else None
+        return found or node_at(self.site)
 
     @property
     def is_at_raise(self) -> bool:

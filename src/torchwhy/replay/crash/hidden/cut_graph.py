@@ -17,14 +17,15 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.user_modules import user_sources
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
-from torchwhy.replay.crash.frames.source_files import tree_of
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.crash.hidden import program_text
-from torchwhy.replay.crash.hidden.freed_graph import receiver
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
 from torchwhy.replay.crash.hidden.state_holders import modules_in
-from torchwhy.source.files import layer_of
+from torchwhy.source.bindings import last_binding, reference
+from torchwhy.source.calls import receiver
+from torchwhy.source.files import layer_of, loaded, scope_of, span_in
+from torchwhy.source.scopes import covers, inside, line_at
 from torchwhy.source.training_statements import freezing
+from torchwhy.source.values import text_of
 
 # What takes a value out of its graph, and the words for it.
 METHODS = {
@@ -96,10 +97,9 @@ def look(frames: list[TracebackFrame]) -> HiddenFacts:
     call = backward_call(users[0]) if users else None
     if call is None:
         return hidden
-    hidden.facts["loss"] = receiver(call)
-    cut = Search().in_frames(users, ast.parse(receiver(call), mode="eval").body) or _switched_off(
-        users
-    )
+    loss = receiver(call)
+    hidden.facts["loss"] = text_of(loss)
+    cut = Search().in_frames(users, loss) or _switched_off(users)
     if cut is not None:
         hidden.facts.update(why=cut.why, kind=cut.kind)
         if cut.switch is not None:
@@ -110,11 +110,11 @@ def look(frames: list[TracebackFrame]) -> HiddenFacts:
 
 def backward_call(frame: TracebackFrame) -> ast.Call | None:
     """Return the call of `backward` or `grad` that a frame was executing."""
-    scope = program_text.scope_of(frame.code)
-    for node in program_text.inside(scope) if scope is not None else ():
+    scope = scope_of(frame.code)
+    for node in inside(scope) if scope is not None else ():
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        if node.func.attr in ("backward", "grad") and program_text.covers(node, line_of(frame)):
+        if node.func.attr in ("backward", "grad") and covers(node, line_of(frame)):
             return node
     return None
 
@@ -129,7 +129,7 @@ class Search:
     def in_frames(self, users: list[TracebackFrame], loss: ast.expr) -> Cut | None:
         """Look in the frame that called backward, then where its caller made what it passed in."""
         for depth, frame in enumerate(users):
-            scope = program_text.scope_of(frame.code)
+            scope = scope_of(frame.code)
             if scope is None:
                 return None
             place = Place(scope, frame.code, frame.globals, Lookup(frame.live))
@@ -150,7 +150,7 @@ class Search:
         if self._hops > MOST_HOPS * 10 or key in self._seen:
             return None
         self._seen.add(key)
-        if isinstance(node, (ast.Name, ast.Attribute)) and program_text.reference(node) is not None:
+        if isinstance(node, (ast.Name, ast.Attribute)) and reference(node) is not None:
             return self._of_name(node, place, line=line)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.expr, ast.keyword, ast.comprehension)):
@@ -160,7 +160,7 @@ class Search:
         return self._of_itself(node, place, line=line)
 
     def _of_name(self, node: ast.expr, place: Place, *, line: int) -> Cut | None:
-        name = program_text.reference(node) or ""
+        name = reference(node) or ""
         value = place.value(node)
         if isinstance(value, torch.Tensor) and value.requires_grad:
             return None
@@ -172,20 +172,18 @@ class Search:
             and type(value).__name__ != "ndarray"
         ):
             return None
-        made = program_text.last_assignment(place.scope, name, line)
+        made = last_binding(place.scope, name, line)
         statement, expression = made if made is not None else (node, None)
         if expression is None:
             return (
                 self.of(node.value, place, line=line) if isinstance(node, ast.Attribute) else None
             )
-        found = self.of(expression, place, line=program_text.line_at(statement))
+        found = self.of(expression, place, line=line_at(statement))
         if found is None and isinstance(statement, ast.AugAssign):
-            earlier = program_text.last_assignment(
-                place.scope, name, program_text.line_at(statement)
-            )
+            earlier = last_binding(place.scope, name, line_at(statement))
             if earlier is not None and earlier[1] is not None and earlier[0] is not statement:
-                found = self.of(earlier[1], place, line=program_text.line_at(earlier[0]))
-        return found or _under_switch(program_text.line_at(statement), place)
+                found = self.of(earlier[1], place, line=line_at(earlier[0]))
+        return found or _under_switch(line_at(statement), place)
 
     def _of_itself(self, node: ast.AST, place: Place, *, line: int) -> Cut | None:
         if isinstance(node, ast.Compare):
@@ -209,20 +207,20 @@ class Search:
                 node.args[0]
             ):
                 return None
-            return _cut(node, place, f"`{program_text.text_of(function)}(…)` {MAKERS[last]}", last)
+            return _cut(node, place, f"`{text_of(function)}(…)` {MAKERS[last]}", last)
         return self._in_callee(node, place, line=line)
 
     def _in_callee(self, call: ast.Call, place: Place, *, line: int) -> Cut | None:  # noqa: ARG002
         """Look at what a function of the user's returns."""
         for function in _functions_of(call, place):
-            scope = program_text.scope_of(function.__code__)
+            scope = scope_of(function.__code__)
             if scope is None or layer_of(function.__code__.co_filename) != "user":
                 continue
             inner = Place(scope, function.__code__, function.__globals__)
             decorated = _decorated(scope, inner)
             if decorated is not None:
                 return decorated
-            for node in program_text.inside(scope):
+            for node in inside(scope):
                 if isinstance(node, ast.Return) and node.value is not None:
                     found = self.of(node.value, inner, line=node.lineno) or _under_switch(
                         node.lineno, inner
@@ -242,8 +240,8 @@ def _has_no_graph(node: ast.AST, place: Place) -> bool:
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and function.attr in METHODS:
         return _has_no_graph(function.value, place)
-    if program_text.reference(node) is not None and isinstance(node, ast.Name):
-        made = program_text.last_assignment(place.scope, node.id, sys.maxsize)
+    if reference(node) is not None and isinstance(node, ast.Name):
+        made = last_binding(place.scope, node.id, sys.maxsize)
         if made is not None and made[1] is not None and node in ast.walk(made[1]):
             return False  # the name has another value by now
     value = place.value(node)
@@ -252,7 +250,7 @@ def _has_no_graph(node: ast.AST, place: Place) -> bool:
 
 
 def _cut(node: ast.AST, place: Place, why: str, kind: str) -> Cut:
-    return Cut(program_text.span(node, place.code.co_filename, place.code.co_name), why, kind)
+    return Cut(span_in(place.code, node), why, kind)
 
 
 def _mentions(node: ast.AST) -> bool:
@@ -260,15 +258,15 @@ def _mentions(node: ast.AST) -> bool:
 
 
 def _is_torch(function: ast.Attribute) -> bool:
-    return program_text.text_of(function.value) in ("torch", "torch.autograd", "autograd")
+    return text_of(function.value) in ("torch", "torch.autograd", "autograd")
 
 
 def _under_switch(line: int, place: Place) -> Cut | None:
     """Return the `with torch.no_grad():` around a line."""
-    for node in program_text.inside(place.scope):
-        if isinstance(node, (ast.With, ast.AsyncWith)) and program_text.covers(node, line):
+    for node in inside(place.scope):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and covers(node, line):
             for item in node.items:
-                words = program_text.text_of(item.context_expr)
+                words = text_of(item.context_expr)
                 if _switches_off(item.context_expr):
                     return _cut(node, place, f"`with {words}:` keeps no graph", "no_grad")
                 named = _switch_named(item.context_expr, place, node.lineno)
@@ -280,17 +278,17 @@ def _under_switch(line: int, place: Place) -> Cut | None:
 
 def _switch_named(node: ast.expr, place: Place, line: int) -> str | None:
     """Return the `torch.no_grad()` that a variable holds, perhaps only under a condition."""
-    name = program_text.reference(node)
-    made = program_text.last_assignment(place.scope, name, line) if name is not None else None
+    name = reference(node)
+    made = last_binding(place.scope, name, line) if name is not None else None
     parts = ast.walk(made[1]) if made is not None and made[1] is not None else ()
     calls = (part for part in parts if isinstance(part, ast.Call) and _switches_off(part))
-    return next((program_text.text_of(call) for call in calls), None)
+    return next((text_of(call) for call in calls), None)
 
 
 def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
     """Return the `with torch.no_grad():` or decorator that the innermost of these places stands under."""
     for site in sites:
-        scope = program_text.scope_of(site.code)
+        scope = scope_of(site.code)
         if scope is None:
             continue
         place = Place(scope, site.code, {})
@@ -301,7 +299,7 @@ def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
 
 
 def _switches_off(node: ast.AST) -> bool:
-    text = program_text.text_of(node)
+    text = text_of(node)
     if text.rpartition(".")[2].split("(")[0] in SWITCHES:
         return True
     return text.endswith(("set_grad_enabled(False)", "set_grad_enabled(mode=False)"))
@@ -310,9 +308,7 @@ def _switches_off(node: ast.AST) -> bool:
 def _decorated(scope: ast.AST, place: Place) -> Cut | None:
     for decorator in getattr(scope, "decorator_list", ()):
         if _switches_off(decorator):
-            return _cut(
-                decorator, place, f"`@{program_text.text_of(decorator)}` keeps no graph", "no_grad"
-            )
+            return _cut(decorator, place, f"`@{text_of(decorator)}` keeps no graph", "no_grad")
     return None
 
 
@@ -334,7 +330,7 @@ def _functions_of(call: ast.Call, place: Place) -> Iterator[FunctionType]:
 
 def _argument(inner: TracebackFrame, outer: TracebackFrame, loss: ast.expr) -> ast.expr | None:
     """Return the expression that the caller passed for the parameter that the loss is."""
-    name = program_text.reference(loss)
+    name = reference(loss)
     code = inner.code
     names = list(code.co_varnames[: code.co_argcount])
     node = outer.node
@@ -350,7 +346,7 @@ def _argument(inner: TracebackFrame, outer: TracebackFrame, loss: ast.expr) -> a
 def _switched_off(users: list[TracebackFrame]) -> Cut | None:
     """Look for what stops gradients everywhere: recording switched off, or weights that were frozen."""
     for frame in users:
-        scope = program_text.scope_of(frame.code)
+        scope = scope_of(frame.code)
         place = Place(scope, frame.code, frame.globals) if scope is not None else None
         around = _under_switch(line_of(frame), place) if place is not None else None
         if around is not None:
@@ -393,8 +389,8 @@ def _statement(users: list[TracebackFrame], wanted: Any) -> SourceSpan | None:
         for code in codes_of(module)
     ]
     for filename in dict.fromkeys(files):
-        tree = tree_of(filename)
-        for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, (ast.Expr, ast.Assign)) and wanted(program_text.text_of(node)):
-                return program_text.span(node, filename)
+        source = loaded(filename)
+        for node in ast.walk(source.tree) if source is not None else ():
+            if isinstance(node, (ast.Expr, ast.Assign)) and wanted(text_of(node)):
+                return source.span(node) if source is not None else None
     return None

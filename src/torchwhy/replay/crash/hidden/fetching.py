@@ -18,8 +18,9 @@ from torchwhy.observe.torch_features.loader_parts import (
     is_loader_iterator,
 )
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
+from torchwhy.source.files import scope_of, span_in
+from torchwhy.source.scopes import inside
 
 if TYPE_CHECKING:
     from torchwhy.observe.session import Session
@@ -118,12 +119,12 @@ def _in_frames(frames: list[TracebackFrame]) -> RefetchedBatch:
 def _note_getitem(dataset: Any, hidden: HiddenFacts) -> None:
     """Note where the user's dataset returns a sample."""
     code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
-    scope = program_text.scope_of(code) if code is not None else None
+    scope = scope_of(code) if code is not None else None
     if scope is None or code is None or "site-packages" in code.co_filename:
         return
-    returns = [node for node in program_text.inside(scope) if type(node).__name__ == "Return"]
+    returns = [node for node in inside(scope) if type(node).__name__ == "Return"]
     if returns:
-        hidden.places["getitem"] = program_text.span(returns[-1], code.co_filename, code.co_name)
+        hidden.places["getitem"] = span_in(code, returns[-1])
 
 
 def _note_missing_key(seen: RefetchedBatch, hidden: HiddenFacts) -> None:

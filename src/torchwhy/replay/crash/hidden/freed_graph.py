@@ -15,12 +15,15 @@ import torch
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.autograd_nodes import are_numbered, node_sequence
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
-from torchwhy.replay.crash.frames.source_files import replaced
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
-from torchwhy.replay.crash.hidden.running_order import Touch, touches
 from torchwhy.replay.crash.hidden.state_holders import attributes_in
+from torchwhy.source.bindings import bindings
+from torchwhy.source.calls import receiver
+from torchwhy.source.files import loaded, scope_of, span_in
+from torchwhy.source.running_order import Touch, touches
+from torchwhy.source.scopes import Turn, covers, inside, line_at, loops_around, statement_around
+from torchwhy.source.values import text_of
 
 MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
 MOST_ITEMS = 64  # of a list: its newest
@@ -53,9 +56,9 @@ def look(frames: list[TracebackFrame], freed_before: int) -> HiddenFacts:
 def _in_one_frame(frame: TracebackFrame, nodes: set[Any], hidden: HiddenFacts) -> bool:
     """Look for a carrier among the variables of a frame that runs a loop."""
     code = frame.code
-    scope = program_text.scope_of(code)
-    loops = program_text.loops_around(scope, line_of(frame)) if scope is not None else []
-    turns: list[program_text.Turn] = [*loops]
+    scope = scope_of(code)
+    loops = loops_around(scope, line_of(frame)) if scope is not None else []
+    turns: list[Turn] = [*loops]
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         turns.append(scope)
     for loop in turns:
@@ -64,21 +67,19 @@ def _in_one_frame(frame: TracebackFrame, nodes: set[Any], hidden: HiddenFacts) -
             continue
         name, place, way = candidates[0]
         hidden.facts.update(carried=name, way=way)
-        hidden.places["carried"] = program_text.span(place, code.co_filename, code.co_name)
-        made = program_text.assignments(loop if way == "loop" else scope or loop, name)
+        hidden.places["carried"] = span_in(code, place)
+        made = bindings(loop if way == "loop" else scope or loop, name)
         if made:
-            hidden.places["made"] = program_text.span(made[-1][0], code.co_filename, code.co_name)
+            hidden.places["made"] = span_in(code, made[-1][0])
         _note_cure(place, loop, frame, hidden)
         return True
     return False
 
 
-def _note_cure(
-    place: ast.expr, loop: program_text.Turn, frame: TracebackFrame, hidden: HiddenFacts
-) -> None:
+def _note_cure(place: ast.expr, loop: Turn, frame: TracebackFrame, hidden: HiddenFacts) -> None:
     """Note the diff that detaches a state where it is taken over; not for sums, which want another cure."""
     name = str(hidden.facts["carried"])
-    statement = program_text.statement_around(loop, place)
+    statement = statement_around(loop, place)
     value = _value(Lookup(frame.live), name)
     hidden.facts["is_sum"] = isinstance(statement, ast.AugAssign) or (
         isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp)
@@ -90,20 +91,21 @@ def _note_cure(
         and isinstance(value, torch.Tensor)
         and not _is_in_an_inner_loop(place, loop)
     ):
-        hidden.facts["diff"] = replaced(frame.filename, place, f"{name}.detach()")
+        source = loaded(frame.filename)
+        hidden.facts["diff"] = source.replaced(place, f"{name}.detach()") if source else ""
 
 
-def _is_in_an_inner_loop(place: ast.expr, turn: program_text.Turn) -> bool:
+def _is_in_an_inner_loop(place: ast.expr, turn: Turn) -> bool:
     """Tell whether a place is passed several times in one turn: cut there, the turn would be cut into pieces."""
     return any(
         any(part is place for statement in node.body for part in ast.walk(statement))
-        for node in program_text.inside(turn)
+        for node in inside(turn)
         if isinstance(node, (ast.For, ast.While, ast.AsyncFor))
     )
 
 
 def _carried(
-    loop: program_text.Turn, frame: TracebackFrame, nodes: set[Any]
+    loop: Turn, frame: TracebackFrame, nodes: set[Any]
 ) -> Iterator[tuple[str, ast.expr, str]]:
     """Yield variables of this graph that are read in a loop's body before they are given a value there.
 
@@ -122,7 +124,7 @@ def _carried(
     for belongs in (_is_in, _shares_a_part_with):
         for name, value in read.items():
             if any(belongs(tensor, nodes) for tensor in tensors_with_graph(value)):
-                stored = bool(program_text.assignments(loop, name))
+                stored = bool(bindings(loop, name))
                 kept = isinstance(value, (list, tuple, dict))
                 yield name, first[name].node, "loop" if stored or kept else "before-loop"
 
@@ -179,14 +181,12 @@ def _first_read(kind: type, name: str) -> SourceSpan | None:
     """Return where a method of a class reads an attribute before it gives it a value: in `forward` first."""
     for method in (kind.__dict__.get("forward"), *kind.__dict__.values()):
         code = getattr(method, "__code__", None)
-        scope = (
-            program_text.scope_of(code) if code is not None and code.co_name != "__init__" else None
-        )
+        scope = scope_of(code) if code is not None and code.co_name != "__init__" else None
         if code is None or not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         first = next((touch for touch in touches(scope.body) if touch.name == name), None)
         if first is not None and first.is_read:
-            return program_text.span(first.node, code.co_filename, code.co_name)
+            return span_in(code, first.node)
     return None
 
 
@@ -206,27 +206,24 @@ def _shared(users: list[TracebackFrame], freed: set[Any], hidden: HiddenFacts) -
 def _twice(frame: TracebackFrame, hidden: HiddenFacts) -> None:
     """Look for an earlier backward pass in the same turn, and for the value that both go through."""
     code = frame.code
-    scope = program_text.scope_of(code)
+    scope = scope_of(code)
     line = line_of(frame)
     if scope is None:
         return
-    loops = program_text.loops_around(scope, line)
-    calls = [
-        node for node in program_text.inside(loops[0] if loops else scope) if _is_backward(node)
-    ]
-    here = [node for node in calls if program_text.covers(node, line)]
+    loops = loops_around(scope, line)
+    calls = [node for node in inside(loops[0] if loops else scope) if _is_backward(node)]
+    here = [node for node in calls if covers(node, line)]
     before = [
         node
         for node in calls
-        if program_text.line_at(node) < line
-        or (program_text.line_at(node) == line and node not in here[-1:])
+        if line_at(node) < line or (line_at(node) == line and node not in here[-1:])
     ]
     if not before or not here:
         return
     lookup = Lookup(frame.live)
-    first, second = receiver(before[-1]), receiver(here[-1])
+    first, second = text_of(receiver(before[-1])), text_of(receiver(here[-1]))
     hidden.facts.update(way="twice", first=first, second=second)
-    hidden.places["first"] = program_text.span(before[-1], code.co_filename, code.co_name)
+    hidden.places["first"] = span_in(code, before[-1])
     nodes = nodes_behind(_value(lookup, first)) & nodes_behind(_value(lookup, second))
     shared = [
         name
@@ -242,26 +239,10 @@ def _twice(frame: TracebackFrame, hidden: HiddenFacts) -> None:
 def _is_backward(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
-    return node.func.attr == "backward" or program_text.text_of(node.func) in (
+    return node.func.attr == "backward" or text_of(node.func) in (
         "torch.autograd.grad",
         "autograd.grad",
     )
-
-
-def receiver(call: ast.AST) -> str:
-    """Return `loss` of `loss.backward()`, also of `scaler.scale(loss).backward()` and `accelerator.backward(loss)`."""
-    assert isinstance(call, ast.Call)
-    assert isinstance(call.func, ast.Attribute)
-    if call.args:
-        return program_text.text_of(call.args[0])
-    holder = call.func.value
-    if (
-        isinstance(holder, ast.Call)
-        and isinstance(holder.func, ast.Attribute)
-        and holder.func.attr == "scale"
-    ):
-        return program_text.text_of(holder.args[0]) if holder.args else program_text.text_of(holder)
-    return program_text.text_of(holder)
 
 
 def roots_of(frames: list[TracebackFrame]) -> list[torch.Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,10 +10,11 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.module_parts import is_initialised
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, user_frames
 from torchwhy.replay.crash.hidden.state_holders import modules_in
-from torchwhy.source.files import layer_of
+from torchwhy.source.bindings import bindings
+from torchwhy.source.files import layer_of, scope_of, span_in
+from torchwhy.source.scopes import Function, gives_back
 
 MOST_ITEMS = 64  # of a list or dictionary of layers
 
@@ -38,17 +38,10 @@ def note_silent_forward(frames: list[TracebackFrame], hidden: HiddenFacts) -> No
     """Name the model whose forward returns nothing, and the last line of it."""
     for name, module in _users_modules(frames):
         code = getattr(type(module).forward, "__code__", None)
-        scope = program_text.scope_of(code) if code is not None else None
-        if code is None or not isinstance(scope, ast.FunctionDef):
-            continue
-        given = [
-            node for node in program_text.inside(scope) if isinstance(node, (ast.Return, ast.Yield))
-        ]
-        if not any(node.value is not None for node in given):
+        scope = scope_of(code) if code is not None else None
+        if code is not None and isinstance(scope, Function) and not gives_back(scope):
             hidden.facts["returns_nothing"] = name
-            hidden.places["forward"] = program_text.span(
-                scope.body[-1], code.co_filename, code.co_name
-            )
+            hidden.places["forward"] = span_in(code, scope.body[-1])
             return
 
 
@@ -75,8 +68,8 @@ def _where_given(kind: type, name: str) -> SourceSpan | None:
     """Return the expression that a method of a class gives to an attribute."""
     for method in kind.__dict__.values():
         code = getattr(method, "__code__", None)
-        scope = program_text.scope_of(code) if code is not None else None
-        made = program_text.assignments(scope, name) if scope is not None else []
+        scope = scope_of(code) if code is not None else None
+        made = bindings(scope, name) if scope is not None else []
         if code is not None and made and made[0][1] is not None:
-            return program_text.span(made[0][1], code.co_filename, code.co_name)
+            return span_in(code, made[0][1])
     return None

@@ -7,8 +7,11 @@ from types import FunctionType
 
 from torchwhy.observe.torch_features.loader_parts import dataset_of
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.crash.hidden import program_text
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
+from torchwhy.source.bindings import last_binding, reference
+from torchwhy.source.files import scope_of, span_in
+from torchwhy.source.scopes import covers, inside, line_at
+from torchwhy.source.values import text_of
 
 TURNING = ("flip", "fliplr", "flipud", "rot90")
 
@@ -19,18 +22,16 @@ def look(frames: list[TracebackFrame], hidden: HiddenFacts) -> HiddenFacts:
     found = None
     if users:
         code = users[0].code
-        scope = program_text.scope_of(code)
+        scope = scope_of(code)
         found = _behind(users[0], scope) if scope is not None else None
         if found is not None:
-            hidden.places["turned"] = program_text.span(found, code.co_filename, code.co_name)
+            hidden.places["turned"] = span_in(code, found)
             return hidden
     for function in _dataset_methods(frames):
-        scope = program_text.scope_of(function.__code__)
-        for node in program_text.inside(scope) if scope is not None else ():
+        scope = scope_of(function.__code__)
+        for node in inside(scope) if scope is not None else ():
             if is_turning(node):
-                hidden.places["turned"] = program_text.span(
-                    node, function.__code__.co_filename, function.__code__.co_name
-                )
+                hidden.places["turned"] = span_in(function.__code__, node)
     return hidden
 
 
@@ -66,28 +67,22 @@ def _behind(frame: TracebackFrame, scope: ast.AST) -> ast.AST | None:
         for part in ast.walk(node):
             if is_turning(part):
                 return _in_file(scope, part, line) if first else part
-            name = program_text.reference(part)
+            name = reference(part)
             if name is None or name in seen:
                 continue
             seen.add(name)
-            made = program_text.last_assignment(scope, name, line)
+            made = last_binding(scope, name, line)
             if made is not None and made[1] is not None:
-                waiting.append((made[1], program_text.line_at(made[0])))
+                waiting.append((made[1], line_at(made[0])))
         first = False
     return None
 
 
 def _in_file(scope: ast.AST, part: ast.AST, line: int) -> ast.AST:
     """Return the node of the file that an expression parsed on its own stands for; it has other line numbers."""
-    text = program_text.text_of(part)
-    same = [
-        node
-        for node in program_text.inside(scope)
-        if program_text.covers(node, line) and is_turning(node)
-    ]
-    return next(
-        (node for node in same if program_text.text_of(node) == text), same[0] if same else part
-    )
+    text = text_of(part)
+    same = [node for node in inside(scope) if covers(node, line) and is_turning(node)]
+    return next((node for node in same if text_of(node) == text), same[0] if same else part)
 
 
 def _dataset_methods(frames: list[TracebackFrame]) -> list[FunctionType]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from types import CodeType
 from typing import Any
 
 import torch
@@ -13,13 +14,16 @@ from torchwhy.observe.torch_features.autograd_nodes import node_sequence, saved_
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
-from torchwhy.replay.crash.hidden import freed_graph, program_text
+from torchwhy.replay.crash.hidden import freed_graph
 from torchwhy.replay.crash.hidden.cut_graph import codes_of
 from torchwhy.replay.crash.hidden.freed_graph import nodes_behind, roots_of
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, user_frames
 from torchwhy.replay.crash.hidden.state_holders import modules_in
 from torchwhy.replay.microscope.expressions import operand_names, span_in_module
 from torchwhy.replay.microscope.write_log import Record, WriteLog
+from torchwhy.source.files import scope_of, span_in
+from torchwhy.source.scopes import inside
+from torchwhy.source.values import text_of
 
 MOST_VIEWS = (
     4  # between a weight and the operation that uses it: transposed, then seen in another shape
@@ -124,27 +128,22 @@ def _written_name(record: Record) -> str | None:
 def _only_candidate(users: list[TracebackFrame], message: str, hidden: HiddenFacts) -> None:
     """Without a record of the step: a single statement of the running code that writes in place is the one."""
     found = [
-        (filename, function, node)
-        for filename, function, scope in _running_code(users)
-        for node in program_text.inside(scope)
+        (code, node)
+        for code in _running_code(users)
+        for node in inside(scope_of(code) or ast.Module([], []))
         if _writes_in_place(node, message, users)
     ]
     if len(found) == 1:
-        filename, function, node = found[0]
-        hidden.places["written"] = program_text.span(node, filename, function)
+        hidden.places["written"] = span_in(*found[0])
 
 
-def _running_code(users: list[TracebackFrame]) -> list[tuple[str, str, ast.AST]]:
-    """Return the functions on the stack, and the `forward` of every module of the user's that they hold."""
+def _running_code(users: list[TracebackFrame]) -> list[CodeType]:
+    """Return the code on the stack, and the `forward` of every module of the user's that it holds."""
     codes = [frame.code for frame in users]
     codes += [
         code for frame in users for _, module in modules_in(frame) for code in codes_of(module)
     ]
-    scopes = [
-        (code.co_filename, code.co_name, program_text.scope_of(code))
-        for code in dict.fromkeys(codes)
-    ]
-    return [(filename, name, scope) for filename, name, scope in scopes if scope is not None]
+    return list(dict.fromkeys(codes))
 
 
 def _writes_in_place(node: ast.AST, message: str, users: list[TracebackFrame]) -> bool:
@@ -159,8 +158,7 @@ def _writes_in_place(node: ast.AST, message: str, users: list[TracebackFrame]) -
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     if any(
-        keyword.arg == "inplace" and program_text.text_of(keyword.value) == "True"
-        for keyword in node.keywords
+        keyword.arg == "inplace" and text_of(keyword.value) == "True" for keyword in node.keywords
     ):
         return True
     name = node.func.attr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from torchwhy.observe.torch_features.layer_kinds import BATCH_NORMS, CONVOLUTION
 from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.construction import argument_of, constructor_names
 from torchwhy.replay.crash.frames.failed_call import module_call
-from torchwhy.replay.crash.frames.source_files import replaced
+from torchwhy.source.values import is_numbers_alone
 
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
@@ -153,11 +152,9 @@ def _edit(
     )
     if number is None:
         return (made.span if made is not None else None), ""
-    diff = replaced(number.filename, number.node, str(new)) if _is_plain(number.node) else ""
-    if not diff and made is not None and isinstance(made.node, ast.Call):
-        written = argument_of(made.node, layer, parameter)
-        if written is not None and _is_plain(written):
-            diff = replaced(made.filename, written, str(new))
+    own = argument_of(made, layer, parameter) if made is not None else None
+    plain = next((one for one in (number, own) if one and is_numbers_alone(one.node)), None)
+    diff = plain.source.replaced(plain.node, str(new)) if plain is not None else ""
     return number.span, diff
 
 
@@ -174,11 +171,3 @@ def _tried(layer: nn.Module, given: torch.Tensor) -> tuple[str, bool]:
         return str(problem)[:200], False
     result = result[0] if isinstance(result, tuple) else result
     return f"gives {list(result.shape)}", True
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Tell whether an expression is written in numbers alone: `1050`, `16 * 5 * 5`."""
-    return all(
-        isinstance(part, (ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop))
-        for part in ast.walk(node)
-    )

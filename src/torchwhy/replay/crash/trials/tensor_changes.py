@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -15,8 +14,8 @@ from torchwhy.observe.torch_features.module_parts import has_own_hooks, parts_in
 from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.frames.failed_call import Call, failed_call, module_call
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand
-from torchwhy.replay.crash.frames.source_files import replaced
 from torchwhy.replay.crash.trials.layer_sizes import wanted_size
+from torchwhy.source.values import binds_tightly, text_of
 
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
@@ -251,7 +250,7 @@ def attempt(
         worked, detail = True, _outcome(result)
     except Exception as problem:
         worked, detail = False, str(problem)[:200]
-    shown = name if operand is None or _binds_tightly(operand.node) else f"({name})"
+    shown = name if operand is None or binds_tightly(operand.node) else f"({name})"
     return OperandTrial(
         kind=kind, change=f"{shown}{text}" if operand else f"{text} on {name}", worked=worked, detail=detail,
         diff=diff_of(case, operand, text) if operand is not None else "",
@@ -280,12 +279,8 @@ def operand_of(case: Case, value: Any) -> FoundOperand | None:
 def diff_of(case: Case, operand: FoundOperand, text: str) -> str:
     """Return the diff that puts a method call behind an operand in the user's expression."""
     node = operand.node
-    if case.frame is None or not isinstance(node, ast.expr) or not case.is_in_file(node):
+    if node is None:
         return ""
-    written = ast.unparse(node)
-    changed = written + text if _binds_tightly(node) else f"({written}){text}"
-    return replaced(case.frame.filename, node, changed)
-
-
-def _binds_tightly(node: ast.AST | None) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    written = text_of(node)
+    changed = written + text if binds_tightly(node) else f"({written}){text}"
+    return case.diff_of(node, changed)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
 
 from torchwhy.record.events import OperandTrial
-from torchwhy.replay.crash.frames.source_files import replaced
+from torchwhy.source.calls import method_of
+from torchwhy.source.values import text_of
 
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
@@ -20,9 +20,8 @@ REFUSED = "view size is not compatible with input tensor's size and stride"
 def reshape_for_view(case: Case) -> Iterator[OperandTrial]:
     """Try the same sizes with `reshape`, and write that into the source."""
     node = case.frame.node if case.frame is not None else None
-    if case.frame is None or REFUSED not in str(case.error) or not isinstance(node, ast.Call):
-        return
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "view":
+    viewed = method_of(node, "view")
+    if REFUSED not in str(case.error) or viewed is None:
         return
     worked, detail = False, "its arguments could not be had"
     if case.call is not None and case.call.args:
@@ -31,9 +30,9 @@ def reshape_for_view(case: Case) -> Iterator[OperandTrial]:
             worked, detail = True, f"gives {list(result.shape)}"
         except Exception as problem:
             detail = str(problem)[:200]
-    written = ast.unparse(node.func.value)
-    change = f"{written}.reshape"
-    diff = replaced(case.frame.filename, node.func, change) if case.is_in_file(node) else ""
+    function, receiver = viewed
+    change = f"{text_of(receiver)}.reshape"
+    diff = case.diff_of(function, change)
     yield OperandTrial(
         kind="use-reshape", change=f"`reshape` in place of `view`: `{change}(…)`", worked=worked, detail=detail,
         diff=diff,

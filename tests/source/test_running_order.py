@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from torchwhy.replay.crash.hidden.running_order import touches
+from torchwhy.source.running_order import touches
 
 
 @pytest.mark.parametrize(

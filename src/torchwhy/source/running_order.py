@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from torchwhy.replay.crash.hidden import program_text
+from torchwhy.source.bindings import reference
+from torchwhy.source.scopes import NEW_SCOPES
 
 # Methods and functions that look at a tensor without taking its graph along.
 LOOKING = {
@@ -42,7 +43,7 @@ def touches(body: Iterable[ast.AST]) -> Iterator[Touch]:
 
 
 def _of(node: ast.AST) -> Iterator[Touch]:
-    if isinstance(node, program_text.NEW_SCOPES) or _only_asks(node):
+    if isinstance(node, NEW_SCOPES) or _only_asks(node):
         return
     if isinstance(node, ast.If):
         yield from _of(node.test)
@@ -50,15 +51,15 @@ def _of(node: ast.AST) -> Iterator[Touch]:
     elif isinstance(node, ast.Call):
         yield from _of_call(node)
     elif isinstance(node, ast.AugAssign):
-        name = program_text.reference(node.target)
+        name = reference(node.target)
         if name is not None:
             yield Touch(node.target, name, is_read=True)
         yield from touches([node.value, node.target])
     elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
         yield from _of(node.value)
         yield from touches(child for child in ast.iter_child_nodes(node) if child is not node.value)
-    elif isinstance(node, (ast.Name, ast.Attribute)) and program_text.reference(node) is not None:
-        yield Touch(node, program_text.reference(node) or "", isinstance(node.ctx, ast.Load))
+    elif isinstance(node, (ast.Name, ast.Attribute)) and reference(node) is not None:
+        yield Touch(node, reference(node) or "", isinstance(node.ctx, ast.Load))
     else:
         yield from touches(ast.iter_child_nodes(node))
 
