@@ -7,8 +7,8 @@ import textwrap
 import pytest
 
 from torchwhy.detect.views.memory.growth_places import Places, places_of
+from torchwhy.source.analyses.variable_uses import Variable
 from torchwhy.source.edits import Source
-from torchwhy.source.variable_uses import Variable
 
 
 @pytest.fixture

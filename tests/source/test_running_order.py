@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from torchwhy.source.running_order import touches
+from torchwhy.source.analyses.running_order import touches
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from torch.optim import lr_scheduler
 
-from torchwhy.source import training_statements
+from torchwhy.source.analyses import training_statements
 from torchwhy.source.edits import Source
 
 

@@ -1,1 +1,1 @@
-"""The program's text: files, scopes, bindings, calls, values, edits. Reads source, never runs it; needs no torch."""
+"""The program's text, one model of it: files, scopes, bindings, calls, values, edits. Runs nothing, needs no torch."""

@@ -13,7 +13,7 @@ import torch
 from torchwhy.replay.crash.caught_exceptions import comes_out_of_a_step, handler_of
 from torchwhy.replay.crash.exception_watchers import Monitor, Tracer
 from torchwhy.source import files
-from torchwhy.source.handlers import Handler, costs_step
+from torchwhy.source.analyses.handlers import Handler, costs_step
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,8 @@ from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import frames_of
 from torchwhy.replay.crash.post_mortem import post_mortem
 from torchwhy.replay.crash.thread_exceptions import watch_threads
+from torchwhy.source.analyses.handlers import Handler, costs_step, handlers_around
 from torchwhy.source.files import scope_of
-from torchwhy.source.handlers import Handler, costs_step, handlers_around
 from torchwhy.source.values import Expression
 
 if TYPE_CHECKING:

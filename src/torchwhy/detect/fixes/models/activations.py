@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.models.modules import other_function
-from torchwhy.detect.fixes.written_numbers import written
 from torchwhy.finding import Fix, SourceSpan
+from torchwhy.source.analyses.written_numbers import written
 from torchwhy.source.calls import operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from torchwhy.detect.fixes.written_numbers import written
 from torchwhy.diagnosis import Shape
 from torchwhy.finding import Fix, SourceSpan
+from torchwhy.source.analyses.written_numbers import written
 from torchwhy.source.calls import is_method, keyword, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.text import one_line

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from torchwhy.detect.fixes.written_numbers import written
 from torchwhy.finding import Fix, SourceSpan
+from torchwhy.source.analyses.written_numbers import written
 from torchwhy.source.bindings import names_in, value_of_name
 from torchwhy.source.calls import keyword, optimizer_calls, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets

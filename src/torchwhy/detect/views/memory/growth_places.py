@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from torchwhy.finding import SourceSpan
+from torchwhy.source.analyses.variable_uses import Place, Uses, Variable, puts_in_a_number, uses_of
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import covers
-from torchwhy.source.variable_uses import Place, Uses, Variable, puts_in_a_number, uses_of
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import msgspec
 from torchwhy.detect.views.memory.growth_places import Places, places_of
 from torchwhy.record.learning import Held, Holdings, RunningFrame
 from torchwhy.record.trace import Trace
+from torchwhy.source.analyses.variable_uses import Variable
 from torchwhy.source.edits import Source
-from torchwhy.source.variable_uses import Variable
 
 Files = dict[str, Source]
 

@@ -7,7 +7,7 @@ from torchwhy.record.events import OptimizerMade
 from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import LateParameters
-from torchwhy.source import training_statements as statements
+from torchwhy.source.analyses import training_statements as statements
 from torchwhy.source.edits import Source
 
 

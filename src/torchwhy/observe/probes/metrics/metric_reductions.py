@@ -21,7 +21,7 @@ from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_features.layer_kinds import LOSSES as TORCH_LOSSES
 from torchwhy.observe.torch_features.module_parts import stored_part
 from torchwhy.record.learning import MetricReduced
-from torchwhy.source.averages import Average, averages_at, counter_step, is_in_inner_loop
+from torchwhy.source.analyses.averages import Average, averages_at, counter_step, is_in_inner_loop
 from torchwhy.source.edits import Source
 from torchwhy.source.files import loaded
 from torchwhy.source.values import look_up, stored_attribute, text_of

@@ -15,8 +15,8 @@ from torchwhy.replay.crash.autopsy.descriptions import is_array, is_tensor
 from torchwhy.replay.crash.frames.construction import class_assignments
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
+from torchwhy.source.analyses.constructors import Written, named_in_functions
 from torchwhy.source.bindings import values_given
-from torchwhy.source.constructors import Written, named_in_functions
 from torchwhy.source.files import loaded
 from torchwhy.source.scopes import function_at
 

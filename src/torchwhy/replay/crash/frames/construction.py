@@ -13,9 +13,9 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.program.user_modules import user_files
 from torchwhy.observe.torch_features.module_parts import parts_in
-from torchwhy.source import constructors
+from torchwhy.source.analyses import constructors
+from torchwhy.source.analyses.constructors import Written
 from torchwhy.source.calls import first_call, own_function
-from torchwhy.source.constructors import Written
 from torchwhy.source.edits import Source
 from torchwhy.source.files import layer_of, loaded
 

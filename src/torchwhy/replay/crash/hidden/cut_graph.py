@@ -20,11 +20,11 @@ from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
 from torchwhy.replay.crash.hidden.state_holders import modules_in
+from torchwhy.source.analyses.training_statements import freezing
 from torchwhy.source.bindings import last_binding, reference
 from torchwhy.source.calls import receiver
 from torchwhy.source.files import layer_of, loaded, scope_of, span_in
 from torchwhy.source.scopes import covers, inside, line_at
-from torchwhy.source.training_statements import freezing
 from torchwhy.source.values import text_of
 
 # What takes a value out of its graph, and the words for it.

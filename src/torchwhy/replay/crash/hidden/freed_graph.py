@@ -18,10 +18,10 @@ from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
 from torchwhy.replay.crash.hidden.state_holders import attributes_in
+from torchwhy.source.analyses.running_order import Touch, touches
 from torchwhy.source.bindings import bindings
 from torchwhy.source.calls import receiver
 from torchwhy.source.files import loaded, scope_of, span_in
-from torchwhy.source.running_order import Touch, touches
 from torchwhy.source.scopes import Turn, covers, inside, line_at, loops_around, statement_around
 from torchwhy.source.values import text_of
 

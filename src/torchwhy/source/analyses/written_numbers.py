@@ -14,7 +14,7 @@ FARTHEST = 6  # names between a use and its number; a chain longer than this is 
 SETTINGS = ("Namespace", "SimpleNamespace", "dict", "Munch", "EasyDict", "DotDict")
 
 
-class Written(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A number as it stands in one file of the program."""
 
     source: Source
@@ -26,12 +26,12 @@ class Written(NamedTuple):
         return float(ast.literal_eval(self.node))
 
 
-def written(source: Source, node: ast.expr | None, depth: int = FARTHEST) -> Written | None:
+def written(source: Source, node: ast.expr | None, depth: int = FARTHEST) -> WrittenNumber | None:
     """Return where the number of an expression is written; None if that is not one certain place."""
     if node is None or depth == 0:
         return None
     if is_number(node):
-        return Written(source, node)
+        return WrittenNumber(source, node)
     if word_of(node) == "float" and isinstance(node, ast.Call) and len(node.args) == 1:
         return written(source, node.args[0], depth - 1)
     for file, value in _behind(source, node):

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from torchwhy.finding import SourceSpan
+from torchwhy.source.analyses.flows import CUTTING, reaches_backward
 from torchwhy.source.bindings import binds
 from torchwhy.source.calls import called
 from torchwhy.source.edits import Source
-from torchwhy.source.flows import CUTTING, reaches_backward
 from torchwhy.source.scopes import Loop, function_from
 
 GROWING = {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault"}
