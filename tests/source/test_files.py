@@ -64,3 +64,12 @@ def test_scope_of_a_code_object_is_its_own_function():
 
     assert scope.name == "inner"
     assert files.span_in(inner.__code__, scope.body[0]).expression == "return 1"
+
+
+def test_last_line_without_an_end_is_no_change(tmp_path):
+    path = tmp_path / "unended.py"
+    path.write_bytes(b"x = 1")
+
+    source = files.loaded(str(path))
+
+    assert files.fingerprint_of(str(path), source.text) == hashlib.sha256(b"x = 1").hexdigest()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 
+import msgspec
 import pytest
 
 from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.record.events import ProgramFile
 from torchwhy.source.edits import Source
+from torchwhy.source.files import digest
 from torchwhy.verify import diffs
 from torchwhy.verify.diffs import EditError, changed_files, edited_texts
 
@@ -145,6 +148,18 @@ def test_a_file_changed_since_the_run_is_noticed_wherever_it_changed(tmp_path):
         diffs.check_unchanged(tmp_path, ["t.py"], tmp_path)
 
     assert refusal.value.slug == "source-changed"
+
+
+def test_a_file_changed_while_the_program_ran_is_noticed(tmp_path):
+    ran = ProgramFile(file="t.py", sha256=digest(b"a = 1\n"), text="a = 1\n")
+    (tmp_path / "rank0.jsonl").write_bytes(msgspec.json.encode(ran) + b"\n")
+    (tmp_path / "t.py").write_text("a = 2\n")
+    finding = Finding("name", "error", "message", location=SourceSpan("t.py", 1))
+
+    diffs.record_sources(tmp_path, [finding], tmp_path)
+
+    with pytest.raises(EditError):
+        diffs.check_unchanged(tmp_path, ["t.py"], tmp_path)
 
 
 def test_files_are_written_all_or_none(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -14,7 +13,10 @@ from pathlib import Path
 
 from torchwhy.errors import TorchwhyError
 from torchwhy.finding import Finding
+from torchwhy.record.events import ProgramFile
+from torchwhy.record.trace import read_events
 from torchwhy.source.edits import diff_between
+from torchwhy.source.files import digest
 from torchwhy.source.text import split_lines
 
 HUNK = re.compile(r"@@ -(?P<line>\d+)(?:,(?P<count>\d+))? \+\d+(?:,\d+)? @@")
@@ -150,15 +152,25 @@ def write_all(texts: Mapping[Path, str]) -> None:
 
 
 def record_sources(run_directory: Path, findings: Iterable[Finding], directory: Path) -> None:
-    """Write down what the files with findings hold now, so that a later change of them is noticed.
+    """Write down what the files with findings held when they ran, so that a later change of them is noticed.
 
-    What is known of a file already stays: it is from nearer to the run.
+    Of a file whose text is not in the trace it is what it holds now; what is known already stays.
     """
     known = recorded_sources(run_directory)
+    ran = _hashes_in_traces(run_directory)
     for name in sorted({name for finding in findings for name in _files_of(finding)} - set(known)):
         with suppress(OSError):
-            known[name] = digest((directory / name).read_bytes())
+            known[name] = ran.get(name) or digest((directory / name).read_bytes())
     (run_directory / SOURCES_FILE).write_text(json.dumps(known, indent=1) + "\n", encoding="utf8")
+
+
+def _hashes_in_traces(run_directory: Path) -> dict[str, str]:
+    return {
+        event.file: event.sha256
+        for path in run_directory.glob("rank*.jsonl")
+        for event in read_events(path)
+        if isinstance(event, ProgramFile)
+    }
 
 
 def _files_of(finding: Finding) -> Iterable[str]:
@@ -188,8 +200,3 @@ def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) 
                 "is made for what the file holds now.",
                 slug="source-changed",
             )
-
-
-def digest(content: bytes) -> str:
-    """Return the fingerprint of a file's content."""
-    return hashlib.sha256(content).hexdigest()
