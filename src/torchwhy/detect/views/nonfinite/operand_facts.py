@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import math
 
 from torchwhy.detect.views.nonfinite.birth_facts import op_name, value_at_born
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
+from torchwhy.source.values import expression_of, numbers_in
 
 LARGEST = {
     "float16": 65504.0,
@@ -104,16 +104,7 @@ def is_half(birth: Birth) -> bool:
 
 def constants_in(expression: str | None) -> list[float]:
     """Return the numbers written in an expression, in order."""
-    try:
-        tree = ast.parse((expression or "").strip(), mode="eval")
-    except SyntaxError:
-        return []
-    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    return [
-        float(value)
-        for value in values
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    ]
+    return numbers_in(expression_of(expression or ""))
 
 
 def vanished_constant(birth: Birth) -> float | None:
