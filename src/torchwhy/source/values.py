@@ -15,7 +15,6 @@ LIBRARIES = {"torch", "F", "nn", "np", "numpy", "math", "functional", "special",
 NONFINITE_WORDS = {"nan", "inf", "infinity", "-inf", "NaN", "Infinity"}
 # What changes the type or the device of a number, not its value.
 CASTS = {"item", "cpu", "float", "double", "detach", "numpy", "int", "long", "type", "to", "tolist"}
-SIGNS = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "**": ast.Pow, "@": ast.MatMult}
 NUMBERS_ALONE = (ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop)
 
 
@@ -104,11 +103,6 @@ def numbers_in(node: ast.AST | None) -> list[float]:
     parts = ast.walk(node) if node is not None else ()
     values = [part.value for part in parts if isinstance(part, ast.Constant)]
     return [float(v) for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
-
-
-def is_operator(node: ast.AST | None, sign: str) -> bool:
-    """Tell whether an expression is an operation of two operands with this sign."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, SIGNS[sign])
 
 
 def is_numbers_alone(node: ast.expr) -> bool:

@@ -7,7 +7,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.nonfinite.judging import short
-from torchwhy.detect.views.parameters.trained_parameters import first_of, is_interleaved, uncalled
+from torchwhy.detect.views.parameters.trained_parameters import first_of, is_interleaved
 from torchwhy.detect.views.training.model_modes import (
     active_layers,
     only_evaluates,
@@ -21,7 +21,7 @@ from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
 from torchwhy.source.calls import keyword, word_of
 from torchwhy.source.edits import Source
-from torchwhy.source.values import expression_from
+from torchwhy.source.values import expression_of
 
 ATTENTION = "scaled_dot_product_attention"
 
@@ -164,7 +164,7 @@ class EvaluationInTrainMode(Detector):
         self, trace: Trace, seen: DropoutInEvaluation, evaluations: list[ForwardModes]
     ) -> Finding:
         text = (seen.location.expression or "") if seen.location is not None else "dropout"
-        call = expression_from(text)
+        call = expression_of(text)
         is_meant = any(mode.repeats for mode in evaluations) or _is_told_to_drop(call)
         diagnosis = DroppedInEvaluation(
             call=short(text),
