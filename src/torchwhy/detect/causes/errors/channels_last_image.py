@@ -7,7 +7,6 @@ from torchwhy.detect.causes.errors.channel_mismatch import is_channels_last
 from torchwhy.detect.rules.message_kinds import Channels
 from torchwhy.detect.views.crash.crash_evidence import Sized, at, layer_words
 from torchwhy.detect.views.crash.crash_view import crashes
-from torchwhy.detect.views.crash.misfits import Misfit
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import Layer
@@ -39,7 +38,7 @@ class ChannelsLastImage(Detector):
                     if crash.is_in_loader or not is_channels_last(crash):
                         continue
                     diagnosis = ChannelsLast(
-                        tensor=Misfit(crash, layer, ()).given,
+                        tensor=crash.layer_input.sized,
                         channels=wanted,
                         given=given,
                         expression=crash.expression,

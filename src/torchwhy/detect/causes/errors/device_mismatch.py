@@ -104,14 +104,14 @@ class DeviceMismatch(Detector):
 
 def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
     """Return the tensor to move and the device of the others: weights stay where they are."""
-    name, given = crash.layer_input
-    if given is not None and name == "its input":
-        alike = (one for one in crash.event.operands if one.device == given.device)
-        given = next(alike, given)
     weights = [tensor.device for tensor in crash.tensors if tensor.kind == "parameter"]
     layer_device = crash.fact("layer_device")
     weights += [layer_device] if layer_device is not None else []
+    given = crash.layer_input.tensor
     if given is not None:
+        if not crash.layer_input.is_named:
+            alike = (one for one in crash.event.operands if one.device == given.device)
+            given = next(alike, given)
         named = (*weights, *devices_in(crash.event.message))
         return given, next((device for device in named if device != given.device), ELSEWHERE)
     others = [tensor.device for tensor in crash.tensors if tensor.device != "cpu"]

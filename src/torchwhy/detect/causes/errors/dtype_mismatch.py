@@ -123,9 +123,9 @@ def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMi
 def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
     """Return the tensor whose type differs from that of the weights or of most others, and the others' type."""
     operands, inputs = crash.event.operands, crash.event.inputs
-    name, given = crash.layer_input
+    given = crash.layer_input.tensor
     if given is not None:
-        if name == "its input":
+        if not crash.layer_input.is_named:
             given = next((one for one in operands if one.dtype == given.dtype), given)
         weights = [tensor.dtype for tensor in inputs if tensor.kind == "parameter"]
         named = (one for one in dtypes_in(crash.event.message) if one != given.dtype)

@@ -144,7 +144,7 @@ def outside(crash: CrashView, index: NamedTensor | None) -> IndexOutside:
 
 def _index(crash: CrashView) -> NamedTensor | None:
     """Return the tensor of indices, by the program's name."""
-    _, given = crash.layer_input
-    if given is not None and given in crash.event.operands:
-        return given
+    given = crash.layer_input
+    if given.is_named:
+        return given.tensor
     return next((tensor for tensor in crash.tensors if tensor.dtype in INDEX_TYPES), None)

@@ -102,14 +102,14 @@ def _is_one_short(crash: CrashView) -> bool:
 
 def _sample(crash: CrashView) -> Sized:
     """Return the single sample: what the layer was given, or the output that a loss was given."""
-    name, tensor = crash.layer_input
-    if tensor is None or crash.is_without_batch:
+    given = crash.layer_input
+    if given.tensor is None or crash.is_without_batch:
         output = crash.tensor("input", "self")
         if output is not None:
             return sized(output)
-    if name == "its input" and crash.event.operands:
+    if not given.is_named and crash.event.operands:
         return sized(crash.event.operands[0])
-    return Sized(name, tensor.shape if tensor is not None else None)
+    return given.sized
 
 
 def _first_argument(whole: OperandTrial) -> str | None:

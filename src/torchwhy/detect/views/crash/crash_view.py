@@ -13,6 +13,7 @@ from torchwhy.detect.rules.message_kinds import TorchMessage
 from torchwhy.detect.rules.torch_messages import read
 from torchwhy.detect.views.crash import crash_evidence
 from torchwhy.detect.views.crash.batch_parts import rows_of
+from torchwhy.detect.views.crash.crash_evidence import Sized
 from torchwhy.detect.views.crash.operand_trials import fix_of
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Diagnosis, Shape
@@ -55,6 +56,20 @@ def crashes(trace: Trace) -> Iterator[CrashView]:
     for place, crash in enumerate(trace.of(Crash)):
         if crash.raised_by != "user":
             yield CrashView(trace, crash, place)
+
+
+@dataclass(frozen=True)
+class LayerInput:
+    """The tensor that a layer was given; `is_named`: it stands in the failing expression."""
+
+    tensor: NamedTensor | None
+    is_named: bool
+
+    @property
+    def sized(self) -> Sized:
+        """Return it by its name in the program, and its shape."""
+        name = self.tensor.name if self.tensor is not None and self.is_named else "its input"
+        return Sized(name, self.tensor.shape if self.tensor is not None else None)
 
 
 @dataclass(frozen=True)
@@ -123,21 +138,20 @@ class CrashView:
         return self.layer if "layer_input" in self.event.facts else None
 
     @property
-    def layer_input(self) -> tuple[str, NamedTensor | None]:
-        """Return what the innermost layer was given, with the program's name for it if it has one."""
+    def layer_input(self) -> LayerInput:
+        """Return what the innermost layer was given, as far as it is known."""
         name, shape = self.fact("layer_input_name"), self.numbers("layer_input")
         for tensor in self.event.operands:
             if tensor.name == name:
-                return tensor.name, tensor
+                return LayerInput(tensor, is_named=True)
         same = (tensor for tensor in self.event.inputs if tensor.shape == shape)
-        return "its input", next(same, None)
+        return LayerInput(next(same, None), is_named=False)
 
     def worked_before(self, layer: Layer) -> bool:
         """Tell whether a layer has been through a whole step already, so that its sizes fitted then."""
         calls = self.trace.of(ModuleCalled)
-        if (
-            not calls
-        ):  # a compiled model is not followed; after a step of training all of it has run
+        # A compiled model is not followed; after a step of training all of it has run.
+        if not calls:
             return bool(self.trace.steps)
         return any(call.path == layer.path for call in calls)
 

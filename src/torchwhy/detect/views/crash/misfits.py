@@ -45,12 +45,6 @@ class Misfit:
     reshapes: tuple[str, ...]
 
     @property
-    def given(self) -> Sized:
-        """Return the tensor that the layer was given."""
-        name, tensor = self.crash.layer_input
-        return Sized(name, tensor.shape if tensor is not None else None)
-
-    @property
     def fitting_change(self) -> str | None:
         """Return how the data fits the layer, if it was found that it does when reshaped."""
         return next((words_of(trial) for trial in self.crash.working(*self.reshapes)), None)
@@ -87,7 +81,7 @@ class Misfit:
             layer=self.layer.path,
             wanted=wanted,
             given=given,
-            tensor=self.given,
+            tensor=self.crash.layer_input.sized,
             expression=self.crash.expression,
             change=self.fitting_change,
             fits_resized=bool(self.crash.working("resize-layer")),
