@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.rules.message_kinds import Channels
+from torchwhy.detect.rules.torch_layers import IMAGE_CONVOLUTIONS
 from torchwhy.detect.views.crash.crash_evidence import at, layer_words
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.crash.misfits import Misfit, OtherSize
@@ -12,8 +13,6 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Layer
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
-
-IMAGE_LAYERS = ("Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d")
 
 
 class OtherChannels(OtherSize):
@@ -37,7 +36,7 @@ class ChannelMismatch(Detector):
                         yield self._finding(crash, layer, said)
 
     def _finding(self, crash: CrashView, layer: Layer, said: Channels) -> Finding:
-        order = () if layer.kind in IMAGE_LAYERS else ("permute-input",)
+        order = () if layer.kind in IMAGE_CONVOLUTIONS else ("permute-input",)
         misfit = Misfit(crash, layer, (*order, "add-channel"))
         return crash.finding(
             self.name,
@@ -64,7 +63,7 @@ def is_channels_last(crash: CrashView) -> bool:
     Channels are fewer than rows and columns; a feature map that happens to be as wide as it has channels is no image.
     """
     shape = crash.numbers("layer_input")
-    if crash.layer is None or crash.layer.kind not in IMAGE_LAYERS:
+    if crash.layer is None or crash.layer.kind not in IMAGE_CONVOLUTIONS:
         return False
     if shape is not None and len(shape) > 2 and shape[-1] >= min(shape[-3:-1]):
         return False

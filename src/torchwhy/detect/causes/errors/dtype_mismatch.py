@@ -10,6 +10,7 @@ from torchwhy.detect.rules.message_kinds import (
     MeanOfIntegers,
     UnsupportedDtype,
 )
+from torchwhy.detect.rules.torch_layers import EMBEDDINGS
 from torchwhy.detect.rules.torch_messages import dtypes_in
 from torchwhy.detect.views.crash.crash_evidence import at, origin_of
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
@@ -20,7 +21,6 @@ from torchwhy.record.trace import Trace
 
 NUMPY_DEFAULT = "float64"
 REFUSED = ("Long", "Int", "Bool", "Half", "Byte", "Double", "Short", "Char", "BFloat16")
-TABLES = ("Embedding", "EmbeddingBag")  # layers that take indices
 MOST_FIXES = 3
 
 
@@ -107,7 +107,7 @@ def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMi
         return MeanOfWholeNumbers(expression=what)
     if odd is None:
         return TypesMixed(expression=what)
-    if isinstance(crash.said, IndexDtype) or (layer is not None and layer.kind in TABLES):
+    if isinstance(crash.said, IndexDtype) or (layer is not None and layer.kind in EMBEDDINGS):
         return IndexNotWhole(expression=what, from_dataset=field, tensor=odd.name, dtype=odd.dtype)
     refusing = crash.refusing_layer
     return TypesDiffer(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.rules.message_kinds import IndexBounds, IndexRange
+from torchwhy.detect.rules.torch_layers import EMBEDDINGS
 from torchwhy.detect.views.crash.crash_evidence import of_layer
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.crash.indices import BadIndices, bad_indices
@@ -15,7 +16,6 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 INDEX_TYPES = ("int64", "int32", "int16", "int8", "uint8")
-TABLES = ("Embedding", "EmbeddingBag")
 
 
 class IndexOutside(Diagnosis):
@@ -100,7 +100,7 @@ class IndexOutOfRange(Detector):
         layer, resized = crash.layer, crash.fixes("resize-table")
         diagnosis = IndicesOutsideTable(
             indices=index.name if index is not None else "an index",
-            table=layer.path if layer is not None and layer.kind in TABLES else None,
+            table=layer.path if layer is not None and layer.kind in EMBEDDINGS else None,
             bad=bad,
             is_resized=bool(resized),
         )

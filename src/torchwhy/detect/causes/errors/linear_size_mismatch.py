@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.rules.message_kinds import Features, Product
+from torchwhy.detect.rules.torch_layers import FEATURE_SIZES
 from torchwhy.detect.views.crash.crash_evidence import at, layer_words
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
-from torchwhy.detect.views.crash.misfits import FEATURE_SIZES, Misfit, OtherSize
+from torchwhy.detect.views.crash.misfits import Misfit, OtherSize
 from torchwhy.detect.views.crash.operand_trials import BATCHED_MODEL
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Layer

@@ -13,15 +13,13 @@ from torchwhy.detect.rules.message_kinds import (
     TorchMessage,
     UnequalSizes,
 )
+from torchwhy.detect.rules.torch_layers import FACTORS, FEATURE_SIZES
 from torchwhy.detect.views.crash.crash_evidence import Sized, shown_operands, sized
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
-from torchwhy.detect.views.crash.misfits import FEATURE_SIZES
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
-
-FACTORS = ("self", "mat1", "mat2", "tensor", "input", "other", "batch1", "batch2", "vec")
 
 
 class InnerSizesDiffer(Diagnosis):

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from torchwhy.detect.rules import message_kinds as kinds
 from torchwhy.detect.rules.message_kinds import TorchMessage
+from torchwhy.detect.rules.torch_layers import LOSSES, MATRIX_PRODUCTS
 from torchwhy.detect.rules.torch_messages import read
 from torchwhy.detect.views.crash import crash_evidence
 from torchwhy.detect.views.crash.batch_parts import rows_of
@@ -21,34 +22,6 @@ from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpa
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, OperandTrial
 from torchwhy.record.trace import Trace
 from torchwhy.source.values import expression_of
-
-MATRIX_PRODUCTS = ("matmul", "bmm", "mm", "einsum", "baddbmm", "addmm", "dot", "mv")
-LOSS_LAYERS = frozenset(
-    {
-        "BCELoss",
-        "BCEWithLogitsLoss",
-        "CTCLoss",
-        "CosineEmbeddingLoss",
-        "CrossEntropyLoss",
-        "GaussianNLLLoss",
-        "HingeEmbeddingLoss",
-        "HuberLoss",
-        "KLDivLoss",
-        "L1Loss",
-        "MSELoss",
-        "MarginRankingLoss",
-        "MultiLabelMarginLoss",
-        "MultiLabelSoftMarginLoss",
-        "MultiMarginLoss",
-        "NLLLoss",
-        "NLLLoss2d",
-        "PoissonNLLLoss",
-        "SmoothL1Loss",
-        "SoftMarginLoss",
-        "TripletMarginLoss",
-        "TripletMarginWithDistanceLoss",
-    }
-)
 
 
 def crashes(trace: Trace) -> Iterator[CrashView]:
@@ -189,7 +162,7 @@ class CrashView:
     @property
     def is_loss(self) -> bool:
         """Tell whether the failing call compares an output with a target."""
-        if self.layer is not None and self.layer.kind in LOSS_LAYERS:
+        if self.layer is not None and self.layer.kind in LOSSES:
             return True
         has_target = any(tensor.argument == "target" for tensor in self.event.operands)
         return has_target or "_loss" in (self.event.op or "")

@@ -12,9 +12,6 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Fix, SourceSpan
 from torchwhy.record.events import Layer
 
-# What layers that multiply their input call the number of its features.
-FEATURE_SIZES = ("in_features", "input_size", "normalized_shape", "embed_dim", "in1_features")
-
 
 class OtherSize(Diagnosis):
     """A layer was made for another size than it is given."""
