@@ -152,7 +152,7 @@ def first_call(node: ast.expr) -> ast.expr:
     return node
 
 
-def argument(call: ast.expr, names: Sequence[str], name: str) -> ast.expr | None:
+def argument(call: ast.expr | None, names: Sequence[str], name: str) -> ast.expr | None:
     """Return what a call gives for a parameter; `names` are the parameters in their order, without `self`."""
     if not isinstance(call, ast.Call):
         return None

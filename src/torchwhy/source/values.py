@@ -105,6 +105,25 @@ def numbers_in(node: ast.AST | None) -> list[float]:
     return [float(v) for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
 
 
+def is_true(node: ast.expr) -> bool:
+    """Tell whether an expression is written `True`."""
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def is_matrix_product(node: ast.AST | None) -> bool:
+    """Tell whether an expression is `a @ b`."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+
+
+def context_of(header: str) -> ast.expr | None:
+    """Return `torch.no_grad()` of `with torch.no_grad():`; None for other text."""
+    try:
+        statement = ast.parse(f"{header.strip()}\n    pass").body[0]
+    except SyntaxError:
+        return None
+    return statement.items[0].context_expr if isinstance(statement, ast.With) else None
+
+
 def is_numbers_alone(node: ast.expr) -> bool:
     """Tell whether an expression is written in numbers alone: `1050`, `16 * 5 * 5`."""
     return all(isinstance(part, NUMBERS_ALONE) for part in ast.walk(node))

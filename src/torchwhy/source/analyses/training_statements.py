@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from torchwhy.finding import SourceSpan
 from torchwhy.source.calls import called
 from torchwhy.source.edits import Source
+from torchwhy.source.values import is_true
 
 Files = Iterable[Source]
 
@@ -149,7 +150,7 @@ def _joins(node: ast.stmt, attributes: set[str]) -> bool:
         return isinstance(call.func.value, ast.Attribute) and call.func.value.attr in attributes
     word = called(call)
     if word == "load_state_dict":
-        return any(given.arg == "assign" and _is_true(given.value) for given in call.keywords)
+        return any(given.arg == "assign" and is_true(given.value) for given in call.keywords)
     return word in SETS and any(
         isinstance(given, ast.Constant) and given.value in attributes for given in call.args
     )
@@ -172,12 +173,12 @@ def _sets_rate(node: ast.stmt) -> bool:
 
 def _freezes(node: ast.stmt) -> bool:
     value = _given_to_requires_grad(node)
-    return value is not None and not _is_true(value)
+    return value is not None and not is_true(value)
 
 
 def _thaws(node: ast.stmt) -> bool:
     value = _given_to_requires_grad(node)
-    return value is not None and _is_true(value)
+    return value is not None and is_true(value)
 
 
 def _given_to_requires_grad(node: ast.stmt) -> ast.expr | None:
@@ -191,7 +192,3 @@ def _given_to_requires_grad(node: ast.stmt) -> ast.expr | None:
             values = [*call.args, *(keyword.value for keyword in call.keywords)]
             return values[0] if values else ast.Constant(value=True)
     return None
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -12,6 +11,7 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Finding
 from torchwhy.record.events import OperandTrial
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import Call
 from torchwhy.source.values import expression_of, text_of
 
 
@@ -116,4 +116,4 @@ def _first_argument(whole: OperandTrial) -> str | None:
     """Return what the model was called with, in the program's words."""
     written = whole.location.expression if whole.location is not None else None
     call = expression_of(written or "")
-    return text_of(call.args[0]) if isinstance(call, ast.Call) and call.args else None
+    return text_of(call.args[0]) if isinstance(call, Call) and call.args else None

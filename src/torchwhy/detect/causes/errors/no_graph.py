@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -18,7 +17,9 @@ from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import argument
 from torchwhy.source.edits import Source
+from torchwhy.source.values import text_of
 
 ADVICE = {
     "no_grad": "move the forward pass and the loss out of it",
@@ -150,10 +151,8 @@ def loss_without_graph(crash: CrashView) -> LossWithoutGraph:
 
 def _inputs(crash: CrashView) -> str | None:
     """Return the inputs of a call of `torch.autograd.grad` in the program's words."""
-    call = crash.syntax
-    given = [word.value for word in getattr(call, "keywords", []) if word.arg == "inputs"]
-    inputs = given or getattr(call, "args", [])[1:2]
-    return ast.unparse(inputs[0]) if inputs else None
+    inputs = argument(crash.syntax, ["outputs", "inputs"], "inputs")
+    return text_of(inputs) if inputs is not None else None
 
 
 def _with_and_without(crash: CrashView) -> Iterator[Evidence]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +12,9 @@ from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Layer
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import called, method_of
 from torchwhy.source.edits import Source
+from torchwhy.source.values import text_of
 
 
 class SizesDoNotMultiply(Diagnosis):
@@ -144,9 +145,8 @@ def _reshaped(crash: CrashView, there: int) -> tuple[str, Shape]:
 def _receiver(crash: CrashView) -> str:
     """Return `self.conv(x)` of `self.conv(x).view(32, -1)`: torch itself knows its operand only as `self`."""
     node = crash.syntax
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return ast.unparse(node.func.value)
-    return "the tensor"
+    method = method_of(node, called(node))
+    return "the tensor" if method is None else text_of(method[1])
 
 
 def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> Shape | None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -19,9 +18,9 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
-from torchwhy.source.calls import keyword, word_of
+from torchwhy.source.calls import Call, keyword, word_of
 from torchwhy.source.edits import Source
-from torchwhy.source.values import expression_of
+from torchwhy.source.values import Expression, expression_of, is_true
 
 ATTENTION = "scaled_dot_product_attention"
 
@@ -183,7 +182,7 @@ class EvaluationInTrainMode(Detector):
         )
 
 
-def _is_told_to_drop(call: ast.expr | None) -> bool:
+def _is_told_to_drop(call: Expression | None) -> bool:
     """Tell whether `training=True` is written in a call."""
-    given = keyword(call, "training") if isinstance(call, ast.Call) else None
-    return isinstance(given, ast.Constant) and given.value is True
+    given = keyword(call, "training") if isinstance(call, Call) else None
+    return given is not None and is_true(given)

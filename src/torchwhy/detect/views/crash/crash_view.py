@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan, advice_of
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, OperandTrial
 from torchwhy.record.trace import Trace
-from torchwhy.source.values import expression_of
+from torchwhy.source.calls import called
+from torchwhy.source.values import Expression, expression_of, is_matrix_product
 
 
 def crashes(trace: Trace) -> Iterator[CrashView]:
@@ -69,7 +69,7 @@ class CrashView:
         return short(self.written) if self.written else (self.event.op or "the failing line")
 
     @property
-    def syntax(self) -> ast.expr | None:
+    def syntax(self) -> Expression | None:
         """Return the failing expression as syntax, None where its text is no whole expression."""
         return expression_of(self.written or "")
 
@@ -206,11 +206,7 @@ class CrashView:
     def is_product(self) -> bool:
         """Tell whether the failing expression itself is a product of matrices."""
         node = self.syntax
-        if isinstance(node, ast.BinOp):
-            return isinstance(node.op, ast.MatMult)
-        called = node.func if isinstance(node, ast.Call) else None
-        name = getattr(called, "attr", None) or getattr(called, "id", None)
-        return name in MATRIX_PRODUCTS
+        return is_matrix_product(node) or called(node) in MATRIX_PRODUCTS
 
     # The batch in hand.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
-from torchwhy.source.values import expression_of, text_of
+from torchwhy.source.calls import Call
+from torchwhy.source.values import context_of, expression_of, text_of
 
 # What takes a value out of its graph by a method of this name, or otherwise.
 REASONS = {
@@ -49,7 +48,7 @@ def reason_of(kind: str, expression: str, *, switch: str | None = None) -> str:
         return f"`{words}` keeps no graph{holds}"
     if kind in MAKERS:
         call = expression_of(expression)
-        name = text_of(call.func) if isinstance(call, ast.Call) else kind
+        name = text_of(call.func) if isinstance(call, Call) else kind
         return f"`{name}(…)` {MAKERS[kind]}"
     return REASONS.get(kind, "it ends the graph")
 
@@ -62,10 +61,5 @@ def _switch_words(expression: str) -> str:
 
 def _context(expression: str) -> str:
     """Return `torch.no_grad()` of `with torch.no_grad():`."""
-    try:
-        statement = ast.parse(f"{expression.strip()}\n    pass").body[0]
-    except SyntaxError:
-        return expression.strip()
-    return (
-        text_of(statement.items[0].context_expr) if isinstance(statement, ast.With) else expression
-    )
+    context = context_of(expression)
+    return expression.strip() if context is None else text_of(context)
