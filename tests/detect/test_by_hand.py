@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detect.helpers import birth, tensor, trace_with
-from torchwhy.detect.views.training.manual_divergence import diverged_by_hand, has_run_away
+from torchwhy.detect.views.training.manual_divergence import find_manual_divergence, has_run_away
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, Step
 from torchwhy.record.learning import ManualUpdate
@@ -36,7 +36,7 @@ def test_divergence_stands_at_the_line_of_the_update() -> None:
     ]
     trace = _trace(born, ManualUpdate(step=1, location=place), *steps)
 
-    diverged = diverged_by_hand(trace, born)
+    diverged = find_manual_divergence(trace, born)
 
     assert diverged is not None
     assert diverged.at == place

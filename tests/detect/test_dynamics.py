@@ -120,7 +120,7 @@ def test_short_runs_are_never_said_not_to_learn() -> None:
     (training,) = trainings(Trace((optimizer(), *steps([1.0] * 30))))
 
     assert not training.never_learnt
-    assert not training.rests
+    assert not training.plateaued
 
 
 def test_a_spike_at_the_start_does_not_hide_that_the_loss_fell() -> None:
@@ -212,8 +212,8 @@ def test_units_that_an_update_killed_are_the_rates_work() -> None:
     (finding,) = found(LearningRateTooHigh, *events)
     (echo,) = found(DeadUnits, *events)
 
-    assert "killed 1 ReLU layer: all 16 units" in finding.message
-    assert "the loss 0.0 is not learning" in echo.message
+    assert "killed 1 ReLU layer (all 16 units" in finding.message
+    assert "the loss of 0.0 does not show learning" in echo.message
 
 
 def test_units_that_were_dead_from_the_start_are_not_the_rates_work() -> None:

@@ -35,7 +35,7 @@ def test_growth_of_weights_and_loss_is_the_cause_of_the_overflow() -> None:
     assert finding.location.line == 7
     assert finding.births == (born.id,)
     assert finding.message == (
-        "lr=1000 is too high for this SGD: in 5 steps the weights grew 1e+11×, most of all fc.weight (1e+11×), "
+        "lr=1000 is too high for SGD here: in 5 steps the weights grew 1e+11×, most of all fc.weight (1e+11×), "
         "and the loss went 1.2 → 3e+04 → 7e+08 → 2e+13 → 5e+17 → +inf"
     )
     assert finding.evidence[0].series == (1.2, 3e4, 7e8, 2e13, 5e17)
@@ -69,7 +69,7 @@ def test_one_step_of_adam_is_enough() -> None:
     (finding,) = found(trace)
 
     assert finding.message.startswith(
-        "lr=1000 is too high for this Adam: in 1 step the weights grew 3.33e+03×"
+        "lr=1000 is too high for Adam here: in 1 step the weights grew 3.33e+03×"
     )
 
 
@@ -173,8 +173,8 @@ def test_raised_rate_is_told_with_the_one_that_worked() -> None:
 
     (finding,) = found(trace)
 
-    assert finding.message.startswith("lr=10 (at first 0.1) is too high")
-    assert "lr=0.2, which it was at step 1" in finding.fixes[0].title
+    assert finding.message.startswith("lr=10 (initially 0.1) is too high")
+    assert "lr=0.2, its value at step 1" in finding.fixes[0].title
 
 
 def test_a_rate_raised_by_hand_is_blamed_where_it_is_set() -> None:

@@ -112,9 +112,7 @@ def test_swallowed_exception_without_any_step_is_an_error():
     finding = scan(NonScalarBackward, crash(MANY, caught=True, times=5))
 
     assert finding.severity == "error"
-    assert (
-        "5 times as far as seen, and no optimizer step was ever made" in finding.evidence[0].claim
-    )
+    assert "5 times as far as observed, and no optimizer step ever ran" in finding.evidence[0].claim
 
 
 def test_swallowed_exception_beside_many_steps_is_a_warning():

@@ -79,7 +79,7 @@ def test_constructor_is_blamed_and_both_lines_are_told():
     )
     told = " ".join(evidence.claim for evidence in finding.evidence)
     assert "1568 = 32·7·7 comes from flatten (train.py:8)" in told
-    assert "it raised at train.py:9" in told
+    assert "raised at train.py:9" in told
 
 
 def test_layer_that_worked_before_is_not_blamed():

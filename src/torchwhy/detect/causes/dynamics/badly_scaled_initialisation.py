@@ -26,19 +26,17 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-TOO_LARGE = 4.0  # weight · √inputs: torch starts linear layers at 0.58, Kaiming at 1.41, tanh's own gain is 1.67
-TOO_SMALL = 0.03  # the same on the other side: a layer passes on a thirtieth of its input
-SATURATED = 0.4  # share of a hidden layer at the flat ends before any training; healthy starts have less than 0.01
-WORSE = 10.0  # times the loss of guessing, after half of the run: what is unlearnt there is only the start
-REDUCTION, MEAN = (
-    "3",
-    1,
-)  # the argument of torch's nll_loss that says how it is reduced, and its number for the mean
+TOO_LARGE = 4.0  # weight RMS × √inputs. nn.Linear starts at 0.58, Kaiming at 1.41, the gain for tanh is 1.67.
+TOO_SMALL = 0.03  # At this gain a layer passes on a thirtieth of its input.
+SATURATED = 0.4  # Healthy starts saturate less than 0.01 of a hidden layer.
+WORSE = 10.0  # At this many times the loss of guessing after half of the run, the model still unlearns its start.
+REDUCTION = "3"  # The index of nll_loss_forward's `reduction` argument.
+MEAN = 1  # Its value for `reduction="mean"`.
 EXCLUDED = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
 
 
 class SaturatedAtStart(Diagnosis):
-    """A hidden layer at its limits before any training."""
+    """A hidden layer is saturated before any training."""
 
     share: float
     op: str
@@ -46,21 +44,23 @@ class SaturatedAtStart(Diagnosis):
 
 
 class WorseThanGuessing(Diagnosis):
-    """A loss far above that of guessing, half a run after the start."""
+    """The loss is far above that of guessing in the second half of the run."""
 
     level: float
     guess: float
-    message = "the loss is {level:.3g} in the second half of the run, and guessing has {guess:.3g}"
+    message = (
+        "the loss is {level:.3g} in the second half of the run; guessing would give {guess:.3g}"
+    )
 
 
 class SignalFaded(Diagnosis):
-    """An output that no longer depends on the input."""
+    """The output no longer depends on the input."""
 
     message = "the output no longer depends on the input, and the loss does not fall"
 
 
 class StartMisfits(Diagnosis):
-    """Weights whose size times the root of their inputs is far from 1, and the harm this did."""
+    """The RMS of a layer's weights times √inputs is far from 1, and this did harm."""
 
     name: str
     inputs: int
@@ -68,33 +68,34 @@ class StartMisfits(Diagnosis):
     gain: float
     harm: Diagnosis
     message = (
-        "{name} starts too {large}: weights of {size:.2g} over {inputs} inputs give units of about "
-        "{gain:.2g} × the input; {harm}"
+        "{name} starts too {large}: weights of about {size:.2g} over {inputs} inputs make each unit about "
+        "{gain:.2g}× the input; {harm}"
     )
     advice = (
-        "nn.init.xavier_normal_ or kaiming_normal_ (std {fitting:.2g} here), or torch's own start"
+        "initialise with nn.init.xavier_normal_ or kaiming_normal_ (std about {fitting:.2g} here), "
+        "or keep PyTorch's default"
     )
 
     @property
     def large(self) -> str:
-        """Return on which side the size is off."""
+        """Return `large` or `small`."""
         return "large" if self.gain > 1 else "small"
 
     @property
     def fitting(self) -> float:
-        """Return the standard deviation that fits the layer."""
+        """Return the standard deviation that keeps the layer's output as large as its input."""
         return 1 / math.sqrt(self.inputs)
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"size of {self.name} × √{self.inputs}: {self.gain:.3g}; about 0.6 to 1.7 is usual",
+            f"RMS of {self.name} × √{self.inputs} is {self.gain:.3g}; 0.6 to 1.7 is usual",
             value=self.gain,
             step=0,
         )
 
 
 class BadlyScaledInitialisation(Detector):
-    """The weights start at a size that does not fit their layer: signals saturate, explode or fade on the way."""
+    """The initial weights are too large or too small for their layer: signals saturate, explode or fade."""
 
     name = "badly-scaled-initialisation"
 
@@ -149,8 +150,8 @@ class BadlyScaledInitialisation(Detector):
     def _too_small(
         self, trace: Trace, training: Training, gains: list[tuple[ParameterSeen, float]]
     ) -> Iterator[Finding]:
-        look = last_observed_step(trace)
-        if not training.never_learnt or look is None or constant_output(trace, look) is None:
+        step = last_observed_step(trace)
+        if not training.never_learnt or step is None or constant_output(trace, step) is None:
             return
         worst, gain = min(gains, key=lambda pair: pair[1])
         yield self._finding(trace, training, worst, gain, harm=SignalFaded(), severity="error")
@@ -185,7 +186,7 @@ class BadlyScaledInitialisation(Detector):
 
 
 def _guessing(trace: Trace) -> float:
-    """Return ln C, the loss of who guesses among the C classes of a mean cross entropy; 0 where it is another loss."""
+    """Return ln C, the mean cross entropy of guessing among C classes; 0 if the loss is another one."""
     graph = ForwardGraph(trace)
     root = next((one for one in graph.losses if one.order is not None), None)
     loss = graph.operation(root.order) if root is not None else None
@@ -196,12 +197,12 @@ def _guessing(trace: Trace) -> float:
 
 
 def _at_once(trouble: Trouble) -> bool:
-    """Tell whether the very first step failed: no update had been made by then."""
+    """Tell whether the very first step failed, before any update."""
     return bool(trouble.births) and trouble.step == 0
 
 
 def _gains(trace: Trace, training: Training) -> list[tuple[ParameterSeen, float]]:
-    """Return the randomly drawn weights of linear and convolutional layers with their size times √inputs."""
+    """Return the randomly initialised weights of linear and convolutional layers, with RMS × √inputs of each."""
     seen = first_census(trace, training)
     names = [name for name in weight_names(training) if name in seen]
     return [

@@ -14,33 +14,33 @@ from torchwhy.record.learning import ModelOutput
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 
-LEARNT = (
-    1e-3  # a loss at this share of its first value was learnt: then a constant is the right answer
-)
-NEAR = 0.02  # relative distance at which a loss is at ln C, the loss of guessing among C classes
+LEARNT = 1e-3  # If the loss fell to this share of its first value, a constant is the right answer.
+NEAR = 0.02  # A loss within this relative distance of ln C is that of guessing among C classes.
 
-A_LAYERS_DIMENSIONS = 2  # the weight of every layer that acts on an input has as many or more
+A_LAYERS_DIMENSIONS = (
+    2  # The weight of every layer that acts on an input has two or more dimensions.
+)
 
 
 class SameForAll(Diagnosis):
-    """An output that is the same for all samples, in a run whose loss has come to rest."""
+    """The output is the same for all samples, and the loss has plateaued."""
 
     path: str
     rows: int
     level: float
-    classes: int | None  # where the loss rests at that of guessing among so many
+    classes: int | None  # Set if the loss is that of guessing among this many classes.
     spread: Real
     input_spread: Real
     seen_at: int
     message = (
-        "{path} gives the same output for all {rows} samples, whatever goes in; "
-        "the loss rests at {level:.4g}{guess}"
+        "{path} returns the same output for all {rows} samples, whatever its input; "
+        "the loss has plateaued at {level:.4g}{guess}"
     )
-    advice = "follow the input through the layers: print `h.std(dim=0)` after each and find where it becomes 0"
+    advice = "follow the input through the layers: print `h.std(dim=0)` after each layer to find where it becomes 0"
 
     @property
     def guess(self) -> str:
-        """Return that this is the loss of guessing, if it is."""
+        """Return `, which is ln 10: guessing`, or nothing if the loss is not that of guessing."""
         return f", which is ln {self.classes}: guessing" if self.classes is not None else ""
 
     def evidence(self) -> Iterator[Evidence]:
@@ -52,16 +52,16 @@ class SameForAll(Diagnosis):
 
 
 class CollapsedOutput(Detector):
-    """The model gives the same output for every sample, and the loss rests at what a constant can reach."""
+    """The model returns the same output for every sample, and the loss plateaus at what a constant can reach."""
 
     name = "collapsed-output"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        look = last_observed_step(trace)
-        if look is None or trace.alarms:
+        step = last_observed_step(trace)
+        if step is None or trace.alarms:
             return
-        output = constant_output(trace, look)
-        training = next((t for t in trainings(trace) if t.alone and t.rests), None)
+        output = constant_output(trace, step)
+        training = next((t for t in trainings(trace) if t.alone and t.plateaued), None)
         if output is None or training is None or _is_constant_by_design(training, output):
             return
         if median(training.tail) > LEARNT * abs(training.losses[0][1]):
@@ -91,9 +91,9 @@ class CollapsedOutput(Detector):
 
 
 def _is_constant_by_design(training: Training, output: ModelOutput) -> bool:
-    """Tell whether the model has no layers, only a few numbers of its own: nothing that could act on an input.
+    """Tell whether the model has no layers, only a few parameters of its own that cannot act on an input.
 
-    So are the mean or the distribution of all targets fitted, to compare models with.
+    Baselines that fit the mean or the distribution of all targets look like this.
     """
     described = training.described
     return described is not None and all(

@@ -9,12 +9,12 @@ from torchwhy.record.events import ScaleChanged
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-HALVINGS = 12  # in a row, from 65536 to 16: healthy runs halve two or three times and then stay
-ABSURD = 1.0  # a scale below 1 makes small gradients smaller still: it can only be a last resort
+HALVINGS = 12  # From 65536 to 16 without a break. Healthy runs halve the scale two or three times and then hold it.
+ABSURD = 1.0  # A scale below 1 shrinks gradients instead of protecting them from underflow.
 
 
 class ScaleCollapses(Diagnosis):
-    """A loss scale that fell without a break because the gradients were never finite."""
+    """The loss scale fell without a break because the gradients were never finite."""
 
     scales: list[float]
     last: float
@@ -22,7 +22,7 @@ class ScaleCollapses(Diagnosis):
         "the loss scale fell from {first:g} to {last:.3g}, halved {halvings} times in a row: the gradients were "
         "never finite, so every step was skipped"
     )
-    advice = "run a step without GradScaler: torchwhy then shows which operation makes the gradient infinite"
+    advice = "run one step without GradScaler: torchwhy then names the operation that makes the gradient infinite"
 
     @property
     def first(self) -> float:
@@ -31,7 +31,7 @@ class ScaleCollapses(Diagnosis):
 
     @property
     def halvings(self) -> int:
-        """Return how often in a row the scale was halved."""
+        """Return how many times in a row the scale was halved."""
         return len(self.scales) - 1
 
     def evidence(self) -> Iterator[Evidence]:
@@ -39,7 +39,7 @@ class ScaleCollapses(Diagnosis):
 
 
 class CollapsingLossScale(Detector):
-    """The GradScaler halves its scale again and again, because the gradients are never finite: no step is made."""
+    """GradScaler keeps halving its scale because the gradients are never finite, and skips every step."""
 
     name = "collapsing-loss-scale"
     symptom = "nonfinite"
@@ -54,7 +54,7 @@ class CollapsingLossScale(Detector):
         if len(fall) <= HALVINGS and last >= ABSURD:
             return
         if last >= ABSURD and any(step.step >= falling[-1].step for step in trace.steps):
-            return  # it came down, and then held: a skipped step is no step, so training goes on
+            return  # A step after the fall means that the scale held and training went on: GradScaler skips bad steps.
         yield self.found(
             trace,
             ScaleCollapses(scales=fall, last=last),
@@ -67,7 +67,7 @@ class CollapsingLossScale(Detector):
 
 
 def _longest_fall(changes: list[ScaleChanged]) -> list[ScaleChanged]:
-    """Return the longest stretch in which each scale is lower than the one before."""
+    """Return the longest run of changes in which each scale is lower than the one before."""
     best: list[ScaleChanged] = []
     run: list[ScaleChanged] = []
     for change in changes:

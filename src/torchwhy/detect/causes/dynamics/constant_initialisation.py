@@ -15,36 +15,36 @@ from torchwhy.source.edits import Source
 
 
 class EqualRows(Diagnosis):
-    """Weights of hidden layers whose rows start equal, bit for bit, and stay equal through all updates."""
+    """The rows of a hidden layer's weight start equal, bit for bit, and stay equal through all updates."""
 
     names: list[str]
     rows: int | None
     all_zero: bool
     learnt_nothing: bool
     message = (
-        "{first}{size} started with rows that are {how}{still}: all units of the layer compute the same "
-        "and get the same gradient, so they can never become different"
+        "{first}{size} started with rows that are {how}{still}: all units of the layer compute the same value "
+        "and get the same gradient, so they can never differ"
     )
-    advice = "draw the weights at random (nn.init.kaiming_uniform_, xavier_uniform_); only biases may start at 0"
+    advice = "initialise the weights at random (nn.init.kaiming_uniform_, xavier_uniform_); only biases may start at 0"
 
     @property
     def first(self) -> str:
-        """Return the first of the weights."""
+        """Return the name of the first such weight."""
         return self.names[0]
 
     @property
     def size(self) -> str:
-        """Return its number of rows, if known."""
+        """Return ` (64 rows)`, or nothing if the number is unknown."""
         return f" ({self.rows} rows)" if self.rows is not None else ""
 
     @property
     def how(self) -> str:
-        """Return what the rows are."""
+        """Return `all 0` or `equal`."""
         return "all 0" if self.all_zero else "equal"
 
     @property
     def still(self) -> str:
-        """Return that they are equal to this day, where the loss did fall."""
+        """Return that the rows are still equal, if the loss did fall."""
         return "" if self.learnt_nothing else ", and still are after all updates"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -53,7 +53,7 @@ class EqualRows(Diagnosis):
 
 
 class ConstantInitialisation(Detector):
-    """The weights of a hidden layer all start at the same value, so all its units compute and learn the same."""
+    """The weights of a hidden layer all start at the same value, so all its units compute and learn the same thing."""
 
     name = "constant-initialisation"
 
@@ -85,7 +85,7 @@ class ConstantInitialisation(Detector):
         return self.found(
             trace,
             diagnosis,
-            severity="error" if training.never_learnt or training.rests else "warning",
+            severity="error" if training.never_learnt or training.plateaued else "warning",
             step=0,
             location=first.made_at if first is not None else training.made.location,
             evidence=[loss_curve(training)],

@@ -23,52 +23,52 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-ENOUGH_SAMPLES = 8  # steps whose gradients were measured
-LARGE_BIAS = 1.0  # usual layers give numbers of about this size, and start with biases of 0
+ENOUGH_SAMPLES = 8  # With fewer measured steps, a gradient of 0 throughout may be chance.
+LARGE_BIAS = (
+    1.0  # Layers usually output values of about this size and start with biases of about 0.
+)
 
 
 class NoUnitFires(Diagnosis):
-    """Rectifiers that give 0 on all samples, and an output that is the same for every sample."""
+    """ReLU layers output 0 for all samples, and the model's output is the same for every sample."""
 
     dead_layers: int
     layers: int
     units: int
     samples: int
-    look: int
+    seen_at: int
     loss: float
     message = (
-        "no unit fires in {dead_layers} of {layers} ReLU layers: {every} 0 on all {samples} samples "
-        "at step {look}, and the output is the same for every sample{ending}"
+        "no unit fires in {dead_layers} of {layers} ReLU layers: {every} 0 for all {samples} samples "
+        "at step {seen_at}, and the model's output is the same for every sample{ending}"
     )
-    advice = "find what pushed the units below zero (rate, bias, inputs); leaky_relu keeps a gradient there"
+    advice = "find what pushed the units below zero (learning rate, bias, inputs); leaky_relu keeps a gradient there"
 
     @property
     def every(self) -> str:
-        """Return the subject: all units, or the only one."""
-        return f"all {self.units} units give" if self.units > 1 else "its only unit gives"
+        """Return the subject and its verb: all units, or the only one."""
+        return f"all {self.units} units output" if self.units > 1 else "its only unit outputs"
 
     @property
     def ending(self) -> str:
-        """Return what the loss does; a loss of 0 looks like success."""
+        """Return where the loss is; a loss of 0 only looks like success."""
         if self.loss == 0:
-            return ", so the loss 0.0 is not learning"
-        return f"; the loss rests at {self.loss:.3g}"
+            return ", so the loss of 0.0 does not show learning"
+        return f"; the loss has plateaued at {self.loss:.3g}"
 
 
 class DeadUnits(Detector):
-    """Every unit of a ReLU layer gives 0 on every sample, so nothing before it can learn any more."""
+    """Every unit of a ReLU layer outputs 0 for every sample, so the layers before it can no longer learn."""
 
     name = "dead-units"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
             return
-        look = (
-            last_observed_step(trace) or 0
-        )  # a run that gave no reason for a second look has its first one
-        dead = dead_layers(trace, look)
+        step = last_observed_step(trace) or 0
+        dead = dead_layers(trace, step)
         training = next((t for t in trainings(trace) if t.alone), None)
-        if not dead or training is None or not _does_harm(trace, training, look):
+        if not dead or training is None or not _does_harm(trace, training, step):
             return
         yield self._finding(trace, training, dead)
 
@@ -76,15 +76,15 @@ class DeadUnits(Detector):
         yield from layers.leaky(finding.location, source)
 
     def _finding(self, trace: Trace, training: Training, dead: list[Activation]) -> Finding:
-        first, look = dead[0], dead[0].step
+        first = dead[0]
         since = _since(trace, first)
         bias = _large_bias(trace, first.units) if since == 0 else None
         diagnosis = NoUnitFires(
             dead_layers=len(dead),
-            layers=len(activations(trace, look, RECTIFIERS)),
+            layers=len(activations(trace, first.step, RECTIFIERS)),
             units=sum(layer.units for layer in dead),
             samples=first.shape[0],
-            look=look,
+            seen_at=first.step,
             loss=training.losses[-1][1],
         )
         return self.found(
@@ -96,7 +96,7 @@ class DeadUnits(Detector):
             evidence=(
                 *(
                     Evidence(
-                        f"{_called(a)}: {a.dead} of {a.units} units are 0 on all samples",
+                        f"{_called(a)}: {a.dead} of {a.units} units are 0 for all samples",
                         step=a.step,
                     )
                     for a in dead[:4]
@@ -108,7 +108,7 @@ class DeadUnits(Detector):
 
 
 def _large_bias(trace: Trace, units: int) -> ParameterSeen | None:
-    """Return the bias of so many units that the program filled with a large number and that never gets a gradient."""
+    """Return the bias of this many units that the program filled with a large number and that has no gradient."""
     for census in trace.of(ParameterCensus):
         for one in census.parameters:
             is_filled = one.name.endswith("bias") and one.written_by == "constant"
@@ -123,32 +123,32 @@ def _filled(bias: ParameterSeen) -> Evidence:
     by = f" by {short(how)}" if how else ""
     size = decode(bias.rms)
     return Evidence(
-        f"every entry of {bias.name} was set to the size {size:g}{by}",
+        f"every entry of {bias.name} was set to a size of {size:g}{by}",
         value=size,
         location=bias.made_at,
     )
 
 
 def _called(layer: Activation) -> str:
-    """Return the expression of an activation, which tells two of one module apart; or the module's path."""
+    """Return the activation's expression, which distinguishes two of one module, or else the module's path."""
     expression = layer.place.expression if layer.place is not None else None
     return short(expression) if expression else layer.module or "activation"
 
 
-def _does_harm(trace: Trace, training: Training, look: int) -> bool:
-    """Tell whether the dead layer leaves a constant, or a loss that does not fall."""
-    if look == 0:
-        is_constant = constant_output(trace, look) is not None
+def _does_harm(trace: Trace, training: Training, step: int) -> bool:
+    """Tell whether the dead layer makes the output constant, or keeps the loss from falling."""
+    if step == 0:
+        is_constant = constant_output(trace, step) is not None
         return is_constant and (training.never_learnt or _never_reached(trace))
-    if constant_output(trace, look) is not None:
-        return training.rests or training.losses[-1][1] == 0 or training.stays_grown
-    return not training_outputs(trace, look) and training.never_learnt
+    if constant_output(trace, step) is not None:
+        return training.plateaued or training.losses[-1][1] == 0 or training.stays_grown
+    return not training_outputs(trace, step) and training.never_learnt
 
 
 def _never_reached(trace: Trace) -> bool:
-    """Tell whether weights whose gradient was 0 in the first step never got another one, in all samples of the run.
+    """Tell whether the weights whose gradient was 0 at the first step had a gradient of 0 at every measured step.
 
-    What lies behind the dead layer still learns the mean of the targets, so that the loss may fall.
+    The layers after the dead one still learn the mean of the targets, so the loss may fall all the same.
     """
     names = {
         one.name
@@ -166,7 +166,7 @@ def _never_reached(trace: Trace) -> bool:
 
 
 def _since(trace: Trace, layer: Activation) -> int:
-    """Return the first step at which this layer was seen dead."""
+    """Return the first observed step at which this layer is dead."""
     same = [
         a.step
         for a in trace.of(Activation)

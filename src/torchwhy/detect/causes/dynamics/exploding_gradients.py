@@ -19,9 +19,13 @@ from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-EXPLODED = 1e3  # gradient over weight at the first step, with inputs and targets of normal size
-THROWN = 10.0  # growth of the weights in the run; what stays within one order of magnitude was not thrown away
-REPEATED = 5  # times one expression multiplies in a step before it counts as a recurrence
+EXPLODED = (
+    1e3  # Gradient over weight at the first step. Inputs and targets of normal size stay far below.
+)
+DESTROYED = (
+    10.0  # Weights that grow by less than one order of magnitude in the run are not destroyed.
+)
+REPEATED = 5  # An expression that multiplies this often in a step is a recurrence.
 PRODUCTS = {
     "mm",
     "addmm",
@@ -37,29 +41,29 @@ RECURRENT = ("lstm", "gru", "rnn")
 
 
 class GradientExplodes(Diagnosis):
-    """A gradient far larger than the weights before any update, and what became of training."""
+    """The gradient is far larger than the weights before any update, and training failed."""
 
     ratio: float
     expression: str | None
     runs: int
     harm: Diagnosis
     seen_at: int
-    message = "{product}{size} before any update was made; then {harm}"
+    message = "{product}{size} before any update; then {harm}"
     advice = (
-        "keep the product near 1: orthogonal initialisation, a gated cell (GRU, LSTM), a normalisation; "
+        "keep the product near 1: use an orthogonal initialisation, a gated cell (GRU, LSTM) or a normalisation; "
         "clip_grad_norm_ limits the damage"
     )
 
     @property
     def product(self) -> str:
-        """Return the product of many factors, if one was seen."""
+        """Return the expression that multiplies many times, if there is one."""
         return f"`{self.expression}` runs {self.runs} times in a row and " if self.runs else ""
 
     @property
     def size(self) -> str:
         """Return how large the gradient is."""
         if math.isinf(self.ratio):
-            return "the numbers leave the range of their type"
+            return "the numbers overflow their dtype"
         return f"the gradient is {times(self.ratio)} the weights"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -71,7 +75,7 @@ class GradientExplodes(Diagnosis):
 
 
 class ExplodingGradients(Detector):
-    """The gradient is enormous at the very first step: a product of many matrices grows with every factor."""
+    """The gradient is enormous at the very first step: a product of many matrices grows with each factor."""
 
     name = "exploding-gradients"
     symptom = "nonfinite"
@@ -83,7 +87,7 @@ class ExplodingGradients(Detector):
                 continue
             trouble = find_trouble(trace, training)
             if trouble is not None and (
-                not trouble.births or ratio == math.inf or _were_thrown(training)
+                not trouble.births or ratio == math.inf or _were_destroyed(training)
             ):
                 yield self._finding(trace, training, trouble, ratio)
 
@@ -108,7 +112,7 @@ class ExplodingGradients(Detector):
             location=place or training.made.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,
-            # A product of many factors explodes whatever it is given.
+            # A product of many factors explodes whatever its input.
             account=None if place is not None else Account(),
         )
 
@@ -124,9 +128,9 @@ def _gradient_ratio(training: Training) -> float:
 
 
 def _product_overflowed(trace: Trace) -> bool:
-    """Tell whether the very first step left the range of numbers behind a product of many factors that itself did not.
+    """Tell whether the very first step overflowed after a product of many factors.
 
-    Where the product is what overflowed, that operation speaks for itself.
+    If the product itself overflowed, float-overflow reports that operation.
     """
     births, product = failing_births(trace), _repeated(trace)
     if not births or product is None or births[0].step != 0:
@@ -136,16 +140,16 @@ def _product_overflowed(trace: Trace) -> bool:
     return apart and proven(births[0], "float-overflow") is not None
 
 
-def _were_thrown(training: Training) -> bool:
-    """Tell whether the updates changed the weights beyond recognition; if not, a later NaN is not their work."""
+def _were_destroyed(training: Training) -> bool:
+    """Tell whether the updates blew up the weights; if they did not, a later NaN has another cause."""
     sizes = [
         total_size(sample.names, sample.weight_rms, training.counts) for sample in training.samples
     ]
-    return len(sizes) > 1 and sizes[-1] >= THROWN * sizes[0]
+    return len(sizes) > 1 and sizes[-1] >= DESTROYED * sizes[0]
 
 
 def _repeated(trace: Trace) -> tuple[SourceSpan, int] | None:
-    """Return the expression that multiplies its own result most often in one step, and how often it runs."""
+    """Return the expression with the longest chain of products in one step, and how often it runs."""
     graph = sorted(
         (o for o in trace.of(GraphOperation) if o.step == 0), key=lambda operation: operation.order
     )
@@ -158,7 +162,7 @@ def _repeated(trace: Trace) -> tuple[SourceSpan, int] | None:
 
 
 def _longest_chain(graph: list[GraphOperation], place: SourceSpan) -> int:
-    """Return how many products of one expression lie on one way through the graph: each fed by the one before."""
+    """Return the largest number of products of one expression along one path through the graph."""
     depth: dict[int, int] = {}
     for operation in graph:
         above = max((depth.get(order, 0) for order in operation.inputs), default=0)

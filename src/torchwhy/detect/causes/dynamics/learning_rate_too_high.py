@@ -16,7 +16,10 @@ from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.nonfinite.birth_facts import certainty_of, counted_births, show
 from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.detect.views.training.history import History, curve_of, history_of, times
-from torchwhy.detect.views.training.manual_divergence import ManualDivergence, diverged_by_hand
+from torchwhy.detect.views.training.manual_divergence import (
+    ManualDivergence,
+    find_manual_divergence,
+)
 from torchwhy.detect.views.training.overshoot import find_overshoot, proof_of, stable_advice
 from torchwhy.detect.views.training.rate_places import place_of_rate
 from torchwhy.detect.views.training.sweeps import judged_among
@@ -28,15 +31,17 @@ from torchwhy.record.numbers import is_finite
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-GROWTH = 10.0  # weights and loss that stay within one order of magnitude have not diverged, whatever else broke
-SUDDEN_UPDATES = 3  # so few updates leave no curve of losses to read, only the size of the jump
-HUGE_GRADIENT = 1e3  # over the weights before any update: beyond, the gradient exploded
-MOVED = 1.2  # weights of a healthy run change by less in the few steps in which a wrong rate doubles the loss
-JUMP = 1e3  # a loss that rises so much in one step of a run that went well met a bad batch; divergence is gradual
+GROWTH = 10.0  # Weights and loss that stay within one order of magnitude have not diverged.
+SUDDEN_UPDATES = 3  # So few updates leave no loss curve to read, only the size of the jump.
+HUGE_GRADIENT = (
+    1e3  # Gradient over weights before any update; above this, the gradient itself exploded.
+)
+MOVED = 1.2  # Healthy weights grow by less in the few steps in which a wrong learning rate doubles the loss.
+JUMP = 1e3  # A loss that rises this much in one step of a healthy run met a bad batch; divergence is gradual.
 ADAPTIVE = frozenset(
     {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "SparseAdam"}
 )
-# What numbers that have grown too large end in; a zero row, a bad sample or an empty mask is none of these.
+# The failures that too large numbers lead to; a zero row, a bad sample or an empty mask is not one of them.
 CONSEQUENCES = (
     float_overflow.judge,
     exp_overflow.judge,
@@ -48,30 +53,30 @@ CONSEQUENCES = (
 
 
 class RateOvershoots(Diagnosis):
-    """A rate whose updates are proven too long, in a run that stayed finite."""
+    """The updates are proven too long, in a run that stayed finite."""
 
     rate: float
     optimizer: str
     harm: Diagnosis
     stable_rate: float | None
-    update: float  # the decisive update over the weights
-    message = "lr={shown} is too high for this {optimizer}: its updates {harm}"
+    update: float  # The size of the decisive update over that of the weights.
+    message = "lr={shown} is too high for {optimizer} here: the updates {harm}"
 
     @property
     def shown(self) -> str:
-        """Return the rate as a person writes it."""
+        """Return the learning rate with a few digits."""
         return show(self.rate)
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """Return which rate to take."""
+        """Return the advice: a lower learning rate."""
         return (
             stable_advice(self.rate, self.optimizer, bound=self.stable_rate, update=self.update),
         )
 
 
 class WeightsDiverge(Diagnosis):
-    """Weights and losses that grew at each update until they left the range of numbers."""
+    """Weights and loss grew at each update until they overflowed."""
 
     rate: float | None
     first_rate: float | None
@@ -81,21 +86,21 @@ class WeightsDiverge(Diagnosis):
     growth_per_step: float
     fastest: str
     losses: list[float]
-    ends: list[str]  # the losses that were not finite, in words
+    ends: list[str]  # The losses that were not finite: "inf", "NaN".
     has_momentum: bool
     best_step: int | None
     best_rate: float | None
     message = (
-        "lr={shown} is too high for this {optimizer}: in {steps} the weights grew {times}, "
-        "most of all {fastest}{course}"
+        "lr={shown} is too high for {optimizer} here: in {steps} the weights grew {times}, "
+        "most of all {fastest}{loss_path}"
     )
 
     @property
     def shown(self) -> str:
-        """Return the rate, and the first one if it was another."""
+        """Return the learning rate, and the initial one if it differs."""
         if self.rate == self.first_rate:
             return show(self.rate)
-        return f"{show(self.rate)} (at first {show(self.first_rate)})"
+        return f"{show(self.rate)} (initially {show(self.first_rate)})"
 
     @property
     def steps(self) -> str:
@@ -108,20 +113,20 @@ class WeightsDiverge(Diagnosis):
         return times(self.growth)
 
     @property
-    def course(self) -> str:
-        """Return the way of the loss, if there is one to tell."""
+    def loss_path(self) -> str:
+        """Return `, and the loss went 1.2 → 3e+04 → inf`, or nothing with fewer than two losses."""
         if len(self.losses) < 2:
             return ""
         return f", and the loss went {' → '.join([curve_of(self.losses), *self.ends])}"
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """Return which rate to take; for plain SGD with a steady growth about which rate is stable."""
+        """Return the advice: a lower learning rate."""
         return (advice_for(self),)
 
 
 class LearningRateTooHigh(Detector):
-    """The learning rate is so high that each update overshoots, until weights and loss leave the range of numbers."""
+    """The learning rate is so high that each update overshoots, until weights and loss overflow."""
 
     name = "learning-rate-too-high"
     symptom = "nonfinite"
@@ -131,9 +136,9 @@ class LearningRateTooHigh(Detector):
         births = failing_births(trace)
         if not births or not are_consequences(births):
             return
-        diverged = diverged_by_hand(trace, births[0])
+        diverged = find_manual_divergence(trace, births[0])
         if diverged is not None:
-            yield self._by_hand(trace, diverged, births)
+            yield self._manual(trace, diverged, births)
         grown = weights_diverged(trace)
         if grown:
             yield self._finding(trace, max(grown, key=lambda one: one.weight_ratio), births)
@@ -144,7 +149,7 @@ class LearningRateTooHigh(Detector):
         )
 
     def _overshoots(self, trace: Trace) -> Iterator[Finding]:
-        """Yield the optimizers whose updates were too long in a run that stayed finite."""
+        """Yield a finding for each optimizer whose updates were too long in a run that stayed finite."""
         for training in trainings(trace):
             overshoot = find_overshoot(trace, training)
             if overshoot is None:
@@ -194,7 +199,7 @@ class LearningRateTooHigh(Detector):
             births=tuple(birth.id for birth in births),
         )
 
-    def _by_hand(self, trace: Trace, diverged: ManualDivergence, births: list[Birth]) -> Finding:
+    def _manual(self, trace: Trace, diverged: ManualDivergence, births: list[Birth]) -> Finding:
         return self.found(
             trace,
             diverged,
@@ -207,14 +212,14 @@ class LearningRateTooHigh(Detector):
 
 
 def _stable_rate(diagnosis: Diagnosis | None) -> float | None:
-    """Return the highest stable rate, where it was measured and the steps are in proportion to the gradient."""
+    """Return the highest stable learning rate if it was measured and the updates scale with the gradient."""
     if not isinstance(diagnosis, RateOvershoots) or diagnosis.optimizer in ADAPTIVE:
         return None
     return diagnosis.stable_rate
 
 
 def weights_diverged(trace: Trace) -> list[History]:
-    """Return the optimizers whose updates drove the weights up before the step that failed."""
+    """Return the optimizers whose updates drove the weights up before the failing step."""
     births = failing_births(trace)
     if not births:
         return []
@@ -223,7 +228,7 @@ def weights_diverged(trace: Trace) -> list[History]:
 
 
 def failing_births(trace: Trace) -> list[Birth]:
-    """Return the births of the step that failed first."""
+    """Return the births of the first failing step."""
     births = counted_births(trace)
     step = trace.alarms[0].step if trace.alarms else None
     chosen = [birth for birth in births if step is None or birth.step == step]
@@ -231,7 +236,7 @@ def failing_births(trace: Trace) -> list[Birth]:
 
 
 def are_consequences(births: list[Birth]) -> bool:
-    """Tell whether the failure is what too large numbers end in, and nothing bad came in from outside."""
+    """Tell whether too large numbers led to the failure, and no bad value came in from outside."""
     if any(
         birth.kind == "source" and birth.origin not in ("parameter", "buffer") for birth in births
     ):
@@ -241,7 +246,7 @@ def are_consequences(births: list[Birth]) -> bool:
 
 
 def has_diverged(history: History) -> bool:
-    """Tell whether the updates, and not one bad batch or one exploded gradient, drove the weights up."""
+    """Tell whether the updates drove the weights up, rather than one bad batch or one exploded gradient."""
     if not history.weight_ratio >= GROWTH:
         return False
     if history.updates <= SUDDEN_UPDATES:
@@ -252,7 +257,7 @@ def has_diverged(history: History) -> bool:
 
 
 def weights_grew_before_loss(history: History) -> bool:
-    """Tell whether the weights were larger already when the loss first was: a bad batch does it the other way round."""
+    """Tell whether the weights grew before the loss did; with a bad batch the loss grows first."""
     start = abs(history.losses[0][1])
     places = [
         place for place, (_, loss) in enumerate(history.losses) if abs(loss) >= GROWTH * start
@@ -267,35 +272,39 @@ def weights_grew_before_loss(history: History) -> bool:
 
 
 def evidence_of(history: History) -> list[Evidence]:
-    """Return the curves and the growth per step."""
+    """Return the curves of loss and weights, their growth per step, and the last raise of the learning rate."""
     losses = tuple(loss for _, loss in history.losses)
     sizes = tuple(size for _, size in history.sizes if math.isfinite(size))
-    facts = [Evidence("root mean square of all weights, at the sampled steps", series=sizes)]
+    facts = [Evidence("RMS of all weights at the sampled steps", series=sizes)]
     if losses:
         facts.insert(
             0, Evidence("loss of each step before the failure", value=losses[-1], series=losses)
         )
     if math.isfinite(history.growth_per_step):
         growth = history.growth_per_step
-        facts.append(Evidence(f"the weights grew {times(growth)} a step", value=growth))
+        facts.append(Evidence(f"the weights grew {times(growth)} per step", value=growth))
     for step, before, after in history.raises[-1:]:
-        facts.append(Evidence(f"the rate was raised from {before:g} to {after:g}", step=step))
+        claim = f"the learning rate was raised from {before:g} to {after:g}"
+        facts.append(Evidence(claim, step=step))
     return facts
 
 
 def advice_for(diverged: WeightsDiverge) -> str:
-    """Return what to change; for plain SGD with a steady growth also about which rate is stable."""
+    """Return which learning rate to use; for plain SGD with several updates, the growth bounds it."""
     rate, growth = diverged.rate, diverged.growth_per_step
     plain = diverged.optimizer == "SGD" and not diverged.has_momentum
     if rate is None:
         return f"lower the learning rate of {diverged.optimizer} by a factor of 10 or more"
     if rate != diverged.first_rate and diverged.best_step is not None:
         return (
-            f"stop raising the rate at about lr={show(diverged.best_rate)}, which it was at step {diverged.best_step} "
-            f"when the loss was lowest; it is {show(rate)} now"
+            f"stop raising the learning rate at about lr={show(diverged.best_rate)}, its value at step "
+            f"{diverged.best_step} when the loss was lowest; it is now {show(rate)}"
         )
     if plain and math.isfinite(growth) and diverged.updates > 1:
-        # On a quadratic, SGD multiplies the error by 1 - lr·curvature at each step; stable means below 2 / curvature.
-        return f"lower lr={show(rate)} to less than about {2 * rate / (1 + growth):.2g}, which this growth allows"
+        # On a quadratic, SGD multiplies the error by 1 - lr·curvature at each step; stable means lr < 2 / curvature.
+        bound = 2 * rate / (1 + growth)
+        return (
+            f"lower lr={show(rate)} to less than about {bound:.2g}, the stable limit by this growth"
+        )
     usual = "1e-3" if diverged.optimizer in ADAPTIVE else f"{rate / 100:.2g}"
     return f"lower lr={show(rate)}, for instance to {usual}"

@@ -16,15 +16,21 @@ from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-HARDLY = 1e-3  # share of their own size that the weights went in the whole run: no layer can learn within that
-FAR_BELOW = 1e-3  # rate over stable rate; sensible rates lie between 0.01 and 1 of it
-FAR_BELOW_A_PART = 1e-4  # the same along a part of the weights, which is less curved than the whole
-SHORTENED = 0.01  # share of the gradient that a clipping leaves; against explosions it cuts single steps, not all
-WORTH_IT = 1e-4  # share of the loss that one step at the stable rate would take off: at a minimum it is below 1e-8
+HARDLY = 1e-3  # No layer learns if its weights move by less than this share of their size in the whole run.
+FAR_BELOW = (
+    1e-3  # Learning rate over the stable one; sensible learning rates lie between 0.01 and 1.
+)
+FAR_BELOW_A_PART = (
+    1e-4  # The same along a part of the weights, which is less curved than the whole.
+)
+SHORTENED = (
+    0.01  # A clip that guards against explosions shortens single steps, not all of them this much.
+)
+WORTH_IT = 1e-4  # Share of the loss that one step at the stable rate takes off; at a minimum it is below 1e-8.
 
 
 class RateTooLow(Diagnosis):
-    """Weights that hardly moved at a rate far below the stable one, though the loss has a slope."""
+    """The weights hardly moved at a learning rate far below the stable one, though the loss has a slope."""
 
     rate: float
     optimizer: str
@@ -38,38 +44,38 @@ class RateTooLow(Diagnosis):
     is_adaptive: bool
     measured_at: int
     message = (
-        "lr={shown} is too low for this {optimizer}: in {steps} steps the weights moved by "
+        "lr={shown} is too low for {optimizer} here: in {steps} steps the weights moved by "
         "{moved:.1g} of their size, and the loss stayed at {loss:.4g}"
     )
     advice = "raise lr={shown}, for instance to {sensible}"
 
     @property
     def shown(self) -> str:
-        """Return the rate as a person writes it."""
+        """Return the learning rate with a few digits."""
         return show(self.rate)
 
     @property
     def sensible(self) -> str:
-        """Return a rate to begin with."""
+        """Return a learning rate to start with."""
         return "1e-3" if self.is_adaptive else f"{self.stable_rate / 10:.1g}"
 
     def evidence(self) -> Iterator[Evidence]:
         where = "for the last layers" if self.partial else "here"
         yield Evidence(
-            f"rates up to {self.stable_rate:.2g} are stable {where}; lr={self.shown} is "
+            f"learning rates up to {self.stable_rate:.2g} are stable {where}; lr={self.shown} is "
             f"{self.ratio:.1g} of that",
             value=self.ratio,
             step=self.measured_at,
         )
         yield Evidence(
-            f"one step at the best stable rate would lower the loss by about {self.possible:.2g} of itself",
+            f"one step at the best stable learning rate would lower the loss by about {self.possible:.2g} of itself",
             value=self.possible,
             step=self.measured_at,
         )
 
 
 class ClippedToNothing(Diagnosis):
-    """A clipping that leaves so little of the gradient that the weights hardly move."""
+    """Gradient clipping leaves so little of the gradient that the weights hardly move."""
 
     clip: str
     left: float
@@ -83,11 +89,11 @@ class ClippedToNothing(Diagnosis):
         "{clip} leaves {left:.1g} of the gradient: in {steps} steps the "
         "weights moved by {moved:.1g} of their size, and the loss stayed at {loss:.4g}"
     )
-    advice = "clip at a norm near 1, or not at all"
+    advice = "clip to a norm near 1, or not at all"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"lr={show(self.rate)} itself is no lower than usual: with the whole gradient, rates up to "
+            f"lr={show(self.rate)} itself is no lower than usual: with the whole gradient, learning rates up to "
             f"{self.stable_rate:.2g} are stable",
             value=self.left,
             step=self.measured_at,
@@ -154,7 +160,7 @@ class LearningRateTooLow(Detector):
             moved=training.moved(),
             loss=training.values[-1],
             stable_rate=measured.stable_rate,
-            # The experiment measures the first group, whose rate may be 0.
+            # The experiment measures the first parameter group, whose learning rate may be 0.
             ratio=measured.ratio or rate / measured.stable_rate,
             partial=measured.partial,
             possible=measured.possible,
@@ -172,9 +178,9 @@ class LearningRateTooLow(Detector):
 
 
 def _shortened_by(trace: Trace, measured: Measured) -> CallSeen | None:
-    """Return the clipping that made the steps short, if the rate would do for the gradient as it was.
+    """Return the clip that made the steps short, if the learning rate suits the unclipped gradient.
 
-    Under a GradScaler the gradient is divided by the loss scale on its way, too.
+    Under GradScaler the answer is None: there, unscaling shortens the gradient, too.
     """
     if measured.arrived > SHORTENED or measured.ratio < FAR_BELOW * measured.arrived:
         return None

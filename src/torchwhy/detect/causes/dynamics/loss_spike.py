@@ -30,32 +30,32 @@ from torchwhy.source.edits import Source
 
 
 class FatalBatch(Diagnosis):
-    """One batch whose loss left all measure, and whose update ended the run."""
+    """One batch had an extreme loss, and its update ended the run."""
 
     step: int
     loss: float
     before: float
     failed_at: int
     message = (
-        "the batch of step {step} gave a loss of {loss:.3g} after {before:.3g} in the steps before, and "
-        "its one update threw the weights away; step {failed_at} then failed"
+        "the batch of step {step} had a loss of {loss:.3g}, after {before:.3g} in the steps before, and "
+        "that single update destroyed the weights; step {failed_at} then failed"
     )
     advice = (
-        "look at the batch of step {step} for values out of range; clip_grad_norm_ keeps one "
-        "bad batch from wrecking the weights"
+        "check the batch of step {step} for values out of range; clip_grad_norm_ keeps one "
+        "bad batch from destroying the weights"
     )
 
 
 class LossJumped(Diagnosis):
-    """A loss that jumped within a step and did not come back."""
+    """The loss jumped within a step and did not come back."""
 
     step: int
     before: float
     loss: float
     after: float
-    targets_move: bool  # they are made by a network
+    targets_move: bool  # A network computes the targets.
     message = "the loss jumped {times} at step {step}, from {before:.3g} to {loss:.3g}, and {ending} at {after:.3g}"
-    advice = "look at the batch of step {step}; clip_grad_norm_ keeps one bad batch from wrecking the weights"
+    advice = "check the batch of step {step}; clip_grad_norm_ keeps one bad batch from destroying the weights"
 
     @property
     def times(self) -> str:
@@ -64,22 +64,25 @@ class LossJumped(Diagnosis):
 
     @property
     def ending(self) -> str:
-        """Return how it goes on; of moving targets nothing says that the loss should come back."""
+        """Return where the loss ends; if the targets move, it need not come back."""
         return "ends" if self.targets_move else "never came back: it ends"
 
 
 class OutputsChangedSize(Diagnosis):
-    """The task became another one, as where sequences get longer."""
+    """The task changed with the jump, for instance to longer sequences."""
 
     before: Shape
     after: Shape
-    message = "the model's outputs have another size since, {after} in place of {before}, so the losses do not compare"
+    message = (
+        "since then the model's outputs have another shape, {after} instead of {before}, so the losses "
+        "are not comparable"
+    )
 
 
 class TargetsMove(Diagnosis):
-    """The targets come from a network: a reward that is met at last raises them."""
+    """A network computes the targets: finding a reward for the first time raises them."""
 
-    message = "its targets are made by a network, so they change as well"
+    message = "a network computes its targets, so they change as well"
 
 
 class SteadySince(Diagnosis):
@@ -89,7 +92,7 @@ class SteadySince(Diagnosis):
 
 
 class LossSpike(Detector):
-    """The loss jumped tenfold within a step and stays far above what had been learnt before."""
+    """The loss jumped tenfold within a step and stays far above its level before."""
 
     name = "loss-spike"
 
@@ -108,7 +111,7 @@ class LossSpike(Detector):
         yield from loops.clip(finding.location, source)
 
     def _fatal(self, trace: Trace) -> Iterator[Finding]:
-        """Yield the one batch after whose update a run that went well left the range of numbers."""
+        """Yield the batch whose update made a healthy run overflow."""
         births = failing_births(trace)
         if not births or not are_consequences(births):
             return
@@ -128,7 +131,8 @@ class LossSpike(Detector):
                 evidence=(
                     loss_curve(training),
                     Evidence(
-                        f"until step {step} began, weights and losses were as before: its batch, not the rate",
+                        f"weights and losses were steady until step {step}, so the cause is its batch, "
+                        "not the learning rate",
                         step=step,
                     ),
                 ),
@@ -162,8 +166,8 @@ class LossSpike(Detector):
 
 
 def _reservation(trace: Trace, training: Training, place: int) -> Diagnosis | None:
-    """Return the reason why a loss may well stay where it jumped to."""
-    if ForwardGraph(trace).chases_a_network:
+    """Return a reason why the jump may be no defect."""
+    if ForwardGraph(trace).has_moving_targets:
         return TargetsMove()
     sizes = _sizes_around(trace, training.losses[place][0])
     if sizes is not None:
@@ -172,9 +176,9 @@ def _reservation(trace: Trace, training: Training, place: int) -> Diagnosis | No
 
 
 def _is_another_loss(trace: Trace, step: int) -> bool:
-    """Tell whether the losses since a step are made by other operations than those before.
+    """Tell whether other operations compute the losses since a step than before it.
 
-    A program that goes on to another objective, or adds a term, has a loss on another scale from there on.
+    A program that changes its objective, or adds a term, has a loss on another scale from there on.
     """
     roots = [root for root in trace.of(LossRoot) if root.location is not None]
     before = {(root.location, root.operations) for root in roots if root.step < step}
@@ -183,11 +187,11 @@ def _is_another_loss(trace: Trace, step: int) -> bool:
 
 
 def _grew_with_the_batch(trace: Trace, training: Training, place: int) -> bool:
-    """Tell whether each number of the output costs as much as before: a sum over larger batches or longer sequences."""
+    """Tell whether the loss per element of the output is as before: a sum over larger batches or longer sequences."""
     step = training.losses[place][0]
-    looks = [output for output in trace.of(ModelOutput) if output.training and output.grad]
-    before = [output for output in looks if output.step < step]
-    after = [output for output in looks if output.step >= step]
+    outputs = [output for output in trace.of(ModelOutput) if output.training and output.grad]
+    before = [output for output in outputs if output.step < step]
+    after = [output for output in outputs if output.step >= step]
     if not before or not after:
         return False
     larger = elements(after[0].facts.shape) / max(1, elements(before[-1].facts.shape))
@@ -196,10 +200,10 @@ def _grew_with_the_batch(trace: Trace, training: Training, place: int) -> bool:
 
 
 def _sizes_around(trace: Trace, step: int) -> tuple[list[int], list[int]] | None:
-    """Return the shape of the model's output before a step and since, where no sample is as large as it was."""
-    looks = [output for output in trace.of(ModelOutput) if output.training and output.grad]
-    before = [output.facts.shape for output in looks if output.step < step]
-    after = [output.facts.shape for output in looks if output.step >= step]
+    """Return the shapes of the model's output before and since a step, if no sample has the same size as before."""
+    outputs = [output for output in trace.of(ModelOutput) if output.training and output.grad]
+    before = [output.facts.shape for output in outputs if output.step < step]
+    after = [output.facts.shape for output in outputs if output.step >= step]
     if not before or not after or any(one[1:] == other[1:] for one in before for other in after):
         return None
     return list(before[-1]), list(after[0])

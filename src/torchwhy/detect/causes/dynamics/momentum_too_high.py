@@ -17,39 +17,40 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-HIGH = 0.99  # from here on a velocity lasts for a hundred steps
-ENDLESS = 1.0  # at which a velocity never decays
-USUAL_BOUND = 3.8  # rate · curvature at which momentum 0.9 becomes unstable: 2 (1 + 0.9)
-SWINGS = 3  # times the loss must come back up, each time above half of where it started
-LOW = 0.5
-ORDERLY = 0.5  # correlation of the losses with those one or two steps before; of batches drawn at random it is near 0
-SMALLEST = 1e-30  # so that a loss of 0 has a logarithm
-LAGS = (
-    1,
-    2,
-)  # a swing of any period shows at one of them: of four steps at the second, of others at the first
+HIGH = 0.99  # At this momentum an update's velocity lasts for a hundred steps.
+ENDLESS = 1.0  # At this momentum it never decays.
+USUAL_BOUND = 3.8  # Learning rate × curvature at which momentum 0.9 becomes unstable: 2 (1 + 0.9).
+SWINGS = (
+    3  # The loss must rise this often from below a quarter of its first value to above half of it.
+)
+LOW = 0.5  # The half in the sentence above.
+ORDERLY = (
+    0.5  # Correlation of losses one or two steps apart; for batches drawn at random it is near 0.
+)
+SMALLEST = 1e-30  # Keeps the logarithm of a loss of 0 finite.
+LAGS = (1, 2)  # A swing with a period of four steps shows at lag 2, any other period at lag 1.
 
 
 class MomentumLasts(Diagnosis):
-    """A momentum that remembers for longer than the run can bear: the loss swings, or training fails."""
+    """The momentum carries velocities too long: the loss swings, or training fails."""
 
     momentum: float
     steps: int
     swings: int
-    harm: Diagnosis | None  # None where the swings speak for themselves
-    message = "momentum={momentum:g} remembers {memory}, in a run of {steps}: {outcome}"
+    harm: Diagnosis | None  # None if the loss swings, which is the harm then.
+    message = "momentum={momentum:g} remembers {memory} in a run of {steps} steps: {outcome}"
     advice = "lower momentum={momentum:g} to 0.9"
 
     @property
     def memory(self) -> str:
         """Return how long a velocity lasts."""
         if self.momentum >= ENDLESS:
-            return "for ever"
+            return "every gradient forever"
         return f"{1 / (1 - self.momentum):.0f} steps"
 
     @property
     def outcome(self) -> str:
-        """Return what came of it."""
+        """Return the harm."""
         if self.harm is not None:
             return self.harm.sentence
         return f"the loss came back up {self.swings} times"
@@ -73,7 +74,7 @@ class MomentumTooHigh(Detector):
             swings = _swings(training)
             if trouble is None and swings < SWINGS:
                 continue
-            # A run that ended in infinity has no swings to count: what was measured on its way there must speak.
+            # A run that overflowed has no swings to count, so its growth and the measured curvature decide.
             harmed = _was_measured(trace, training) if trace.alarms else swings >= SWINGS
             if momentum >= ENDLESS or (harmed and _rate_is_stable(trace, training)):
                 found = self._finding(
@@ -109,9 +110,8 @@ class MomentumTooHigh(Detector):
                 *([loss_curve(training)] if training.losses else []),
                 *(
                     Evidence(
-                        f"lr={m.rate:g} by itself is stable: rate × curvature is "
-                        f"{m.rate * m.curvature:.2g}, and momentum 0.9 "
-                        f"allows {USUAL_BOUND:g}",
+                        f"lr={m.rate:g} by itself is stable: learning rate × curvature is "
+                        f"{m.rate * m.curvature:.2g}, and momentum 0.9 allows up to {USUAL_BOUND:g}",
                         value=m.rate * m.curvature,
                         step=m.step,
                     )
@@ -123,7 +123,7 @@ class MomentumTooHigh(Detector):
 
 
 def _was_measured(trace: Trace, training: Training) -> bool:
-    """Tell whether the curvature is known and the failure is one of updates that carried the weights away."""
+    """Tell whether the curvature was measured and the optimizer's updates made its weights diverge."""
     grown = any(one.made.index == training.made.index for one in weights_diverged(trace))
     return grown and bool(curvatures(trace, training))
 
@@ -134,9 +134,9 @@ def _rate_is_stable(trace: Trace, training: Training) -> bool:
 
 
 def _swings(training: Training) -> int:
-    """Count how often the loss went below a quarter of its first value and came back above half of it.
+    """Return how often the loss fell below a quarter of its first value and came back above half of it.
 
-    Losses of a few samples each do so by chance; those of a swing follow from one another.
+    Losses of small batches do so by chance; the losses of a swing are correlated with those before.
     """
     if not training.alone or not training.losses or not _is_orderly(training.values):
         return 0
@@ -150,13 +150,13 @@ def _swings(training: Training) -> int:
 
 
 def _is_orderly(values: list[float]) -> bool:
-    """Tell whether the losses of the second half follow from those before; the first half may be one long fall."""
+    """Tell whether each loss of the second half correlates with the one before; the first half may be one fall."""
     tail = [math.log(max(value, SMALLEST)) for value in values[len(values) // 2 :]]
     return any(abs(_correlation(tail[:-lag], tail[lag:])) >= ORDERLY for lag in LAGS)
 
 
 def _correlation(one: list[float], other: list[float]) -> float:
-    """Return the correlation coefficient of two series, 0 where one does not vary."""
+    """Return the correlation coefficient of two series; 0 if one of them is constant."""
     if len(one) < 2 or min(one) == max(one) or min(other) == max(other):
         return 0.0
     return correlation(one, other)

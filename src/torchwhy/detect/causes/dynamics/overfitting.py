@@ -13,29 +13,29 @@ from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import Evaluated
 from torchwhy.record.trace import Trace
 
-FEWEST = 6  # evaluations, before a curve can be said to turn
-LAST = 3  # evaluations whose median is the end of the curve
-ROSE = 1.3  # end of the curve over its lowest point; evaluations of healthy runs waver by less
+FEWEST = 6  # A curve of fewer evaluations does not show a turn.
+LAST = 3  # The median of the last three evaluations is the end of the curve.
+ROSE = 1.3  # The end of the curve over its lowest point; evaluations of healthy runs waver by less.
 
 
 class EvaluationTurned(Diagnosis):
-    """An evaluation loss that rises from its lowest point while the training loss falls on."""
+    """The evaluation loss rises from its lowest point while the training loss keeps falling."""
 
     best_step: int
     best: float
     end: float
     training_loss: float
     message = (
-        "the evaluation loss was lowest at step {best_step} ({best:.3g}) and is {end:.3g} now, while the "
-        "training loss fell on to {training_loss:.3g}"
+        "the evaluation loss was lowest at step {best_step} ({best:.3g}) and is now {end:.3g}, while the "
+        "training loss kept falling to {training_loss:.3g}"
     )
     advice = (
-        "keep the weights of step {best_step} (early stopping); more data, dropout, weight decay"
+        "stop early and keep the weights of step {best_step}, or add data, dropout or weight decay"
     )
 
 
 class Overfitting(Detector):
-    """The evaluation loss has turned and rises, while the training loss keeps falling."""
+    """The evaluation loss has turned upwards while the training loss keeps falling."""
 
     name = "overfitting"
     symptom = "evaluation"
@@ -73,7 +73,10 @@ class Overfitting(Detector):
 
 
 def _during(curve: Evaluated, training: Training) -> Evaluated:
-    """Return what was evaluated while one optimizer trained: before and after, or in turn, it may be another model."""
+    """Return the evaluations between the first and last step of an optimizer; others may be of another model.
+
+    Return none if several optimizers step in turn.
+    """
     if not training.alone or not training.losses:
         return replace(curve, steps=[], values=[])
     first, last = training.losses[0][0], training.losses[-1][0]
@@ -86,7 +89,7 @@ def _during(curve: Evaluated, training: Training) -> Evaluated:
 
 
 def _turn(curve: Evaluated) -> int | None:
-    """Return the place from which the evaluation loss rose and stays up."""
+    """Return the index of the lowest evaluation loss, if the loss rose from there and stayed up."""
     if len(curve.values) < FEWEST:
         return None
     lowest = min(range(len(curve.values)), key=curve.values.__getitem__)
@@ -96,7 +99,7 @@ def _turn(curve: Evaluated) -> int | None:
 
 
 def _still_learning(training: Training, turn: int) -> bool:
-    """Tell whether the training loss went on falling after the turn of the evaluation loss."""
+    """Tell whether the training loss kept falling after the evaluation loss turned."""
     before = [loss for step, loss in training.losses if step <= turn][-20:]
     after = [loss for step, loss in training.losses if step > turn]
     return is_lower(after[len(after) // 2 :], than=before)

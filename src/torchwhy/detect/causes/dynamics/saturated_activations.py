@@ -17,12 +17,12 @@ from torchwhy.record.learning import Activation
 from torchwhy.record.trace import Trace
 
 SATURATED = (
-    0.9  # share of a layer's values within 1e-4 of the limits, where the slope is below 1e-4
+    0.9  # Share of a layer's values within 1e-4 of its limits, where the slope is below 1e-4.
 )
 
 
 class LayerSaturated(Diagnosis):
-    """Squashing layers whose values lie at their limits, in a run whose loss does not fall."""
+    """Sigmoid or tanh layers sit at their limits, and the loss does not fall."""
 
     op: str
     share: float
@@ -30,23 +30,23 @@ class LayerSaturated(Diagnosis):
     layers: int
     first_loss: float
     message = (
-        "{share:.0%} of this {op} layer sits at its limits, where the gradient is 0 "
-        "({flat_layers} of {layers} such layers); the loss does not fall from {first_loss:.3g}"
+        "{share:.0%} of this {op} layer sits at its limits, where the gradient is about 0 "
+        "({flat_layers} of {layers} such layers do); the loss does not fall from {first_loss:.3g}"
     )
-    advice = "bring what goes into it to about −2 … 2: smaller weights, scaled inputs, a normalisation before it"
+    advice = "bring the layer's input to about −2 … 2: use smaller weights, scaled inputs, or a normalisation before it"
 
 
 class SaturatedActivations(Detector):
-    """Almost all values of a sigmoid or tanh layer sit at its limits, where its slope, and so its gradient, is nil."""
+    """Almost all values of a sigmoid or tanh layer sit at its limits, where the gradient is about 0."""
 
     name = "saturated-activations"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        look = last_observed_step(trace)
-        if look is None or trace.alarms:
+        step = last_observed_step(trace)
+        if step is None or trace.alarms:
             return
         training = next((t for t in trainings(trace) if t.never_learnt), None)
-        hidden = _hidden(trace, look)
+        hidden = _hidden(trace, step)
         flat = [a for a in hidden if a.saturated >= SATURATED]
         if training is not None and flat:
             yield self._finding(trace, training, flat, len(hidden))
@@ -82,8 +82,8 @@ class SaturatedActivations(Detector):
         )
 
 
-def _hidden(trace: Trace, look: int) -> list[Activation]:
-    """Return the squashing activations whose result is not the model's own output."""
-    outputs = [o.facts.shape for o in training_outputs(trace, look)]
-    seen = activations(trace, look, SQUASHERS)
+def _hidden(trace: Trace, step: int) -> list[Activation]:
+    """Return the sigmoid and tanh activations of one step that are not the model's own output."""
+    outputs = [o.facts.shape for o in training_outputs(trace, step)]
+    seen = activations(trace, step, SQUASHERS)
     return [a for a in seen if a is not seen[-1] or a.shape not in outputs]

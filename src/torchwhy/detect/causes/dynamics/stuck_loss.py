@@ -21,39 +21,39 @@ from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import LossRoot
 from torchwhy.record.trace import Trace
 
-WORTH_IT = 0.05  # share of the loss that one step at the stable rate would take off
-STABLE = 0.99  # rate over stable rate: a loss that jumps across its minimum at each step repeats itself, too
-LONG = 100  # steps after which a noisy loss that did not fall is worth a note
+WORTH_IT = 0.05  # Share of the loss that one step at the stable learning rate would take off.
+STABLE = 0.99  # Learning rate over the stable one; at 1 the loss jumps across its minimum and repeats, too.
+LONG = 100  # A noisy loss that did not fall in this many steps is worth a note.
 
 
 class LossRepeats(Diagnosis):
-    """The same loss at every step, though a measured step would lower it."""
+    """The loss is the same at every step, though a measured step would lower it."""
 
     loss: float
     rate_is_zero: bool
     possible: float
     measured_at: int
     message = (
-        "the loss is {loss:.6g} at every step{zero}, though one update at the stable rate would lower it "
-        "by about {possible:.0%}: the updates do not reach what the loss is computed from"
+        "the loss is {loss:.6g} at every step{zero}, though one update at the stable learning rate would lower it "
+        "by about {possible:.0%}: the updates do not reach the values that the loss is computed from"
     )
-    advice = "compare a weight before and after a step, and in the next forward: who puts it back?"
+    advice = "print a weight before a step, after it, and in the next forward pass, to find where the update is lost"
 
     @property
     def zero(self) -> str:
-        """Return that the rate is 0, if it is."""
+        """Return ` (lr is 0)` if it is."""
         return " (lr is 0)" if self.rate_is_zero else ""
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            "part of the loss that one step can take off",
+            "share of the loss that one step could take off",
             value=self.possible,
             step=self.measured_at,
         )
 
 
 class LossStays(Diagnosis):
-    """A noisy loss that did not fall in many steps."""
+    """The loss, a noisy one, did not fall in many steps."""
 
     steps: int
     first: float
@@ -63,32 +63,32 @@ class LossStays(Diagnosis):
 
     @property
     def fall(self) -> str:
-        """Return how little it fell."""
+        """Return `hardly fell` or `did not fall`."""
         return "hardly fell" if self.last < self.first else "did not fall"
 
     @property
     def outlook(self) -> str:
-        """Return whether it falls on."""
+        """Return whether the loss still falls."""
         return "it still falls, but slowly" if self.still_falls else "it may be at its floor"
 
 
 class LossIsZero(Diagnosis):
-    """A loss that is 0 throughout."""
+    """The loss is 0 throughout."""
 
     steps: int
     message = "the loss is 0 in all {steps} steps: there is nothing to learn from it"
 
 
 class StuckLoss(Detector):
-    """The loss is the same at every step although its gradient says that it could fall."""
+    """The loss is the same at every step although its gradient shows that it could fall."""
 
     name = "stuck-loss"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
             return
-        courses = list(trainings(trace))
-        for training in courses:
+        every = list(trainings(trace))
+        for training in every:
             if not training.never_learnt:
                 continue
             measured = next((m for m in curvatures(trace, training) if m.ratio < STABLE), None)
@@ -96,10 +96,10 @@ class StuckLoss(Detector):
                 yield judged_among(self._finding(trace, training, measured), training, trace)
             elif (
                 len(training.losses) >= LONG
-                and training.can_be_told
+                and training.is_steady
                 and not _repeats(training)
                 and median(training.tail) <= THROWN_UP * median(training.head)
-                and not _carries_on(training, courses)
+                and not _carries_on(training, every)
                 and not _fell_before(training)
                 and outdone_by(training, trace) is None
             ):
@@ -142,23 +142,23 @@ class StuckLoss(Detector):
         )
 
 
-def _carries_on(training: Training, courses: list[Training]) -> bool:
-    """Tell whether it starts below where an earlier optimizer of the run started: the falling was done before."""
+def _carries_on(training: Training, every: list[Training]) -> bool:
+    """Tell whether the loss starts below that of an earlier optimizer, which then did the learning."""
     return any(
         earlier.losses
         and earlier.losses[0][0] < training.losses[0][0]
         and is_lower(training.head, than=earlier.head)
-        for earlier in courses
+        for earlier in every
     )
 
 
 def _fell_before(training: Training) -> bool:
-    """Tell whether the loss did fall in the first half: what it rose by later is another story."""
+    """Tell whether the loss did fall in the first half and only rose again later."""
     quarter = len(training.losses) // 4
     return is_lower(training.values[quarter : 2 * quarter], than=training.head)
 
 
 def _repeats(training: Training) -> bool:
-    """Tell whether the losses of the second half are all the same, and are not zero."""
+    """Tell whether the losses of the second half are all the same and not 0."""
     tail = training.tail
     return max(tail) > 0 and max(tail) - min(tail) <= SAME * max(tail)

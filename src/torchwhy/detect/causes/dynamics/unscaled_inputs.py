@@ -16,11 +16,11 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-LARGE = 20.0  # root mean square of an input; initialisations and usual rates are made for about 1
+LARGE = 20.0  # RMS of an input; initialisations and usual learning rates assume about 1.
 
 
 class InputsTooLarge(Diagnosis):
-    """Inputs far from size 1, whose size accounts for how training failed."""
+    """The inputs are far larger than 1, and their size accounts for how training failed."""
 
     path: str
     size: float
@@ -28,32 +28,32 @@ class InputsTooLarge(Diagnosis):
     maximum: float | None
     excess: float
     harm: Diagnosis
-    message = "the inputs of {path} are about {size:.3g}, not about 1: {harm}"
-    advice = "scale each feature once: x = (x - x.mean(dim=0)) / x.std(dim=0), with the numbers of the training set"
+    message = "the inputs of {path} are about {size:.3g} instead of about 1: {harm}"
+    advice = "scale each feature once: x = (x - x.mean(dim=0)) / x.std(dim=0), with mean and std of the training set"
 
     @property
     def reach(self) -> str:
-        """Return the range of the inputs, if known."""
+        """Return `from 0 to 255, `, or nothing if the range is unknown."""
         if self.minimum is None:
             return ""
         return f"from {self.minimum:g} to {self.maximum:g}, "
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"input of {self.path}: {self.reach}root mean square {self.size:.3g}",
+            f"input of {self.path}: {self.reach}RMS {self.size:.3g}",
             value=self.size,
             step=0,
         )
         if self.excess:
             yield Evidence(
-                f"the updates were {self.excess:.3g}× too long; with inputs divided by {self.size:.3g} they would be "
+                f"the updates were {self.excess:.3g}× too long; dividing the inputs by {self.size:.3g} would make them "
                 f"{self.size**2:.2g}× shorter",
                 value=self.excess,
             )
 
 
 class InputsGrew(Diagnosis):
-    """Inputs that became many times larger during the run that then failed."""
+    """The inputs became many times larger during the run, which then failed."""
 
     path: str
     before: float
@@ -65,11 +65,11 @@ class InputsGrew(Diagnosis):
         "the inputs of {path} were about {before:.3g} at step {first_step} and {after:.3g} at step "
         "{last_step}: {harm}"
     )
-    advice = "normalise the inputs where they come in, or find why their scale changes"
+    advice = "normalise the inputs where they enter the model, or find why their scale changes"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"root mean square of the inputs: {self.before:.3g}, then {self.after:.3g}; the rate that is stable "
+            f"RMS of the inputs: {self.before:.3g}, then {self.after:.3g}; the stable learning rate "
             f"falls with its square, {(self.after / self.before) ** 2:.2g}×",
             value=self.after / self.before,
             step=self.last_step,
@@ -77,7 +77,7 @@ class InputsGrew(Diagnosis):
 
 
 class FirstLayerSaturated(Diagnosis):
-    """A first squashing layer at its limits before any training."""
+    """The first sigmoid or tanh layer is saturated before any training."""
 
     share: float
     op: str
@@ -85,7 +85,7 @@ class FirstLayerSaturated(Diagnosis):
 
 
 class UnscaledInputs(Detector):
-    """The inputs are numbers in the hundreds or thousands, and training fails because of their size."""
+    """The inputs are in the hundreds or thousands, and training fails because of their size."""
 
     name = "unscaled-inputs"
 
@@ -100,7 +100,7 @@ class UnscaledInputs(Detector):
             trouble = find_trouble(trace, training)
             if trouble is None and not trace.alarms:
                 trouble = _saturation(trace)
-            if trouble is not None and _may_be_guilty(trace, trouble):
+            if trouble is not None and _explains(trace, trouble):
                 yield self._finding(trace, training, call, trouble)
                 return
 
@@ -108,7 +108,7 @@ class UnscaledInputs(Detector):
         yield from initial.scaled_inputs(finding.location, source)
 
     def _grown(self, trace: Trace, first: ModelOutput, last: ModelOutput) -> Iterator[Finding]:
-        """Yield that the inputs did not stay what they were when training began, and that the run ended by it."""
+        """Yield the finding that the inputs grew during training and the run failed."""
         for training in trainings(trace):
             trouble = find_trouble(trace, training)
             if trouble is None:
@@ -144,7 +144,7 @@ class UnscaledInputs(Detector):
             excess=_excess(trouble),
             harm=trouble.harm,
         )
-        # The curvature of the loss, and with it the excess, goes with the square of the inputs.
+        # The curvature of the loss, and with it the excess, grows with the square of the inputs.
         account = Account(diagnosis.excess, diagnosis.size**2) if diagnosis.excess else None
         return self.found(
             trace,
@@ -159,7 +159,7 @@ class UnscaledInputs(Detector):
 
 
 def _saturation(trace: Trace) -> Trouble | None:
-    """Return the trouble of a first layer that passes on only signs, in a run that learns in spite of it."""
+    """Return the trouble if the first layer passes on only signs, in a run that learns all the same."""
     if not _is_flat(trace):
         return None
     squashers = activations(trace, 0, SQUASHERS)
@@ -167,18 +167,18 @@ def _saturation(trace: Trace) -> Trouble | None:
     return Trouble(0, harm, is_mild=True)
 
 
-def _may_be_guilty(trace: Trace, trouble: Trouble) -> bool:
-    """Tell whether large inputs can do such harm: updates that are too long, or a first layer that saturates."""
+def _explains(trace: Trace, trouble: Trouble) -> bool:
+    """Tell whether large inputs explain the harm: too long updates, or a saturated first layer."""
     excess = _excess(trouble)
     return excess > 1 if excess else _is_flat(trace)
 
 
 def _excess(trouble: Trouble) -> float:
-    """Return how many times too long the updates were; how the losses grew tells it better than the first update."""
+    """Return how many times too long the updates were, by the growth of the losses or else by the first update."""
     return trouble.growth or trouble.excess
 
 
 def _is_flat(trace: Trace) -> bool:
-    """Tell whether the first squashing layer passes on only signs."""
+    """Tell whether the first sigmoid or tanh layer passes on only signs."""
     squashers = activations(trace, 0, SQUASHERS)
     return bool(squashers) and squashers[0].saturated >= FLAT

@@ -14,23 +14,25 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-LARGE = 100.0  # targets beyond this; an untrained network gives outputs of about 1 or less
-AWAY = 30.0  # and this many times the output
+LARGE = 100.0  # An untrained network returns outputs of about 1 or less.
+AWAY = 30.0  # The targets must also be this many times the output.
 
 
 class TargetsTooLarge(Diagnosis):
-    """Targets far larger than what the untrained network gives, and what became of training."""
+    """The targets are far larger than the untrained network's output, and training failed."""
 
     target: float
     output: float
     excess: float
     harm: Diagnosis
-    message = "the targets are about {target:.3g} and the network gives about {output:.2g}: {harm}"
+    message = (
+        "the targets are about {target:.3g}, but the network starts at about {output:.2g}: {harm}"
+    )
     advice = "train on (y - y.mean()) / y.std() and scale the predictions back"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"targets up to {self.target:.3g}; the untrained network gives about {self.output:.2g}",
+            f"targets up to {self.target:.3g}; the untrained network returns about {self.output:.2g}",
             value=self.target,
         )
         if self.excess > 1:
@@ -42,7 +44,7 @@ class TargetsTooLarge(Diagnosis):
 
 
 class UnscaledTargets(Detector):
-    """The targets of a regression are in the hundreds or millions, and training fails because of their size."""
+    """The targets of a regression are in the hundreds or more, and training fails because of their size."""
 
     name = "unscaled-targets"
 
@@ -84,13 +86,13 @@ class UnscaledTargets(Detector):
 
 
 def _is_too_slow(training: Training, size: float) -> bool:
-    """Tell whether an adaptive method, whose steps are about as long as its rate, could not get there in this run."""
+    """Tell whether an adaptive optimizer, which moves by about its learning rate per step, cannot reach the targets."""
     is_slow = training.never_learnt and training.made.kind in ADAPTIVE
     return is_slow and (training.rate or 0.0) * len(training.losses) < size
 
 
 def _account(training: Training, trouble: Trouble, size: float) -> Account | None:
-    """Return by how much the targets lengthened the updates; those of an adaptive method do not depend on them."""
+    """Return by how much the targets lengthened the updates; an adaptive optimizer's do not depend on them."""
     if trouble.excess <= 1:
         return None
     return Account(trouble.excess, 1.0 if training.made.kind in ADAPTIVE else size)

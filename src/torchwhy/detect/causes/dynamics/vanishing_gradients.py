@@ -23,14 +23,16 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 VANISHED = (
-    1e-4  # gradient of the first weight over that of the last; networks that learn stay above 1e-3
+    1e-4  # Gradient of the first weight over that of the last; networks that learn stay above 1e-3.
 )
-EARLY = 5  # steps whose gradients are compared; later the last layer has found its constant and gets little, too
-FEWEST_LAYERS = 4  # with fewer there is no product of many slopes
+EARLY = (
+    5  # After more steps the last layer has settled on a constant, and its gradient is small, too.
+)
+FEWEST_LAYERS = 4  # With fewer layers there is no product of many slopes.
 
 
 class GradientFades(Diagnosis):
-    """The gradient of the first weight is a tiny share of that of the last."""
+    """The gradient of the first weight is a tiny fraction of that of the last."""
 
     first: str
     last: str
@@ -39,18 +41,18 @@ class GradientFades(Diagnosis):
     squashers: int
     squasher: str
     message = "the gradient of {first} is {ratio:.1g} of that of {last}, so the first layers do not learn{between}"
-    advice = "use relu or gelu in place of sigmoid and tanh, skip connections, or a normalisation per layer"
+    advice = "use relu or gelu instead of sigmoid and tanh, skip connections, or a normalisation per layer"
 
     @property
     def between(self) -> str:
-        """Return which activations lie between the first and the last weight."""
+        """Return how many sigmoid or tanh activations lie between the first and the last weight."""
         if not self.squashers:
             return ""
         return f"; {self.squashers} {self.squasher} activations lie between them"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            "gradient of each weight from the first layer to the last, root mean square",
+            "RMS gradient of each weight, from the first layer to the last",
             series=tuple(self.gradients),
         )
         for name, size in ((self.first, self.gradients[0]), (self.last, self.gradients[-1])):
@@ -58,7 +60,7 @@ class GradientFades(Diagnosis):
 
 
 class VanishingGradients(Detector):
-    """The gradient shrinks on its way back through the layers until the first of them get none worth the name."""
+    """The gradient shrinks on its way back through the layers until almost none reaches the first ones."""
 
     name = "vanishing-gradients"
 
@@ -101,9 +103,9 @@ class VanishingGradients(Detector):
 
 
 def _does_not_learn(trace: Trace, training: Training) -> bool:
-    look = last_observed_step(trace)
-    collapsed = look is not None and constant_output(trace, look) is not None
-    return training.never_learnt or (training.rests and collapsed)
+    step = last_observed_step(trace)
+    collapsed = step is not None and constant_output(trace, step) is not None
+    return training.never_learnt or (training.plateaued and collapsed)
 
 
 def _gradients(sample: Weights, names: list[str]) -> list[float]:
@@ -117,7 +119,7 @@ def _ratio(sample: Weights, names: list[str]) -> float:
 
 
 def _place(trace: Trace, squashers: list[Activation]) -> SourceSpan | None:
-    """Return the expression of the activations, or of the first of any kind."""
+    """Return where the first sigmoid or tanh activation is, or else the first activation of any kind."""
     seen = squashers or [a for a in trace.of(Activation) if a.step == 0]
     layers = {a.module for a in seen[:1]}
     later = [a for a in trace.of(Activation) if a.made_at is not None and a.module in layers]

@@ -18,14 +18,14 @@ from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-SHRUNK = 0.2  # weights at this share of their start have lost what they were for
-ALONE = 0.5  # decay by itself, without any gradient, would have halved them at least
-LITTLE = 0.5  # a loss above this share of its start was hardly learnt
+SHRUNK = 0.2  # Weights at this share of their initial size no longer carry the signal.
+ALONE = 0.5  # Decay by itself, without any gradient, must leave at most half of the weights.
+LITTLE = 0.5  # A loss above this share of its first value has hardly improved.
 DECOUPLED = ("AdamW",)
 
 
 class DecayShrinks(Diagnosis):
-    """Weights that decay alone would have shrunk, and that did shrink, in a run whose loss rests."""
+    """Weight decay alone would have shrunk the weights, they did shrink, and the loss has plateaued."""
 
     decay: float
     share: float
@@ -34,19 +34,17 @@ class DecayShrinks(Diagnosis):
     level: float
     message = (
         "weight_decay={decay:g} takes {share:.1%} off every weight at each step: they are down to {shrunk:.1%} of "
-        "their start, and the loss rests at {level:.3g}"
+        "their initial size, and the loss has plateaued at {level:.3g}"
     )
     advice = "lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual"
 
     @property
     def shrunk(self) -> float:
-        """Return what is left of the weights."""
+        """Return the share of the initial weights that is left."""
         return self.sizes[-1] / max(self.sizes[0], 1e-30)
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(
-            "root mean square of the weights at the sampled steps", series=tuple(self.sizes)
-        )
+        yield Evidence("RMS of the weights at the sampled steps", series=tuple(self.sizes))
         yield Evidence(
             f"decay alone would have left {self.left_by_decay:.1g} of them",
             value=self.left_by_decay,
@@ -54,7 +52,7 @@ class DecayShrinks(Diagnosis):
 
 
 class WeightDecayTooStrong(Detector):
-    """Weight decay is so strong that the weights shrink towards zero and the network forgets its input."""
+    """Weight decay is so strong that the weights shrink towards 0 and the network ignores its input."""
 
     name = "weight-decay-too-strong"
 
@@ -63,7 +61,7 @@ class WeightDecayTooStrong(Detector):
             return
         for training in trainings(trace):
             decay, names = _strongest(trace, training)
-            if decay <= 0 or not training.rests or len(training.samples) < 2:
+            if decay <= 0 or not training.plateaued or len(training.samples) < 2:
                 continue
             start = _size(training, training.samples[0], names)
             shrunk = _size(training, training.samples[-1], names) / max(start, 1e-30)
@@ -88,16 +86,18 @@ class WeightDecayTooStrong(Detector):
                 yield judged_among(found, training, trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        if '"weight_decay"' in source.text:  # what a group says itself is stronger
+        if (
+            '"weight_decay"' in source.text
+        ):  # A parameter group's own value overrides the optimizer's.
             yield from optimizers.set_in_groups(source, "weight_decay", ("1e-2", "1e-4"))
         else:
             yield from optimizers.set_to(finding.location, source, "weight_decay", ("1e-2", "1e-4"))
 
 
 def _strongest(trace: Trace, training: Training) -> tuple[float, set[str]]:
-    """Return the strongest weight decay and the weights it acts on; groups may have one of their own.
+    """Return the strongest weight decay of any parameter group and the weights it acts on.
 
-    Only weights of two or more dimensions count: biases are held by the targets.
+    Only weights of two or more dimensions count: the targets hold the biases in place.
     """
     weights = set(weight_names(training))
     usual = training.made.defaults.get("weight_decay")
@@ -115,7 +115,7 @@ def _strongest(trace: Trace, training: Training) -> tuple[float, set[str]]:
 
 
 def _size(training: Training, sample: Weights, wanted: set[str]) -> float:
-    """Return the root mean square of these weights."""
+    """Return the RMS of these weights."""
     pairs = [(n, s) for n, s in zip(sample.names, sample.weight_rms, strict=True) if n in wanted]
     return (
         total_size([n for n, _ in pairs], [s for _, s in pairs], training.counts) if pairs else 0.0
@@ -123,10 +123,10 @@ def _size(training: Training, sample: Weights, wanted: set[str]) -> float:
 
 
 def _by_decay_alone(training: Training, decay: float, start: float) -> float:
-    """Return what decay by itself would have left of the weights."""
+    """Return the share of the weights that decay by itself would have left."""
     rates = [training.rate_at(step) for step, _ in training.losses]
     if training.made.kind in ADAPTIVE and training.made.kind not in DECOUPLED:
-        # Adam with weight_decay adds it to the gradient and then takes steps of about the rate, whatever the size.
+        # Adam adds weight_decay to the gradient and then moves by about the learning rate, whatever the gradient.
         return max(0.0, 1 - sum(rates) / start) if start else 1.0
     momentum = training.made.defaults.get("momentum")
     gain = 1 / (1 - momentum) if isinstance(momentum, float) and momentum < 1 else 1.0

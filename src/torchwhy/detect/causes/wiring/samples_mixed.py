@@ -125,7 +125,7 @@ class SamplesMixed(Detector):
         reductions = (o for o in graph.operations(*REDUCTIONS) if over_samples(o, rows))
         for reduction in reductions:
             source = graph.source(reduction)
-            taken = graph.taken_by(source) if source is not None else []
+            taken = graph.consumers_of(source) if source is not None else []
             # What is also used as it is, as in a normalisation by hand, still tells the samples apart.
             if not graph.trains(reduction) or not all(over_samples(one, rows) for one in taken):
                 continue

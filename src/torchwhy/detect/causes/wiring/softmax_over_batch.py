@@ -5,7 +5,7 @@ from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import modules
-from torchwhy.detect.views.graph.attention import product_with_values, taken_after_dropout
+from torchwhy.detect.views.graph.attention import consumers_after_dropout, product_with_values
 from torchwhy.detect.views.graph.changed_sample import SamplesAnswer, moved_others, samples_answer
 from torchwhy.detect.views.graph.graph_queries import (
     ForwardGraph,
@@ -185,7 +185,7 @@ def _judge(graph: ForwardGraph, softmax: GraphOperation, axis: int) -> Diagnosis
             summed_by=expression_of(product.location, "the product with the values"),
             summed_at=product.location,
         )
-    total = sum_over_steps(graph, softmax, taken_after_dropout(graph, softmax))
+    total = sum_over_steps(graph, softmax, consumers_after_dropout(graph, softmax))
     if axis == 0 and total is not None:
         return PoolingOverSamples(
             axis=axis,

@@ -1,1 +1,1 @@
-"""An exception: the tensors, the layer, the batch it came with."""
+"""What a crash recorded: the tensors, the layer and the batch at the exception."""

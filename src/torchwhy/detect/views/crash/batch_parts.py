@@ -1,4 +1,4 @@
-"""The tensors of a recorded batch, written `batch[0] float32[32, 10]`: their shapes as numbers."""
+"""The shapes of a recorded batch, whose tensors are stored as text: `batch[0] float32[32, 10]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PART = re.compile(r" \w+\[(?P<sizes>[\d, ]*)\]$")
 
 
 def shape_of(part: str) -> Shape | None:
-    """Return the shape of one tensor of a batch, None where it is no tensor."""
+    """Return the shape of one part of a batch; None if it is no tensor."""
     found = PART.search(part)
     if found is None:
         return None
@@ -19,6 +19,6 @@ def shape_of(part: str) -> Shape | None:
 
 
 def rows_of(parts: Sequence[str]) -> int | None:
-    """Return how many samples a batch holds: the first size of its first tensor."""
+    """Return the batch size: the first size of the first tensor."""
     shape = shape_of(parts[0]) if parts else None
     return shape[0] if shape else None

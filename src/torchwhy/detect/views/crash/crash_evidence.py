@@ -1,4 +1,4 @@
-"""What a crash proves, in words: its tensors, the shapes on the way to it, its batch, what became of the program."""
+"""The evidence of a crash: its tensors, the shapes through the model, its batch, and how the program went on."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from torchwhy.finding import Evidence, SourceSpan
 from torchwhy.record.events import Crash, Layer, NamedTensor
 from torchwhy.record.trace import Trace
 
-STATIONS_SHOWN = 8  # of the walk of shapes: its beginning and its end
+STATIONS_SHOWN = 8  # A longer walk of shapes shows its beginning and its end.
 OPERANDS_SHOWN = 5
 INDICES_SHOWN = 8
-LONGEST_MESSAGE = 160  # of torch's own words: two lines of a terminal
+LONGEST_MESSAGE = 160  # Two terminal lines of torch's own message.
 
 
 def sizes(shape: Sequence[int]) -> str:
-    """Return a shape the way people write it: `64×1×28×28`, `scalar`."""
+    """Return a shape as `64×1×28×28` or `scalar`."""
     return "×".join(map(str, shape)) if shape else "scalar"
 
 
 @dataclass(frozen=True)
 class Sized:
-    """A tensor by its name and shape; in a sentence `x (64×10)`, and only its name where the shape is unknown."""
+    """A tensor's name and shape; in a sentence `x (64×10)`, or only the name if the shape is unknown."""
 
     name: str
     shape: Shape | None = None
@@ -34,17 +34,17 @@ class Sized:
 
 
 def sized(tensor: NamedTensor) -> Sized:
-    """Return a recorded tensor by name and shape."""
+    """Return the name and shape of a recorded tensor."""
     return Sized(tensor.name, tensor.shape)
 
 
 def at(span: SourceSpan | None) -> str:
-    """Return ` (train.py:12)`, nothing where the place is unknown."""
+    """Return ` (train.py:12)`, or nothing if the place is unknown."""
     return f" ({span.file}:{span.line})" if span is not None else ""
 
 
 def first_line(message: str) -> str:
-    """Return the first line of an exception's message that says something."""
+    """Return the first non-empty line of an exception's message, shortened if needed."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return "no message"
@@ -52,13 +52,13 @@ def first_line(message: str) -> str:
 
 
 def layer_words(layer: Layer) -> str:
-    """Return a layer the way its author wrote it: `model.out, nn.Linear(1050, 10)`."""
+    """Return a layer as the program writes it: `model.out, nn.Linear(1050, 10)`."""
     written = layer.made_at.expression if layer.made_at is not None else None
     return f"{layer.path}, {short(written) if written else layer.text}"
 
 
 def tensor_line(tensor: NamedTensor) -> str:
-    """Return a tensor in a few words: `x: float32 64×1568`."""
+    """Return a tensor as `x: float32 64×1568`, with its device and range if known."""
     words = f"{tensor.name}: {tensor.dtype} {sizes(tensor.shape)}"
     if tensor.device != "cpu":
         words += f" on {tensor.device}"
@@ -68,7 +68,7 @@ def tensor_line(tensor: NamedTensor) -> str:
 
 
 def of_operands(crash: Crash) -> list[Evidence]:
-    """Return one fact per tensor in the failing expression, with the place that made it."""
+    """Return one piece of evidence per tensor in the failing expression, with the place that made it."""
     return [
         Evidence(tensor_line(tensor), location=tensor.made_by, step=crash.step)
         for tensor in shown_operands(crash)
@@ -81,61 +81,61 @@ def shown_operands(crash: Crash) -> list[NamedTensor]:
 
 
 def of_layer(layer: Layer | None) -> list[Evidence]:
-    """Return how a layer was made, nothing where that is not known."""
+    """Return the constructor of a layer as evidence; none if it is unknown."""
     if layer is None or layer.made_at is None:
         return []
     return [Evidence(f"{layer_words(layer)}{at(layer.made_at)}")]
 
 
 def of_walk(crash: Crash) -> list[Evidence]:
-    """Return the way of the data through the model as one fact, none where it is not known."""
+    """Return the shapes through the model as one piece of evidence; none if they are unknown."""
     if len(crash.walk) < 2:
         return []
     stations = [f"{station.what} {sizes(station.shape)}" for station in crash.walk]
     if len(stations) > STATIONS_SHOWN:
         kept = STATIONS_SHOWN // 2
         stations = [*stations[:kept], "…", *stations[-kept:]]
-    return [Evidence("shapes on the way: " + " → ".join(stations), step=crash.step)]
+    return [Evidence("shapes through the model: " + " → ".join(stations), step=crash.step)]
 
 
 def origin_of(tensor: NamedTensor | None) -> SourceSpan | None:
-    """Return the expression that made a tensor, where that says more than its name and it is no batch."""
+    """Return the expression that made a tensor; None if it is only its name, or if the tensor is a batch."""
     if tensor is None or tensor.made_by is None or tensor.origin == "batch":
         return None
     return tensor.made_by if tensor.made_by.expression not in (None, tensor.name) else None
 
 
 def of_origin(tensor: NamedTensor | None) -> list[Evidence]:
-    """Return which expression made a tensor."""
+    """Return the expression that made a tensor as evidence."""
     made = origin_of(tensor)
     if tensor is None or made is None:
         return []
-    return [Evidence(f"{tensor.name} is made by {made.expression}{at(made)}")]
+    return [Evidence(f"{made.expression}{at(made)} makes {tensor.name}")]
 
 
 def of_loader(crash: Crash) -> Iterator[Evidence]:
-    """Yield which sample of the dataset the exception came with, and that it was in a worker process."""
+    """Yield which samples of the dataset raised the exception, and that a worker process did."""
     index, indices = crash.facts.get("index"), crash.facts.get("indices")
     if isinstance(index, float):
         what = f"sample {index:g} of the dataset"
         is_none = bool(crash.facts.get("is_none"))
-        yield Evidence(f"{what} is None" if is_none else f"it came with {what}", value=index)
+        yield Evidence(f"{what} is None" if is_none else f"raised for {what}", value=index)
     elif isinstance(indices, list) and indices:
         shown = ", ".join(map(str, indices[:INDICES_SHOWN]))
         more = " …" if len(indices) > INDICES_SHOWN else ""
-        yield Evidence(f"it came while a batch of the samples {shown}{more} was made")
+        yield Evidence(f"raised while the DataLoader built a batch of the samples {shown}{more}")
     if crash.worker is not None:
-        yield Evidence("it was raised in a worker process of the DataLoader")
+        yield Evidence("raised in a worker process of the DataLoader")
 
 
 def of_going_on(trace: Trace, crash: Crash) -> Evidence:
-    """Return that the program caught the exception, and what became of training."""
+    """Return the evidence that the program caught the exception, and what this did to training."""
     times = "once" if crash.times == 1 else f"{crash.times} times"
     if not trace.steps:
-        result = "and no optimizer step was ever made"
+        result = "and no optimizer step ever ran"
     else:
-        result = "and the batch was lost each time" if crash.times > 1 else "and the batch was lost"
+        result = "and lost the batch each time" if crash.times > 1 else "and lost the batch"
     return Evidence(
-        f"the program caught the exception and went on, {times} as far as seen, {result}",
+        f"the program caught the exception and went on, {times} as far as observed, {result}",
         value=float(crash.times),
     )

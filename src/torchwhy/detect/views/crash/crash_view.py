@@ -1,4 +1,4 @@
-"""An exception with the questions that causes ask of it: what torch says, which layer, which tensors, which trials."""
+"""An exception as the causes read it: torch's message, the layer, the tensors, the trials."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def crashes(trace: Trace) -> Iterator[CrashView]:
 
 @dataclass(frozen=True)
 class LayerInput:
-    """The tensor that a layer was given; `is_named`: it stands in the failing expression."""
+    """The input of a layer; `is_named` means that the failing expression names it."""
 
     tensor: NamedTensor | None
     is_named: bool
 
     @property
     def sized(self) -> Sized:
-        """Return it by its name in the program, and its shape."""
+        """Return the program's name for the input, or `its input`, and its shape."""
         name = self.tensor.name if self.tensor is not None and self.is_named else "its input"
         return Sized(name, self.tensor.shape if self.tensor is not None else None)
 
@@ -55,33 +55,33 @@ class CrashView:
 
     @cached_property
     def said(self) -> TorchMessage:
-        """Return what the exception's message says."""
+        """Return the exception's message, parsed."""
         return read(self.event.message)
 
     @property
     def written(self) -> str | None:
-        """Return the text of the failing expression as it stands in the source."""
+        """Return the source text of the failing expression."""
         return self.event.location.expression if self.event.location is not None else None
 
     @property
     def expression(self) -> str:
-        """Return the failing expression on one line; the operation that raised where it is unknown."""
+        """Return the failing expression on one line, or the operation that raised if it is unknown."""
         return short(self.written) if self.written else (self.event.op or "the failing line")
 
     @property
     def syntax(self) -> Expression | None:
-        """Return the failing expression as syntax, None where its text is no whole expression."""
+        """Return the failing expression as syntax; None if its text is not a whole expression."""
         return expression_of(self.written or "")
 
-    # What was found out about it, by name.
+    # Recorded facts, by name.
 
     def fact(self, name: str) -> str | None:
-        """Return a fact that is a text."""
+        """Return a fact that is a string."""
         value = self.event.facts.get(name)
         return value if isinstance(value, str) else None
 
     def count(self, name: str) -> int | None:
-        """Return a fact that is a whole number."""
+        """Return a fact that is an integer."""
         value = self.event.facts.get(name)
         return int(value) if isinstance(value, float) else None
 
@@ -112,7 +112,7 @@ class CrashView:
 
     @property
     def layer_input(self) -> LayerInput:
-        """Return what the innermost layer was given, as far as it is known."""
+        """Return the input of the innermost layer, as far as it is known."""
         name, shape = self.fact("layer_input_name"), self.numbers("layer_input")
         for tensor in self.event.operands:
             if tensor.name == name:
@@ -121,20 +121,20 @@ class CrashView:
         return LayerInput(next(same, None), is_named=False)
 
     def worked_before(self, layer: Layer) -> bool:
-        """Tell whether a layer has been through a whole step already, so that its sizes fitted then."""
+        """Tell whether a layer already ran in a whole step, so that its sizes fitted then."""
         calls = self.trace.of(ModuleCalled)
-        # A compiled model is not followed; after a step of training all of it has run.
+        # The trace has no calls inside a compiled model; after a training step all of it has run.
         if not calls:
             return bool(self.trace.steps)
         return any(call.path == layer.path for call in calls)
 
     @property
     def tensors(self) -> tuple[NamedTensor, ...]:
-        """Return the tensors of the failing expression, then those that torch's own function was given."""
+        """Return the tensors of the failing expression, then the arguments of torch's own function."""
         return (*self.event.operands, *self.event.inputs)
 
     def tensor(self, *arguments: str) -> NamedTensor | None:
-        """Return the first tensor that torch's own function knows by one of these names."""
+        """Return the first tensor passed to torch's function under one of these argument names."""
         for argument in arguments:
             for tensor in self.tensors:
                 if argument in (tensor.argument, tensor.name):
@@ -144,20 +144,20 @@ class CrashView:
     # Changes that were tried on the operands.
 
     def trials(self, *names: str) -> list[OperandTrial]:
-        """Return the changes of these kinds that were tried, those that went through first."""
+        """Return the tried changes of these kinds, those that worked first."""
         found = [trial for name in names for trial in self.event.trials if trial.kind == name]
         return sorted(found, key=lambda trial: not trial.worked)
 
     def working(self, *names: str) -> list[OperandTrial]:
-        """Return the changes of these kinds that went through."""
+        """Return the tried changes of these kinds that worked."""
         return [trial for trial in self.trials(*names) if trial.worked]
 
     def fixes(self, *names: str) -> list[Fix]:
-        """Return the changes of these kinds that went through as fixes, those with a diff first."""
+        """Return the tried changes of these kinds that worked as fixes, those with a diff first."""
         tried = sorted(self.working(*names), key=lambda trial: not trial.diff)
         return [fix_of(trial) for trial in tried]
 
-    # Which call it was.
+    # Which call failed.
 
     @property
     def is_loss(self) -> bool:
@@ -169,7 +169,7 @@ class CrashView:
 
     @property
     def is_without_batch(self) -> bool:
-        """Tell whether a loss was given the scores of a single sample: a vector against one label."""
+        """Tell whether a loss got the scores of a single sample: a vector against one label."""
         match self.said:
             case kinds.LossShapes(output=[_], target=[1]):
                 return True
@@ -180,14 +180,14 @@ class CrashView:
 
     @property
     def loss_expression(self) -> SourceSpan | None:
-        """Return the expression that computed the loss, where it was `loss.backward()` that raised; else None."""
+        """Return the expression that computed the loss if `loss.backward()` raised, else None."""
         if ".backward(" not in (self.written or "") or not self.event.operands:
             return None
         return self.event.operands[0].made_by
 
     @property
     def is_about_labels(self) -> bool:
-        """Tell whether a number type is refused because it is that of a loss's labels."""
+        """Tell whether a loss refuses the dtype of its labels."""
         if isinstance(self.said, kinds.ClassNumbersWanted | kinds.ProbabilitiesWanted):
             return True
         if not self.is_loss and self.loss_expression is None:
@@ -204,20 +204,20 @@ class CrashView:
 
     @property
     def is_product(self) -> bool:
-        """Tell whether the failing expression itself is a product of matrices."""
+        """Tell whether the failing expression itself is a matrix product."""
         node = self.syntax
         return is_matrix_product(node) or called(node) in MATRIX_PRODUCTS
 
-    # The batch in hand.
+    # The current batch.
 
     @property
     def is_in_loader(self) -> bool:
-        """Tell whether a DataLoader failed in code of its own; the user's dataset is code as any other."""
+        """Tell whether a DataLoader failed in its own code, not in the user's dataset."""
         at_work = self.has("in_loader") or self.event.worker is not None
         return at_work and not self.has("data_code")
 
     def is_changed_batch(self, left: int | None, right: int | None) -> bool:
-        """Tell whether two sizes that do not fit are the usual number of samples and that of the batch in hand."""
+        """Tell whether the two sizes that do not fit are the usual and the current batch size."""
         loader = self.event.loader
         if loader is None:
             return False
@@ -230,18 +230,18 @@ class CrashView:
 
     @property
     def severity(self) -> Severity:
-        """Return how bad it is: an exception that the program caught is an error if training did not happen for it."""
+        """Return the severity; a caught exception is an error if it outnumbers the optimizer steps."""
         is_lost = not self.event.caught or self.event.times > len(self.trace.steps)
         return "error" if is_lost else "warning"
 
     @property
     def operand_evidence(self) -> list[Evidence]:
-        """Return one fact per tensor in the failing expression."""
+        """Return one piece of evidence per tensor in the failing expression."""
         return crash_evidence.of_operands(self.event)
 
     @property
     def walk_evidence(self) -> list[Evidence]:
-        """Return the way of the data through the model."""
+        """Return the shapes through the model as evidence."""
         return crash_evidence.of_walk(self.event)
 
     def finding(
@@ -255,14 +255,14 @@ class CrashView:
         cures: Sequence[Fix] = (),
         sample: Sample | None = None,
     ) -> Finding:
-        """Return the finding of a cause with everything that is the same for all of them filled in.
+        """Return the finding of a cause, with the evidence that every crash has.
 
-        `fixes` stand before the advice of the diagnosis, `cures` in place of it.
+        `fixes` come before the advice of the diagnosis, `cures` replace it.
         """
         crash, where = self.event, location or self.event.location
         facts = [*diagnosis.evidence(), *evidence]
         if crash.location is not None and where is not None and where.line != crash.location.line:
-            facts.append(Evidence(f"it raised at {crash.location}: {self.expression}"))
+            facts.append(Evidence(f"raised at {crash.location}: {self.expression}"))
         if crash.caught:
             facts.insert(0, crash_evidence.of_going_on(self.trace, crash))
         facts += crash_evidence.of_loader(crash)

@@ -1,4 +1,4 @@
-"""Is this the last, smaller batch of a pass over the data, and does the error come from that?"""
+"""Errors that come from the last, smaller batch of an epoch."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from torchwhy.detect.views.crash.batch_parts import rows_of
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Crash, NamedTensor
 
-TYPES = ("RuntimeError", "ValueError", "AssertionError", "IndexError")  # of errors about sizes
+TYPES = (
+    "RuntimeError",
+    "ValueError",
+    "AssertionError",
+    "IndexError",
+)  # Types of errors about sizes.
 
 
 @dataclass(frozen=True)
 class LastBatch:
-    """The usual number of samples in a batch, what was left for the last one, and how many there are in all."""
+    """The usual batch size, the number of samples left for the last batch, and the number of all samples."""
 
     usual: int
     rest: int
@@ -24,15 +29,15 @@ class LastBatch:
 
 
 def last_batch(crash: Crash) -> LastBatch | None:
-    """Return the sizes if an error came with the last batch and is about the two of them, else None."""
-    batch = _of_loader(crash) or _cut_by_hand(crash)
+    """Return the sizes if the last batch failed because it is smaller, else None."""
+    batch = _of_loader(crash) or _sliced(crash)
     if batch is None or not _is_about(crash, batch):
         return None
     return batch
 
 
 def _of_loader(crash: Crash) -> LastBatch | None:
-    """Compare the batch in hand with the loader's batch size and the length of its dataset."""
+    """Return the sizes if the current batch is what the loader's batch size leaves of its dataset."""
     loader = crash.loader
     if loader is None or not loader.last_batch or "indices" in crash.facts:
         return None
@@ -46,8 +51,8 @@ def _of_loader(crash: Crash) -> LastBatch | None:
     return LastBatch(usual, rest, samples, from_loader=True)
 
 
-def _cut_by_hand(crash: Crash) -> LastBatch | None:
-    """Look for a variable that holds all samples, of which the batches leave what the failing tensors have."""
+def _sliced(crash: Crash) -> LastBatch | None:
+    """Return the sizes if the program slices its batches from a tensor itself and the last slice is smaller."""
     if crash.step < 1 or not crash.frames:
         return None
     rests = {tensor.shape[0] for tensor in (*crash.operands, *crash.inputs) if tensor.shape}
@@ -62,7 +67,7 @@ def _cut_by_hand(crash: Crash) -> LastBatch | None:
                 if not 1 < usual < samples or samples % usual not in rests - {0}:
                     continue
                 is_named = usual in sizes and usual in rests
-                # A number of the failing line may mean anything, unless the passes over the data end just here.
+                # A number written in the failing line is a batch size only if an epoch ends at this step.
                 full = samples // usual
                 if is_named or (usual in written and _ends_a_pass(crash, full)):
                     return LastBatch(usual, samples % usual, samples, from_loader=False)
@@ -70,12 +75,12 @@ def _cut_by_hand(crash: Crash) -> LastBatch | None:
 
 
 def _ends_a_pass(crash: Crash, full: int) -> bool:
-    """Tell whether so many full batches came before it; where the program goes on, the odd one makes no step."""
+    """Tell whether `full` batches of the epoch came before; a caught crash makes no step of its own."""
     return crash.step % full == 0 if crash.caught else crash.step % (full + 1) == full
 
 
 def _numbers_written(crash: Crash) -> set[int]:
-    """Return the numbers that stand in the failing expression."""
+    """Return the numbers written in the failing expression."""
     text = (crash.location.expression or "") if crash.location else ""
     return {int(number) for number in re.findall(r"\b\d{1,6}\b", text)}
 
@@ -85,7 +90,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_about(crash: Crash, batch: LastBatch) -> bool:
-    """Tell whether both sizes are in what failed: in the message, in its tensors, or written in the line."""
+    """Tell whether the error concerns both sizes: in its message, its tensors, or its expression."""
     text = crash.message + " " + ((crash.location.expression or "") if crash.location else "")
     numbers = numbers_in(text)
     numbers |= {size for tensor in (*crash.operands, *crash.inputs) for size in tensor.shape}
@@ -100,7 +105,7 @@ def _is_about(crash: Crash, batch: LastBatch) -> bool:
 
 
 def tensor_of_fixed_size(crash: Crash, batch: LastBatch) -> NamedTensor | None:
-    """Return the tensor in the failing expression that was made for the usual size."""
+    """Return the tensor in the failing expression that was made for the usual batch size."""
     for tensor in crash.operands:
         if batch.usual in tensor.shape and tensor.origin != "batch":
             return tensor
@@ -108,7 +113,7 @@ def tensor_of_fixed_size(crash: Crash, batch: LastBatch) -> NamedTensor | None:
 
 
 def place_of_fixed_size(crash: Crash, batch: LastBatch) -> SourceSpan | None:
-    """Return the expression that made that tensor, if the usual size is written in it, as a number or by a name."""
+    """Return the expression that made that tensor, if it contains the usual batch size as a number or a name."""
     fixed = tensor_of_fixed_size(crash, batch)
     made = fixed.made_by if fixed is not None else None
     if made is None or not made.expression:

@@ -1,4 +1,4 @@
-"""A layer that was made for another size than it is given: whether the layer or the data is to blame, and why."""
+"""A layer whose size does not fit its input: whether the layer or the data is wrong, and why."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from torchwhy.record.events import Layer
 
 
 class OtherSize(Diagnosis):
-    """A layer was made for another size than it is given."""
+    """The input of a layer has another size than the layer expects."""
 
     layer: str
     wanted: int
     given: int
     tensor: Sized
     expression: str
-    change: str | None  # of the tensor, with which the layer takes it
-    fits_resized: bool  # if the layer is made for the size it was given
+    change: str | None  # A change of the tensor with which it fits the layer.
+    fits_resized: bool  # The call works if the layer is made for the size of its input.
 
     @property
     def fitting(self) -> str:
-        """Return which change of the data fits, at the end of the sentence."""
+        """Return `; x.T fits`, or nothing if no change of the data fits."""
         return f"; {self.change} fits" if self.change is not None else ""
 
 
@@ -35,7 +35,7 @@ Judged = TypeVar("Judged", bound=OtherSize)
 
 @dataclass(frozen=True)
 class Misfit:
-    """A layer with what it was given; `reshapes` are the kinds of trials that change the data in place of the layer."""
+    """A layer and its input; `reshapes` are the kinds of trials that change the data instead of the layer."""
 
     crash: CrashView
     layer: Layer
@@ -43,27 +43,27 @@ class Misfit:
 
     @property
     def fitting_change(self) -> str | None:
-        """Return how the data fits the layer, if it was found that it does when reshaped."""
+        """Return the first change of the data that makes it fit the layer."""
         return next((words_of(trial) for trial in self.crash.working(*self.reshapes)), None)
 
     @property
     def has_worked(self) -> bool:
-        """Tell whether the layer has been through a step, so that its size fitted then."""
+        """Tell whether the layer already ran in a step, so that its size fitted then."""
         return self.crash.worked_before(self.layer)
 
     @property
     def blames_data(self) -> bool:
-        """Tell whether the data is likelier wrong than the layer."""
+        """Tell whether the data is more likely wrong than the layer."""
         return self.fitting_change is not None or self.has_worked
 
     @property
     def location(self) -> SourceSpan | None:
-        """Return the constructor to change, None where the failing line is to blame."""
+        """Return the constructor to change; None if the failing line is wrong."""
         return None if self.blames_data else self._constructor
 
     @property
     def _constructor(self) -> SourceSpan | None:
-        """Return the layer's constructor; where its number comes through a parameter, the call that gives it."""
+        """Return the layer's constructor call, or the call elsewhere that passes it the size."""
         made, resized = self.layer.made_at, self.crash.trials("resize-layer")
         written = resized[0].location if resized else None
         if written is None or made is None:
@@ -73,7 +73,7 @@ class Misfit:
         return made if is_inside else written
 
     def diagnosed(self, kind: type[Judged], *, wanted: int, given: int) -> Judged:
-        """Return the diagnosis of a cause."""
+        """Return the diagnosis as an instance of `kind`."""
         return kind(
             layer=self.layer.path,
             wanted=wanted,
@@ -85,30 +85,26 @@ class Misfit:
         )
 
     def fixes(self, *otherwise: str) -> list[Fix]:
-        """Return what went through: the data reshaped first if it is to blame, else the layer resized."""
+        """Return the trials that worked as fixes; if the data is wrong, those that reshape it come first."""
         names = (*self.reshapes, "resize-layer") if self.blames_data else otherwise
         return self.crash.fixes(*names)
 
     def favoured(self, noun: str) -> list[Evidence]:
-        """Return which of two plausible cures, another layer or other data, the evidence favours."""
+        """Return evidence for changing the data rather than the layer."""
         layer, walk = self.layer, self.crash.event.walk
         if self.has_worked:
-            return [
-                Evidence(
-                    f"{layer.path} has worked in an earlier step, so it is the data that changed"
-                )
-            ]
+            return [Evidence(f"{layer.path} worked in an earlier step, so the data has changed")]
         if self.fitting_change is not None and self.crash.trials("resize-layer"):
             return [
                 Evidence(
                     f"{self.fitting_change} makes the data fit {layer.path} exactly, so the shape of the data is "
-                    "likelier wrong than the size of the layer"
+                    "more likely wrong than the size of the layer"
                 )
             ]
         if len(walk) == 1 and self.crash.numbers("layer_input") == walk[0].shape:
             return [
                 Evidence(
-                    f"{layer.path} is the first layer: if the data should have other {noun}, mend the data instead"
+                    f"{layer.path} is the first layer: if the data should have other {noun}, fix the data instead"
                 )
             ]
         return []

@@ -1,1 +1,1 @@
-"""The forward graph of an observed step, from the inputs to the loss."""
+"""Queries on the forward graph of an observed step, from the inputs to the loss."""

@@ -1,40 +1,40 @@
-"""Attention in the forward graph: scores, their softmax, and the product that sums values by these weights."""
+"""Attention in the forward graph: scores, their softmax, and the product of these weights with the values."""
 
 from __future__ import annotations
 
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, axis_of, base_of, elements
 from torchwhy.record.learning import GraphOperation
 
-# What may stand between the weights of an attention and the product that uses them.
+# Operations between the attention weights and the product that uses them.
 DROPOUTS = {"native_dropout", "mul"}
-# What is done to its scores before the softmax.
+# Operations on the scores before the softmax.
 MASKS = {"mul", "div", "add", "sub", "masked_fill", "where", "tanh", "clamp"}
 SWAPS = {"transpose", "permute", "t", "numpy_T", "mT", "movedim", "swapaxes"}
 
 
 def product_with_values(graph: ForwardGraph, softmax: GraphOperation) -> GraphOperation | None:
-    """Return the product that sums over the last dimension of weights that a softmax made along another one.
+    """Return the product that sums over the last dimension of weights whose softmax ran over another dimension.
 
-    The weights are those of an attention, (batch, …, queries, keys), made of a product of queries and keys.
+    The weights are those of an attention, (batch, …, queries, keys), computed from a product of queries and keys.
     """
     axis, shape = axis_of(softmax), softmax.shape
     if axis is None or axis == len(shape) - 1 or len(shape) < 3 or min(shape[axis], shape[-1]) < 2:
         return None
-    taken = taken_after_dropout(graph, softmax)
-    product = next((one for one in taken if _sums_over_last(graph, one, softmax)), None)
+    consumers = consumers_after_dropout(graph, softmax)
+    product = next((one for one in consumers if _sums_over_last(graph, one, softmax)), None)
     return product if product is not None and _are_scores(graph, softmax) else None
 
 
-def taken_after_dropout(graph: ForwardGraph, weights: GraphOperation) -> list[GraphOperation]:
-    """Return the operations that take some weights, as they are or after a dropout."""
-    taken = graph.taken_by(weights)
-    return taken + [
-        after for one in taken if base_of(one) in DROPOUTS for after in graph.taken_by(one)
+def consumers_after_dropout(graph: ForwardGraph, weights: GraphOperation) -> list[GraphOperation]:
+    """Return the operations that use the attention weights, directly or after a dropout."""
+    consumers = graph.consumers_of(weights)
+    return consumers + [
+        after for one in consumers if base_of(one) in DROPOUTS for after in graph.consumers_of(one)
     ]
 
 
 def _sums_over_last(graph: ForwardGraph, product: GraphOperation, softmax: GraphOperation) -> bool:
-    """Tell whether a product multiplies a softmax from the left as it is, with no dimension swapped on the way."""
+    """Tell whether a product takes the softmax as its left operand, with no dimension swapped on the way."""
     shape = softmax.shape
     if base_of(product) != "bmm" or product.input_shapes[0] != [elements(shape[:-2]), *shape[-2:]]:
         return False
@@ -50,7 +50,7 @@ def _sums_over_last(graph: ForwardGraph, product: GraphOperation, softmax: Graph
 
 
 def _are_scores(graph: ForwardGraph, softmax: GraphOperation) -> bool:
-    """Tell whether a softmax was taken of a product of tensors, which may be scaled and masked."""
+    """Tell whether the input of a softmax is a product of tensors, possibly scaled and masked."""
     current = graph.source(softmax)
     while current is not None and base_of(current) in MASKS:
         before = [made for made in graph.sources(current) if made is not None]

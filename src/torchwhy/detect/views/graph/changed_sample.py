@@ -1,4 +1,4 @@
-"""What the experiment with one changed sample said: do the outputs of other samples move?"""
+"""The experiment that changes one sample: do the outputs of other samples change?"""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from torchwhy.record.trace import Trace
 
 @dataclass(frozen=True)
 class SamplesAnswer:
-    """`moved` of the `rows` outputs moved besides sample 0's own; `batch_axis` is the input's dimension of samples.
+    """Changing sample 0 moved the outputs of `moved` other samples of `rows`.
 
-    The layer is one that recurs or attends over its first dimension, on the way from the input to the output.
+    `batch_axis` is the batch dimension of the input. `layer` is a recurrent or attention layer between input and
+    output that takes its first dimension as time.
     """
 
     step: int
@@ -31,24 +32,24 @@ class SamplesAnswer:
 
     @property
     def mixed(self) -> bool:
-        """Tell whether samples reach each other."""
+        """Tell whether samples affect each other."""
         return self.moved > 0
 
     @property
     def proof(self) -> Evidence:
-        """Return what changing one sample did."""
+        """Return the evidence: what changing one sample did."""
         return moved_others(self.moved, rows=self.rows, step=self.step)
 
     @property
     def has_sequence_layer(self) -> bool:
-        """Tell whether a layer that takes time first stands in the model."""
+        """Tell whether the model has a layer that expects time as its first dimension."""
         return self.layer is not None
 
 
 def moved_others(moved: int, *, rows: int, step: int) -> Evidence:
-    """Return what changing one of `rows` samples did to the others."""
+    """Return the evidence that changing one of `rows` samples moved the outputs of others."""
     return Evidence(
-        f"changing sample 0 alone moved the outputs of {moved} of {rows - 1} other samples "
+        f"changing only sample 0 moved the outputs of {moved} of {rows - 1} other samples "
         "(tried on the live model)",
         value=float(moved),
         step=step,
@@ -56,7 +57,7 @@ def moved_others(moved: int, *, rows: int, step: int) -> Evidence:
 
 
 def samples_answer(trace: Trace) -> SamplesAnswer | None:
-    """Return the answer of the first experiment, None if it was not or could not be made."""
+    """Return the answer of the first such experiment; None if it did not run."""
     for experiment in trace.of(Experiment):
         if experiment.question == SAMPLES_QUESTION and "moved" in experiment.answer:
             said = experiment.answer
@@ -79,7 +80,7 @@ def samples_answer(trace: Trace) -> SamplesAnswer | None:
 
 @dataclass(frozen=True)
 class TimeFirst:
-    """A layer that takes time first, where the model could not be tried as a whole."""
+    """A layer that expects time as its first dimension, in a model on which the experiment could not run."""
 
     layer: str
     kind: str
@@ -87,7 +88,7 @@ class TimeFirst:
 
 
 def time_first_layer(trace: Trace) -> TimeFirst | None:
-    """Return the layer that gave reason to ask, if no answer was to be had."""
+    """Return the layer that prompted the experiment, if the experiment has no answer."""
     for experiment in trace.of(Experiment):
         said = experiment.answer
         if experiment.question == SAMPLES_QUESTION and "moved" not in said and "layer" in said:

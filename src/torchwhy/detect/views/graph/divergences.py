@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences in the forward graph: torch computes `kl_div` from elementary operations."""
+"""Kullback–Leibler divergences in the forward graph; torch computes `kl_div` from elementary operations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torchwhy.record.learning import GraphOperation
 
 
 def divergences(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, GraphOperation]]:
-    """Yield what made the input of each `kl_div`, and the difference whose second operand has the sign of that input.
+    """Yield the operation that made the input of each `kl_div`, and the difference that subtracts that input.
 
-    The difference is `xlogy(target, target) - target * input`; of a target that is a logarithm itself it is the
-    bracket of `exp(target) * (target - input)`.
+    The difference is `xlogy(target, target) - target * input`, or with `log_target=True` the parenthesis in
+    `exp(target) * (target - input)`.
     """
     for difference in graph.operations("sub"):
         sources = graph.sources(difference)
@@ -34,7 +34,7 @@ def _factor(
     entropy: GraphOperation,
     product: GraphOperation,
 ) -> GraphOperation | None:
-    """Return what made the factor of a product that is not the target; a target is never negative."""
+    """Return the operation that made the factor of a product that is not the target."""
     targets = set(entropy.inputs)
     if base_of(product) != "mul" or len(targets) > 1 or difference.location != product.location:
         return None
@@ -45,10 +45,10 @@ def _factor(
 def _is_weighted(graph: ForwardGraph, difference: GraphOperation) -> bool:
     """Tell whether a difference is multiplied by the exponential of its first operand, in the same expression."""
     weights = [
-        graph.source(taken, place)
-        for taken in graph.taken_by(difference)
-        if base_of(taken) == "mul" and taken.location == difference.location
-        for place in range(len(taken.inputs))
+        graph.source(consumer, place)
+        for consumer in graph.consumers_of(difference)
+        if base_of(consumer) == "mul" and consumer.location == difference.location
+        for place in range(len(consumer.inputs))
     ]
     return difference.inputs[0] != -1 and any(
         one is not None and base_of(one) == "exp" and one.inputs[:1] == difference.inputs[:1]

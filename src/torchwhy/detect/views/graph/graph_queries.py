@@ -1,4 +1,4 @@
-"""The forward graph of the first step, as detectors of the family *wiring* read it: who feeds whom, up to the loss."""
+"""The forward graph of an observed step: which operation feeds which, up to the loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.trace import Trace
 
-# Operations that hand their values on unchanged as far as wiring is concerned: casts, copies, reshapes that copied.
+# Operations that pass their values on unchanged: casts, copies, reshapes that copy.
 TRANSPARENT = {
     "_to_copy",
     "clone",
@@ -22,7 +22,7 @@ TRANSPARENT = {
     "_unsafe_view",
     "_reshape_alias",
 }
-# Operations that work on each element alone, by which an error or a log-probability goes on to the loss.
+# Operations that lead from an error or a log-probability to the loss: elementwise ones, means and sums.
 ELEMENTWISE = {
     "add", "sub", "rsub", "mul", "div", "neg", "abs", "pow", "square", "sqrt", "mean", "sum", "clamp", "clamp_min",
     "clamp_max", "minimum", "maximum", "relu", "log1p", "softplus", "reciprocal", "log_sigmoid_forward",
@@ -40,7 +40,7 @@ ERRORS = {
 
 
 class ForwardGraph:
-    """Operations by number, with their sources. Views are transparent, and can be asked for."""
+    """Operations by number, with the operations that feed them; views are skipped unless asked for."""
 
     def __init__(self, trace: Trace) -> None:
         everything = {operation.order: operation for operation in trace.of(GraphOperation)}
@@ -52,27 +52,27 @@ class ForwardGraph:
         return bool(self._operations)
 
     def operations(self, *bases: str) -> Iterator[GraphOperation]:
-        """Yield the operations of some kinds in the order they ran; all when no kind is given."""
+        """Yield the operations with these base names in the order they ran; without names, all of them."""
         for _, operation in sorted(self._operations.items()):
             if not bases or base_of(operation) in bases:
                 yield operation
 
     def operation(self, order: int | None) -> GraphOperation | None:
-        """Return the operation of this number."""
+        """Return the operation with this number; None if it is not in the graph."""
         return None if order is None else self._operations.get(order)
 
     def views(self) -> Iterator[GraphOperation]:
-        """Yield the operations that only looked at a tensor in another shape, in the order they ran."""
+        """Yield the operations that only view a tensor in another shape, in the order they ran."""
         for _, operation in sorted(self._views.items()):
             yield operation
 
     def view(self, operation: GraphOperation, position: int) -> GraphOperation | None:
-        """Return the last view that an operand came through."""
+        """Return the last view that an operand passed through."""
         order = operation.views[position] if position < len(operation.views) else -1
         return self._views.get(order)
 
     def shape_given(self, operation: GraphOperation, position: int) -> list[int]:
-        """Return the shape of an operand as the program gave it, before torch expanded it to fit the other one."""
+        """Return the shape of an operand as the program passes it, before torch broadcasts it."""
         view = self.view(operation, position)
         if view is not None and base_of(view) == "expand" and view.location == operation.location:
             return list(view.input_shapes[0])
@@ -81,11 +81,11 @@ class ForwardGraph:
         )
 
     def sources(self, operation: GraphOperation) -> list[GraphOperation | None]:
-        """Return what made each operand, looking through casts and copies; None for what came from outside."""
+        """Return the operation that made each operand, skipping casts and copies; None if it came from outside."""
         return [self._made(order) for order in operation.inputs]
 
     def source(self, operation: GraphOperation, position: int = 0) -> GraphOperation | None:
-        """Return what made one operand."""
+        """Return the operation that made one operand, skipping casts and copies."""
         made = self.sources(operation)
         return made[position] if position < len(made) else None
 
@@ -110,23 +110,23 @@ class ForwardGraph:
 
     @cached_property
     def consumers(self) -> dict[int, list[GraphOperation]]:
-        """Return the operations that take each operation's result."""
+        """Return the operations that use each operation's result."""
         found: dict[int, list[GraphOperation]] = {}
         for _, operation in sorted(self._operations.items()):
             for order in dict.fromkeys(operation.inputs):
                 found.setdefault(order, []).append(operation)
         return found
 
-    def taken_by(self, operation: GraphOperation) -> list[GraphOperation]:
-        """Return the operations that take a result, looking through casts and copies."""
+    def consumers_of(self, operation: GraphOperation) -> list[GraphOperation]:
+        """Return the operations that use a result, skipping casts and copies."""
         found: list[GraphOperation] = []
         for consumer in self.consumers.get(operation.order, []):
             transparent = base_of(consumer) in TRANSPARENT
-            found += self.taken_by(consumer) if transparent else [consumer]
+            found += self.consumers_of(consumer) if transparent else [consumer]
         return found
 
     def trains(self, operation: GraphOperation | None) -> bool:
-        """Tell whether a parameter feeds an operation: it is part of the model's way to the loss, not of the data."""
+        """Tell whether a parameter feeds an operation, so that it belongs to the model and not to the data."""
         if operation is None or not operation.differentiable:
             return False
         return any(above.parameters and above.differentiable for above in self.ancestors(operation))
@@ -137,10 +137,10 @@ class ForwardGraph:
         return tracked and self.trains(self.source(operation, position))
 
     @property
-    def chases_a_network(self) -> bool:
-        """Tell whether an error is taken against what a network gives, as in learning from one's own estimates.
+    def has_moving_targets(self) -> bool:
+        """Tell whether the loss compares with a network's output, as in Q-learning.
 
-        Such a target moves with what is learnt and seen, and the size of the error with it.
+        Such targets change as the network learns, and the size of the loss with them.
         """
         return any(
             not operation.tracked[place] and any(above.parameters for above in self.ancestors(made))
@@ -156,7 +156,7 @@ class ForwardGraph:
         allowed: set[str],
         on_way: Callable[[GraphOperation], bool] = lambda _: True,
     ) -> bool:
-        """Tell whether all that becomes of a result, up to a loss, is done by operations of the allowed kinds."""
+        """Tell whether every path from a result leads to a loss through allowed operations only."""
         roots = {root.order for root in self.losses}
         queue, seen, arrived = [operation], {operation.order}, operation.order in roots
         while queue:
@@ -194,7 +194,7 @@ def axis_of(operation: GraphOperation) -> int | None:
 
 
 def range_given(operation: GraphOperation, position: int = 0) -> tuple[float, float] | None:
-    """Return the smallest and the largest element of an operand, None where they are unknown."""
+    """Return the smallest and the largest element of an operand; None if they are unknown."""
     facts = operation.facts[position] if position < len(operation.facts) else None
     if facts is None or facts.minimum is None or facts.maximum is None:
         return None
@@ -202,10 +202,10 @@ def range_given(operation: GraphOperation, position: int = 0) -> tuple[float, fl
 
 
 def elements(shape: list[int]) -> int:
-    """Return how many elements a shape has."""
+    """Return the number of elements of a shape."""
     return math.prod(shape)
 
 
 def expression_of(location: SourceSpan | None, otherwise: str) -> str:
-    """Return the user's expression in backquotes, or other words where it is unknown."""
+    """Return the program's expression in backquotes, or `otherwise` if it is unknown."""
     return f"`{location.expression}`" if location is not None and location.expression else otherwise

@@ -1,4 +1,4 @@
-"""Values drawn around a network's output without a derivative, and fed to another network: `sample` for `rsample`."""
+"""Values sampled around a network's output without a gradient and fed to a network: `sample` instead of `rsample`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ COMPARED = ("sub", "rsub", *ERRORS)
 
 
 def draws_without_derivative(graph: ForwardGraph) -> Iterator[GraphOperation]:
-    """Yield the draws that end the graph of mean and spread, though what becomes of them goes into a network.
+    """Yield the draws that cut the gradient to their mean and spread, although a network uses them.
 
-    Not where the program takes the log-probability of the draw, which gives a gradient in its place (policies), nor
-    where the mean is compared with data, so that it is learnt from them (a forecast that is fed back), nor where the
-    layer that gives the mean also feeds a network with its derivative (a critic learns from draws, its actor by
-    `rsample`).
+    Three cases are excluded, because the mean learns another way: the program uses the log-probability of the draw
+    (policies), it compares the mean with data (a forecast fed back), or the layer that computes the mean also feeds
+    a network with a gradient (a critic learns from draws, its actor through `rsample`).
     """
     for draw in graph.operations("normal"):
         if not any(draw.tracked[:1]) or not _feeds_a_network(graph, draw):
@@ -35,7 +34,7 @@ def _compared(graph: ForwardGraph) -> list[GraphOperation]:
 
 
 def _calls_of_layer(graph: ForwardGraph, draw: GraphOperation) -> list[GraphOperation]:
-    """Return the operations of the layer that gave the mean of a draw: in this call of the network and in others."""
+    """Return the operations of the layer that computed the mean of a draw, in all its calls."""
     mean = graph.operation(draw.inputs[0]) if draw.inputs else None
     layers = (one for one in graph.ancestors(mean) if one.parameters) if mean is not None else ()
     layer = next(iter(layers), None)
@@ -45,7 +44,7 @@ def _calls_of_layer(graph: ForwardGraph, draw: GraphOperation) -> list[GraphOper
 
 
 def _feeds_a_network(graph: ForwardGraph, made: GraphOperation, *, derived: bool = False) -> bool:
-    """Tell whether layers with weights work on a result, and on nothing but its derivable successors if `derived`."""
+    """Tell whether a layer with weights uses a result; with `derived`, only along differentiable operations."""
     queue, seen = [made], {made.order}
     while queue:
         for consumer in graph.consumers.get(queue.pop().order, []):
@@ -62,7 +61,7 @@ def _feeds_a_network(graph: ForwardGraph, made: GraphOperation, *, derived: bool
 def _learns_otherwise(
     graph: ForwardGraph, comparison: GraphOperation, *, draw: GraphOperation, mean: int
 ) -> bool:
-    """Tell whether a comparison trains the mean by the draw itself, or by data: a constant, as of a prior, is none."""
+    """Tell whether a comparison with the draw or with data trains the mean; a constant, such as a prior, does not."""
     sources = graph.sources(comparison)
     made = [one.order if one is not None else -1 for one in sources]
     means = [place for place, order in enumerate(made) if order == mean and mean >= 0]

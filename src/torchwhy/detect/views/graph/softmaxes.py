@@ -1,4 +1,4 @@
-"""Softmaxes in the forward graph: what made their input, what judges their result, whether they run over samples."""
+"""Softmaxes in the forward graph: which layer feeds them, what uses their result, whether they run over samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.trace import Trace
 
 SOFTMAXES = ("_softmax", "_log_softmax", "_safe_softmax")
-# Losses and selections that look at every row by itself.
+# Losses and selections that treat every row separately.
 PER_SAMPLE = {
     "nll_loss_forward", "nll_loss2d_forward", "mse_loss", "l1_loss", "binary_cross_entropy", "_log_softmax", "gather",
     "index", "log",
@@ -16,7 +16,7 @@ OF_A_CHOICE = {"gather", "index", "log"}
 
 
 def layer_of_one_output(graph: ForwardGraph, softmax: GraphOperation) -> GraphOperation | None:
-    """Return the layer with one output whose result a softmax takes, over that one output and never over more."""
+    """Return the layer with a single output over which a softmax runs, here and in all its calls."""
     axis, shape, layer = axis_of(softmax), softmax.shape, graph.source(softmax)
     if axis is None or layer is None or shape[axis] != 1 or elements(shape) < 2:
         return None
@@ -29,25 +29,25 @@ def layer_of_one_output(graph: ForwardGraph, softmax: GraphOperation) -> GraphOp
 
 
 def judge_of_rows(graph: ForwardGraph, softmax: GraphOperation) -> GraphOperation | None:
-    """Return what takes the rows of a layer's output one by one, after a softmax along them."""
+    """Return the operation that treats the rows separately after a softmax over dimension 0 of a layer's output."""
     layer, shape = graph.source(softmax), softmax.shape
     if axis_of(softmax) != 0 or len(shape) < 2 or shape[0] < 2:
         return None
     if layer is None or not layer.parameters:
         return None
-    # Of one column, dimension 0 is all there is to choose from: a row that is picked, or whose likelihood is taken, is
-    # one of several candidates. A loss with a target for every row tells that they are samples.
+    # In a single column the rows may be candidates, of which the program picks one or takes its likelihood. Only a
+    # loss with a target for every row shows that they are samples.
     judges = PER_SAMPLE - OF_A_CHOICE if elements(shape) == shape[0] else PER_SAMPLE
-    return next((one for one in graph.taken_by(softmax) if base_of(one) in judges), None)
+    return next((one for one in graph.consumers_of(softmax) if base_of(one) in judges), None)
 
 
 def is_over_samples(trace: Trace, softmax: GraphOperation) -> bool:
-    """Tell whether a softmax runs along dimension 0, and that has as many elements as the batch has samples."""
+    """Tell whether a softmax runs over dimension 0, and its size is the batch size."""
     rows = {output.rows for output in trace.of(ModelOutput)}
     return axis_of(softmax) == 0 and softmax.shape[0] in rows
 
 
 def is_of_sequences(trace: Trace, shape: list[int]) -> bool:
-    """Tell whether the model was given (samples, steps, features) and a shape begins with (samples, steps)."""
+    """Tell whether the model's input is (samples, steps, features) and a shape begins with (samples, steps)."""
     given = next((o.given for o in trace.of(ModelOutput) if o.step == 0 and o.given), None)
     return given is not None and len(given.shape) > 2 and list(given.shape[:2]) == shape[:2]

@@ -1,1 +1,1 @@
-"""The course of training: losses, learning rates, updates, and what was learnt."""
+"""How training went: losses, learning rates, updates, and whether the model learnt."""

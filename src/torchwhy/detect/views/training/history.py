@@ -1,4 +1,4 @@
-"""What an optimizer did before the step that failed: how large its weights became, and which losses it had."""
+"""What an optimizer did before the failing step: how large its weights became, and its losses."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weig
 from torchwhy.record.numbers import decode, is_finite
 from torchwhy.record.trace import Trace
 
-RAISED = 5.0  # times the rate before: no schedule raises it so much from one step to the next
-SOON = 5  # steps after which a raised rate has shown
-MOST_SHOWN = 6  # losses told in a message
+RAISED = 5.0  # No schedule raises the learning rate by this factor from one step to the next.
+SOON = 5  # A raised learning rate shows its effect within this many steps.
+MOST_SHOWN = 6  # A message shows at most this many losses.
 
 
 @dataclass(frozen=True)
 class History:
-    """What one optimizer did before the failing step: sizes of all weights together, and finite losses."""
+    """What one optimizer did before the failing step: the RMS of all weights together, and the finite losses."""
 
     made: OptimizerMade
     updates: int
@@ -34,9 +34,9 @@ class History:
 
     @property
     def rate(self) -> float | None:
-        """Return the learning rate of the failing step, or one far above it from which it was lowered before.
+        """Return the learning rate of the failing step, or the highest one if that was far above it.
 
-        What a rate of the first steps has thrown away, a lower one does not bring back.
+        Weights that a high learning rate destroyed stay destroyed at a lower one.
         """
         if not self.rates:
             return None
@@ -44,14 +44,14 @@ class History:
         return highest if highest >= RAISED * last else last
 
     def rate_at(self, step: int) -> float | None:
-        """Return the learning rate of one step: the last that was set before or at it."""
+        """Return the learning rate of one step: the last one set at or before it."""
         return next(
             (rate for since, rate in reversed(self.rates) if since <= step), self.first_rate
         )
 
     @property
     def raises(self) -> list[tuple[int, float, float]]:
-        """Return where the rate was raised at once, and not by a schedule: the step, the rate before and after."""
+        """Return the sudden raises of the learning rate, which no schedule makes: step, rate before, rate after."""
         return [
             (step, before, after)
             for (_, before), (step, after) in pairwise(self.rates)
@@ -59,7 +59,7 @@ class History:
         ]
 
     def rate_was_raised_before(self, step: int) -> bool:
-        """Tell whether the rate was raised at once, and a moment before `step`: what follows is its doing."""
+        """Tell whether the learning rate was raised suddenly in the few steps before `step`."""
         return any(step - SOON <= since < step for since, _, _ in self.raises)
 
     @property
@@ -76,14 +76,14 @@ class History:
 
     @property
     def loss_ratio(self) -> float:
-        """Return how many times larger the last finite loss is than the smallest one before."""
+        """Return how many times larger the last finite loss is than the smallest one."""
         sizes = [abs(loss) for _, loss in self.losses]
         smallest = min(sizes, default=0.0)
         return sizes[-1] / smallest if smallest else 1.0
 
 
 def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History | None:
-    """Return what an optimizer did before the failing step, None if it had made no update yet."""
+    """Return what an optimizer did before the failing step; None if it had made no update yet."""
     steps = [
         step
         for step in trace.of(Step)
@@ -93,7 +93,7 @@ def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History 
     updates = sum(step.step < failing_step for step in steps)
     if not updates or len(samples) < 2:
         return None
-    # The root mean square of weights beyond 1e19 is inf in float32; the samples before it tell the growth.
+    # The RMS of weights beyond 1e19 is inf in float32; the samples before that show the growth.
     finite = [w for w in samples if all(map(is_finite, w.weight_rms))]
     samples = finite if len(finite) > 1 else samples
     counts = element_counts(trace, made.index)
@@ -122,7 +122,7 @@ def element_counts(trace: Trace, optimizer: int) -> dict[str, int]:
 
 
 def total_size(names: list[str], sizes: list[float | str], counts: dict[str, int]) -> float:
-    """Return the root mean square over all parameters together; inf if one is not finite."""
+    """Return the RMS over all parameters together; inf if one is not finite."""
     squares = [
         counts.get(name, 1) * decode(size) ** 2 for name, size in zip(names, sizes, strict=True)
     ]
@@ -131,7 +131,7 @@ def total_size(names: list[str], sizes: list[float | str], counts: dict[str, int
 
 
 def fastest_growing(first: Weights, last: Weights) -> str:
-    """Return the parameter that grew most, with its growth: `fc.weight 310×`."""
+    """Return the parameter that grew most, with its growth: `fc.weight (310×)`."""
     ratios = {
         name: decode(after) / decode(before) if decode(before) else 0.0
         for name, before, after in zip(first.names, first.weight_rms, last.weight_rms, strict=False)
@@ -139,19 +139,21 @@ def fastest_growing(first: Weights, last: Weights) -> str:
     if not ratios:
         return "no parameter"
     name = max(ratios, key=lambda key: ratios[key])
-    if ratios[name] == 0:  # all began at zero, as in a linear model: then the largest in the end
+    if (
+        ratios[name] == 0
+    ):  # All parameters start at 0, as in a linear model: name the largest at the end.
         sizes = dict(zip(last.names, map(decode, last.weight_rms), strict=False))
         return max(sizes, key=lambda key: sizes[key]) + " (from 0)"
     return f"{name} ({times(ratios[name])})"
 
 
 def times(ratio: float) -> str:
-    """Return a growth factor as a person writes it."""
-    return f"{ratio:.3g}×" if math.isfinite(ratio) else "beyond all bounds"
+    """Return a factor as `310×`."""
+    return f"{ratio:.3g}×" if math.isfinite(ratio) else "∞×"
 
 
 def curve_of(values: list[float]) -> str:
-    """Return `1.2 → 3e+04 → 7e+08`: of a long curve the first value and the last few."""
+    """Return `1.2 → 3e+04 → 7e+08`; a long curve is cut to its first value and the last few."""
     texts = [f"{value:.3g}" for value in values]
     if len(texts) > MOST_SHOWN:
         texts = [texts[0], "…", *texts[-(MOST_SHOWN - 1) :]]

@@ -1,4 +1,4 @@
-"""Divergence in a program that updates its weights by hand: no optimizer is known, only its losses and its line."""
+"""Divergence in a program that updates its weights without an optimizer: only the losses and the line are known."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from torchwhy.record.learning import ManualUpdate
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-GROWTH = 1e6  # between two losses: what no batch of a run that goes well does
-STEADY = 3  # steps in a row that rose before the end; a bad batch makes one
-RISE = 1.1  # a rise that is more than the noise between two batches
+GROWTH = 1e6  # Last loss over the smallest one; no batch of a healthy run causes that.
+STEADY = 3  # The loss must rise this many steps in a row at the end; a bad batch makes one rise.
+RISE = 1.1  # A rise beyond the noise between two batches.
 
 
 class ManualDivergence(Diagnosis):
-    """Losses that grew without end under updates that the program writes itself."""
+    """The losses grew without bound under updates that the program computes itself."""
 
     expression: str | None
     losses: list[float]
     ending: str | None
     at: SourceSpan | None
-    message = "the updates of `{what}` are too long: the loss went {course} → {ending}"
-    advice = "lower the rate of this update by a factor of 10 or more"
+    message = "the updates of `{what}` are too long: the loss went {loss_path} → {ending}"
+    advice = "lower the learning rate of this update by a factor of 10 or more"
 
     @property
     def what(self) -> str:
@@ -34,8 +34,8 @@ class ManualDivergence(Diagnosis):
         return self.expression or "this line"
 
     @property
-    def course(self) -> str:
-        """Return the losses, of many the first and the last."""
+    def loss_path(self) -> str:
+        """Return the losses as `1 → 1e+04 → 1e+08`; of many, the first three and the last two."""
         shown = self.losses if len(self.losses) < 6 else [*self.losses[:3], *self.losses[-2:]]
         return " → ".join(f"{loss:.3g}" for loss in shown)
 
@@ -47,8 +47,8 @@ class ManualDivergence(Diagnosis):
         )
 
 
-def diverged_by_hand(trace: Trace, birth: Birth) -> ManualDivergence | None:
-    """Return the line that changes the weights, if the losses before the failing birth grew without end."""
+def find_manual_divergence(trace: Trace, birth: Birth) -> ManualDivergence | None:
+    """Return the divergence of updates without an optimizer, if the losses before the birth grew without bound."""
     update = next(iter(trace.of(ManualUpdate)), None)
     if update is None or trace.of(OptimizerMade):
         return None
@@ -74,7 +74,7 @@ def losses_before(trace: Trace, failing_step: int) -> list[float]:
 
 
 def has_run_away(losses: list[float]) -> bool:
-    """Tell whether the loss grew by orders of magnitude, step by step until the end, or within the first few steps."""
+    """Tell whether the loss grew by orders of magnitude and rose at each of the last steps."""
     sizes = [abs(loss) for loss in losses]
     smallest = min(sizes, default=0.0)
     if len(sizes) < 2 or not smallest or sizes[-1] < GROWTH * smallest:

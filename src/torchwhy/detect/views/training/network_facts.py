@@ -1,4 +1,4 @@
-"""What the microscope and the experiments saw of a network's units and output: at the first step and at later ones."""
+"""What the microscope and the experiments recorded of a network: activations, outputs, curvature, symmetry."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from torchwhy.record.learning import (
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-IDENTICAL = 1e-6  # relative difference of two rows that rounding in float32 explains
-INPUTS_GREW = (
-    10.0  # square of the inputs' growth: a rate with less margin than this is rare in practice
-)
+IDENTICAL = 1e-6  # Relative difference between two rows that float32 rounding explains.
+INPUTS_GREW = 10.0  # Square of the inputs' growth; few learning rates leave a larger margin.
 RECTIFIERS = frozenset({"relu", "threshold", "clamp_min", "hardtanh", "clamp"})
 SQUASHERS = frozenset({"sigmoid", "tanh"})
 CURVATURE = "which learning rate is stable here?"
@@ -28,7 +26,7 @@ SYMMETRY = "do equal rows of a weight become different?"
 
 @dataclass(frozen=True)
 class Measured:
-    """One answer of the curvature experiment: `ratio` is the rate over the highest stable one."""
+    """One answer of the curvature experiment; `ratio` is the learning rate over the highest stable one."""
 
     step: int
     curvature: float
@@ -44,7 +42,7 @@ class Measured:
 def curvatures(trace: Trace, training: Training, *, in_part: bool = False) -> list[Measured]:
     """Return the answers of the curvature experiment for one optimizer, oldest first.
 
-    `in_part`: also those along a part of the weights only, where the whole is at least as curved.
+    `in_part` includes answers for a part of the weights only; the whole is at least as curved.
     """
     found = []
     for experiment in trace.of(Experiment):
@@ -74,7 +72,7 @@ def _number(value: object) -> float:
 
 
 def last_observed_step(trace: Trace) -> int | None:
-    """Return the last step whose activations or output were seen, None if only the first was."""
+    """Return the last step whose activations or output were recorded; None if only the first step was."""
     steps = {event.step for event in trace.of(Activation)} | {
         event.step for event in trace.of(ModelOutput)
     }
@@ -82,22 +80,22 @@ def last_observed_step(trace: Trace) -> int | None:
 
 
 def activations(trace: Trace, step: int, ops: frozenset[str]) -> list[Activation]:
-    """Return the activations of one kind that were seen at one step, in order."""
+    """Return the activations recorded at one step whose operation is in `ops`, in order."""
     return [a for a in trace.of(Activation) if a.step == step and a.op in ops]
 
 
 def training_outputs(trace: Trace, step: int) -> list[ModelOutput]:
-    """Return what the models gave at one step where gradients were taken."""
+    """Return the outputs of the models at one step that were computed with gradients."""
     return [o for o in trace.of(ModelOutput) if o.step == step and o.grad]
 
 
 def input_growth(trace: Trace) -> tuple[ModelOutput, ModelOutput] | None:
-    """Return the first and the last look at what a model was given, if its inputs grew enough to unsettle the run.
+    """Return the first and the last recorded call of a model, if its inputs grew enough to destabilise training.
 
-    The curvature of the loss goes with the square of the inputs.
+    The curvature of the loss grows with the square of the inputs.
     """
-    again = trace.rerun.of(ModelOutput) if trace.rerun is not None else []
-    seen = [o for o in (*trace.of(ModelOutput), *again) if o.given is not None and o.grad]
+    rerun = trace.rerun.of(ModelOutput) if trace.rerun is not None else []
+    seen = [o for o in (*trace.of(ModelOutput), *rerun) if o.given is not None and o.grad]
     seen = [o for o in seen if not o.given_computed and math.isfinite(decode(o.given_rms))]
     first = next((o for o in seen if o.step == 0), None)
     if first is None:
@@ -108,9 +106,9 @@ def input_growth(trace: Trace) -> tuple[ModelOutput, ModelOutput] | None:
 
 
 def constant_output(trace: Trace, step: int) -> ModelOutput | None:
-    """Return the last output at a step if all its rows are the same though the rows that went in are not.
+    """Return the last output at a step if all its rows are the same although the input's rows differ.
 
-    A network in several modules gets its input at the first of them, so any of their inputs counts.
+    If a network consists of several modules, the input of any of them counts.
     """
     outputs = [output for output in training_outputs(trace, step) if output.rows > 1]
     varied = any(decode(output.input_spread) > IDENTICAL for output in outputs)
@@ -118,7 +116,7 @@ def constant_output(trace: Trace, step: int) -> ModelOutput | None:
 
 
 def dead_layers(trace: Trace, step: int) -> list[Activation]:
-    """Return the rectifiers of which no unit fired on any of several samples."""
+    """Return the ReLU layers in which no unit fired for any of several samples."""
     return [
         a
         for a in activations(trace, step, RECTIFIERS)
@@ -135,7 +133,7 @@ def first_census(trace: Trace, training: Training) -> dict[str, ParameterSeen]:
 
 
 def weight_names(training: Training) -> list[str]:
-    """Return the weights with two or more dimensions in the order of the optimizer, which is that of the layers."""
+    """Return the weights with two or more dimensions in the optimizer's order, which is that of the layers."""
     described = training.described
     if described is None:
         return []
@@ -147,7 +145,7 @@ def weight_names(training: Training) -> list[str]:
 
 
 def still_symmetric(trace: Trace, training: Training) -> list[str]:
-    """Return the weights whose rows were equal at the start and are after many updates."""
+    """Return the weights whose rows were equal at the start and still are after many updates."""
     answers = [
         e.answer
         for e in trace.of(Experiment)

@@ -1,4 +1,4 @@
-"""Updates that are too long for the ground they are made on, in a run that stays finite: the harm and the proof."""
+"""Updates that are too long for the curvature of the loss, in a run that stays finite: the harm and the proof."""
 
 from __future__ import annotations
 
@@ -24,59 +24,64 @@ from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-UNSTABLE = 1.1  # rate over stable rate; healthy full-batch training hovers at 1.0 ("edge of stability"), so not there
-AT_THE_BOUND = 0.99  # a loss that jumps from one side of the minimum to the other has exactly 1.0
-ROSE = 1.5  # a loss that ends this much above its start has been made worse, in a run whose rate is proven unstable
-LEARNT = (
-    0.5  # of the first loss: what lies below has been learnt, whatever the output looks like by now
-)
-AWAY = 1e4  # loss over its first value: no noise, no curriculum and no rare class keeps a loss up there
-CARRIED = 10.0  # growth of the weights with it: the updates took them there, whatever the curvature is by then
-OUT_OF_THE_GAME = (
-    100.0  # loss over its first value; of players that keep up with each other it stays below 20
-)
-WHOLE = 1.0  # an update as large as the weights themselves leaves nothing of what they were
-MOST_POINTS = 400  # losses kept for a curve
+UNSTABLE = 1.1  # Learning rate over the stable one; healthy full-batch training hovers at 1.0 ("edge of stability").
+AT_THE_BOUND = 0.99  # A loss that jumps from one side of the minimum to the other has exactly 1.0.
+ROSE = 1.5  # A loss that ends this much above its start got worse, if the learning rate is proven unstable.
+LEARNT = 0.5  # Below this share of the first loss the model has learnt, even if its output is constant now.
+AWAY = 1e4  # Loss over its first value; no noise, curriculum or rare class keeps a loss up there.
+CARRIED = 10.0  # If the weights grow this much, too, the updates did it, whatever the curvature is by then.
+OUT_OF_THE_GAME = 100.0  # Loss over its first value; between balanced players it stays below 20.
+WHOLE = 1.0  # An update as large as the weights replaces them.
+MOST_POINTS = 400  # A curve keeps about this many losses.
 
 
 class KilledLayers(Diagnosis):
-    """Rectifiers that fired at the first step and give 0 on every sample now."""
+    """ReLU layers fired at the first step and now output 0 for every sample."""
 
     layers: int
     units: int
-    look: int
+    seen_at: int
     first_loss: float
     last_loss: float
     message = (
-        "killed {layers} ReLU {noun}: {every} 0 on every sample at step {look}, "
-        "and the loss went from {first_loss:.3g} to {last_loss:.3g}"
+        "killed {layers} ReLU {noun} ({every} 0 for every sample at step {seen_at}), "
+        "and the loss {went}"
     )
 
     @property
     def noun(self) -> str:
-        """Return the word for one layer or several."""
+        """Return `layer` or `layers`."""
         return "layers" if self.layers > 1 else "layer"
 
     @property
     def every(self) -> str:
-        """Return the subject: all units, or the only one."""
-        return f"all {self.units} units give" if self.units > 1 else "its only unit gives"
+        """Return the subject and its verb: all units, or the only one."""
+        return f"all {self.units} units output" if self.units > 1 else "its only unit outputs"
+
+    @property
+    def went(self) -> str:
+        """Return how the loss changed."""
+        return change_of(self.first_loss, self.last_loss)
 
 
 class FlattenedOutput(Diagnosis):
-    """An output that depended on the input at the first step and no longer does."""
+    """The output depended on the input at the first step and no longer does."""
 
-    look: int
+    seen_at: int
     first_loss: float
     last_loss: float
     message = (
-        "made the output the same for all samples (seen at step {look}), "
-        "and the loss went from {first_loss:.3g} to {last_loss:.3g}"
+        "made the output the same for all samples (seen at step {seen_at}), and the loss {went}"
     )
+
+    @property
+    def went(self) -> str:
+        """Return how the loss changed."""
+        return change_of(self.first_loss, self.last_loss)
 
 
 class RaisedLoss(Diagnosis):
-    """A loss that ends far above its start."""
+    """The loss ends far above its start."""
 
     first_loss: float
     last_loss: float
@@ -85,34 +90,47 @@ class RaisedLoss(Diagnosis):
 
     @property
     def ending(self) -> str:
-        """Return that the loss stays there, if it does."""
+        """Return `, where it stays`, or nothing."""
         return ", where it stays" if self.stays else ""
 
 
 class SwingingLoss(Diagnosis):
-    """A loss that goes up and down and does not fall."""
+    """The loss goes up and down and does not fall."""
 
     level: float
     message = "made the loss swing around {level:.3g} without falling"
 
 
 class GrownWeights(Diagnosis):
-    """Weights that grew many times over while a loss, be it another player's, left all measure."""
+    """The weights grew many times over while a loss, possibly another player's, exploded."""
 
     growth: float
     first_loss: float
     last_loss: float
-    message = "made the weights {times} as large, and a loss went from {first_loss:.3g} to {last_loss:.3g}"
+    message = "made the weights {times} as large, and a loss {went}"
 
     @property
     def times(self) -> str:
-        """Return the growth in words."""
+        """Return the growth as a factor."""
         return times(self.growth)
+
+    @property
+    def went(self) -> str:
+        """Return how the loss changed."""
+        return change_of(self.first_loss, self.last_loss)
+
+
+def change_of(first: float, last: float) -> str:
+    """Return `rose from 1.19 to 47.5`."""
+    before, after = f"{first:.3g}", f"{last:.3g}"
+    if before == after:
+        return f"stayed at {after}"
+    return f"{'rose' if last > first else 'fell'} from {before} to {after}"
 
 
 @dataclass(frozen=True)
 class Overshoot:
-    """One optimizer whose updates were too long: since when, what they did, and what proves it."""
+    """One optimizer's updates that were too long: since when, the harm they did, and the proof."""
 
     step: int
     harm: Diagnosis
@@ -121,7 +139,7 @@ class Overshoot:
 
     @property
     def stable_rate(self) -> float | None:
-        """Return the highest stable rate, where it was measured and is below the one in use."""
+        """Return the highest stable learning rate, if it was measured and lies below the one in use."""
         measured = self.measured
         return (
             measured.stable_rate
@@ -131,7 +149,7 @@ class Overshoot:
 
 
 def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
-    """Return how the updates of one optimizer overshot, None unless harm and cause are both proven."""
+    """Return how the updates of one optimizer overshot; None unless harm and cause are both proven."""
     if trace.alarms or not training.rate or len(training.losses) < 3:
         return None
     if not training.alone:
@@ -139,9 +157,9 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     harm = _harm(trace, training)
     jump = next(jumps(training), None)
     if harm is None or (jump is not None and steady_rate(training, jump)):
-        return None  # a rate that served until one step came is not what that step was about
+        return None  # The learning rate worked until the jump, so the step of the jump has another cause.
     step, done, needed = harm
-    # The first that is unstable: later ones stand on ground to which the updates have led.
+    # The first unstable measurement counts: the updates have changed the curvature of later ones.
     known = curvatures(trace, training, in_part=True)
     measured = next((m for m in known if m.ratio >= AT_THE_BOUND), None)
     update = decisive_update(training, step)
@@ -152,10 +170,10 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
 
 
 def _in_turn(trace: Trace, training: Training) -> Overshoot | None:
-    """Judge one of several optimizers that step in turn: losses of a game go up and down, its weights do not.
+    """Return the overshoot of one of several optimizers that step in turn, as in a GAN.
 
-    Updates as large as the weights that made them many times larger are proof, and a loss that left all measure, be
-    it the other player's, is the harm.
+    Their losses go up and down anyway, so weights that grew many times through updates of their own size are the
+    proof, and a loss that exploded, possibly the other player's, is the harm.
     """
     update = decisive_update(training, training.losses[-1][0])
     if update[1] < WHOLE or _growth(training) < CARRIED:
@@ -169,9 +187,9 @@ def _in_turn(trace: Trace, training: Training) -> Overshoot | None:
 
 
 def ran_away(training: Training) -> bool:
-    """Tell whether loss and weights grew together by orders of magnitude, and stay there.
+    """Tell whether loss and weights grew together by orders of magnitude and stay there.
 
-    A softmax that is wrong on every sample has next to no curvature, so a bound measured there proves nothing.
+    A softmax that is wrong on every sample has almost no curvature, so a stable rate measured there proves nothing.
     """
     if not training.stays_grown or _growth(training) < CARRIED:
         return False
@@ -185,29 +203,29 @@ def _growth(training: Training) -> float:
 
 
 def decisive_update(training: Training, step: int) -> tuple[int, float]:
-    """Return step and relative size of the first update that was as large as the weights, or of the largest one."""
+    """Return step and relative size of the first update as large as the weights, or else of the largest one."""
     sizes = [(s.step, training.relative_update(s)) for s in training.samples if s.step <= step]
     first = next((pair for pair in sizes if pair[1] >= WHOLE), None)
     return first or max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
 
 
 def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | None:
-    """Return since when, what the updates did, and which ratio of rate to stable rate would prove them guilty."""
-    look = last_observed_step(trace)
-    if look is not None and (died := killed_layers(trace, look)):
+    """Return since when, what the updates did, and the ratio of learning rate to stable rate that proves it."""
+    seen_at = last_observed_step(trace)
+    if seen_at is not None and (died := killed_layers(trace, seen_at)):
         harm = KilledLayers(
             layers=len(died),
             units=sum(layer.units for layer in died),
-            look=look,
+            seen_at=seen_at,
             first_loss=training.values[0],
             last_loss=training.values[-1],
         )
-        return look, harm, UNSTABLE
-    if look is not None and training.rests and _went_flat(trace, look):
+        return seen_at, harm, UNSTABLE
+    if seen_at is not None and training.plateaued and _went_flat(trace, seen_at):
         first, last = training.losses[0][1], median(training.tail)
         if last > LEARNT * first:
-            flat = FlattenedOutput(look=look, first_loss=first, last_loss=last)
-            return look, flat, UNSTABLE
+            flat = FlattenedOutput(seen_at=seen_at, first_loss=first, last_loss=last)
+            return seen_at, flat, UNSTABLE
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
@@ -217,23 +235,23 @@ def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | No
         step = training.losses[-1][0]
         if last > ROSE * first:
             return step, RaisedLoss(first_loss=first, last_loss=last, stays=False), AT_THE_BOUND
-        if not training.can_be_told:
+        if not training.is_steady:
             return None
         return step, SwingingLoss(level=last), 2 * UNSTABLE
     return None
 
 
-def _went_flat(trace: Trace, look: int) -> bool:
-    """Tell whether the output depended on the input at the first step, and later no longer does."""
+def _went_flat(trace: Trace, step: int) -> bool:
+    """Tell whether the output depended on the input at the first step and no longer does at a later one."""
     output = training_outputs(trace, 0)
     alive = bool(output) and decode(output[-1].spread) > IDENTICAL
-    return alive and constant_output(trace, look) is not None
+    return alive and constant_output(trace, step) is not None
 
 
-def killed_layers(trace: Trace, look: int) -> list[Activation]:
-    """Return the rectifiers that fired at the first step and are dead later, if the output is constant by then."""
-    dead = dead_layers(trace, look)
-    if not dead or constant_output(trace, look) is None:
+def killed_layers(trace: Trace, step: int) -> list[Activation]:
+    """Return the ReLU layers that fired at the first step and are dead at a later one, if the output is constant."""
+    dead = dead_layers(trace, step)
+    if not dead or constant_output(trace, step) is None:
         return []
     born_dead = {(a.module, a.location) for a in dead_layers(trace, 0)}
     output = training_outputs(trace, 0)
@@ -242,14 +260,15 @@ def killed_layers(trace: Trace, look: int) -> list[Activation]:
 
 
 def proof_of(training: Training, overshoot: Overshoot) -> list[Evidence]:
-    """Return what proves that the updates were too long."""
+    """Return the evidence that the updates were too long."""
     facts = [loss_curve(training)]
     measured = overshoot.measured
     if measured is not None:
         facts.append(
             Evidence(
-                f"the loss's largest curvature at step {measured.step} is {measured.curvature:.3g}: stable are rates "
-                f"below {measured.stable_rate:.2g}, and lr={measured.rate:g} is {times(measured.ratio)} that",
+                f"the loss's largest curvature at step {measured.step} is {measured.curvature:.3g}: learning rates "
+                f"below {measured.stable_rate:.2g} are stable, and lr={measured.rate:g} is "
+                f"{times(measured.ratio)} that",
                 value=measured.ratio,
                 step=measured.step,
             )
@@ -261,26 +280,25 @@ def proof_of(training: Training, overshoot: Overshoot) -> list[Evidence]:
         facts.append(Evidence(claim, value=growth, step=last))
     step, size = overshoot.update
     if size >= WHOLE:
-        facts.append(
-            Evidence(
-                f"the update of step {step} was {times(size)} as large as the weights",
-                value=size,
-                step=step,
-            )
-        )
+        claim = f"the update of step {step} was {times(size)} as large as the weights"
+        if math.isinf(size):
+            claim = f"the weights were 0 before the update of step {step}"
+        facts.append(Evidence(claim, value=size, step=step))
     return facts
 
 
 def loss_curve(training: Training) -> Evidence:
-    """Return the losses of the run as a curve, thinned where there are many."""
+    """Return the losses of the run as a curve, thinned if there are many."""
     values = training.values
     every = max(1, len(values) // MOST_POINTS)
     return Evidence("loss", value=values[-1], series=tuple(values[::every]))
 
 
 def stable_advice(rate: float, optimizer: str, *, bound: float | None, update: float) -> str:
-    """Return which rate to take: well below the measured bound, and with updates of a tenth of the weights at most."""
-    gentle = rate / max(update, 1.0) / 10
+    """Return which learning rate to use: well below the bound, with updates of at most a tenth of the weights."""
+    gentle = rate / 10
+    if math.isfinite(update):  # It is inf if the weights were 0.
+        gentle /= max(update, 1.0)
     if optimizer in ADAPTIVE:
         return f"lower lr={rate:g}, for instance to {min(gentle, 1e-3):.1g}"
     if bound is None:

@@ -1,4 +1,4 @@
-"""Where a learning rate got its value: where the optimizer was made, or the statement that set it since."""
+"""Where a learning rate got its value: where the optimizer was made, or at the statement that set it later."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from torchwhy.record.events import OptimizerMade
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
 
-RAISED = 1.5  # times the first rate: from here on it is not the first rate that is too high
+RAISED = 1.5  # If the learning rate rose by this factor, the statement that raised it is the place to change.
 
 
 def place_of_rate(
     trace: Trace, made: OptimizerMade, rates: tuple[float | None, float | None]
 ) -> SourceSpan | None:
-    """Return the place that set the rate: the one `group["lr"] = …` of a program that raised it by hand.
+    """Return where the learning rate was set: the single `group["lr"] = …` that raised it, or the optimizer's place.
 
-    `rates` are the first one and the one to judge. Where a scheduler sets rates, or several statements do, nobody
-    knows whose work it is, and the place where the optimizer was made is told.
+    `rates` are the first learning rate and the one to judge. If a scheduler or several statements set the learning
+    rate, the trace does not show which of them did.
     """
     first, now = rates
     made_with = made.defaults.get("lr")

@@ -1,4 +1,4 @@
-"""How the learning rate of each optimizer went, and who set it."""
+"""The learning rate of each optimizer over its steps, and the schedulers that set it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from torchwhy.record.events import OptimizerMade, Step
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen
 
-DEAD = 1e-3  # of its largest value: a rate at which a thousand steps do what one did before
-DEAD_SHARE = 0.5  # of the run that must lie behind; schedules that end low do so in their last part
-ENOUGH_STEPS = 20  # a shorter run is a trial
-ZERO_SHARE = 0.1  # of the run at a rate of 0; a linear decay has one such step, its last
-FEW = 5  # steps at a rate of 0 that rounding or an off-by-one may make
-PER_BATCH = 0.8  # scheduler steps per optimizer step, from which on it is stepped per batch
-TURNS = 4  # half waves of a cosine that was to fall once
-MOST_SHOWN = 60  # points of a curve
+DEAD = 1e-3  # At this share of the largest learning rate, a thousand steps do what one did before.
+DEAD_SHARE = 0.5  # Schedules that end low do so later than in the middle of the run.
+ENOUGH_STEPS = 20  # A shorter run is a trial.
+ZERO_SHARE = (
+    0.1  # Share of the run at a learning rate of 0; a linear decay has one such step, its last.
+)
+FEW = 5  # Rounding or an off-by-one may cause this many steps at a learning rate of 0.
+PER_BATCH = 0.8  # From this many scheduler steps per optimizer step on, the program steps it once per batch.
+TURNS = 4  # A cosine schedule is meant to fall once; with this many half waves it oscillates.
+MOST_SHOWN = 60  # A curve shows about this many points.
 LENGTHS = ("total_steps", "T_max", "total_iters")
-AS_LONG = 0.8  # of the training: such a schedule counts its steps, whatever the last epochs were cut short by
-HARDLY_STEPPED = 0.25  # of its length
+AS_LONG = (
+    0.8  # A schedule whose length is within this ratio of the training's counts optimizer steps.
+)
+HARDLY_STEPPED = 0.25  # Share of its length that such a schedule went through at most.
 
 
 @dataclass(frozen=True)
 class RateHistory:
-    """The rates of one optimizer's steps: the largest over its groups, so that frozen groups do not matter."""
+    """The learning rates of one optimizer's steps: the largest over its groups, which ignores frozen groups."""
 
     optimizer: int
     rates: list[tuple[int, float]]
@@ -40,7 +44,7 @@ class RateHistory:
 
     @property
     def peak(self) -> float:
-        """Return the largest rate."""
+        """Return the largest learning rate."""
         return max(rate for _, rate in self.rates)
 
     @property
@@ -50,12 +54,12 @@ class RateHistory:
 
     @property
     def negative_since(self) -> int | None:
-        """Return the first step with a rate below 0."""
+        """Return the first step with a learning rate below 0."""
         return next((step for step, rate in self.rates if rate < 0), None)
 
     @property
     def zero_since(self) -> int | None:
-        """Return the step since which the rate is 0, if that is a good part of the run."""
+        """Return the step since which the learning rate is 0, if that is a large part of the run."""
         since = self._low_since(0.0)
         if since is None or self.peak <= 0:
             return None
@@ -64,7 +68,7 @@ class RateHistory:
 
     @property
     def dead_since(self) -> int | None:
-        """Return the step since which the rate is a thousandth of its largest, if it is the larger part of the run."""
+        """Return the step since which the learning rate is below 1/1000 of its peak, if that is most of the run."""
         since = self._low_since(DEAD * self.peak)
         if since is None or self.count < ENOUGH_STEPS:
             return None
@@ -72,13 +76,13 @@ class RateHistory:
 
     @property
     def first_cut(self) -> int | None:
-        """Return the first step whose rate is lower than that of the step before."""
+        """Return the first step whose learning rate is lower than that of the step before."""
         pairs = zip(self.rates, self.rates[1:], strict=False)
         return next((step for (_, before), (step, rate) in pairs if rate < before), None)
 
     @property
     def turns(self) -> float:
-        """Return how many half waves a cosine went through that is stepped per batch; it is made for one."""
+        """Return how many half waves a cosine schedule stepped per batch went through; it is meant for one."""
         scheduler = self.schedulers[0] if self.schedulers else None
         length = (
             scheduler.settings.get("T_max", 0.0)
@@ -90,9 +94,9 @@ class RateHistory:
 
     @property
     def left_over(self) -> float:
-        """Return how many steps a schedule was made for that is as long as the training and still raises the rate.
+        """Return the length of a schedule that is as long as the training and still raises the learning rate.
 
-        One that lowers it, stepped once an epoch, looks the same when training stops early, and does no harm.
+        A schedule that lowers it, stepped once per epoch, looks the same if training stops early, and is harmless.
         """
         scheduler = self.schedulers[0] if len(self.schedulers) == 1 else None
         settings = scheduler.settings if scheduler is not None else {}
@@ -102,20 +106,20 @@ class RateHistory:
         return length if rises and is_as_long and self.calls < HARDLY_STEPPED * length else 0.0
 
     def steps_after(self, since: int) -> int:
-        """Return the number of steps from one on."""
+        """Return the number of steps from `since` on."""
         return sum(step >= since for step, _ in self.rates)
 
     def rate_at(self, wanted: int) -> float:
-        """Return the rate of one step."""
+        """Return the learning rate of one step."""
         return next(rate for step, rate in self.rates if step == wanted)
 
     def thinned(self) -> tuple[float, ...]:
-        """Return the rates as a curve that fits a line."""
+        """Return the learning rates as a curve that fits on a line."""
         every = max(1, self.count // MOST_SHOWN)
         return tuple(rate for _, rate in self.rates[::every])
 
     def _low_since(self, bound: float) -> int | None:
-        """Return the step since which every rate is at or below a bound; None if it never was above, or rose again."""
+        """Return the step since which every learning rate is at most `bound`; None if it was never above, or rose."""
         since = None
         for step, rate in reversed(self.rates):
             if rate > bound:
@@ -125,7 +129,7 @@ class RateHistory:
 
 
 def rate_histories(trace: Trace) -> Iterator[RateHistory]:
-    """Yield the rates of every optimizer that made steps with a rate."""
+    """Yield the learning rates of every optimizer whose steps have one."""
     counted = {
         index: n for event in trace.of(CallsCounted) for index, n in event.schedulers.items()
     }

@@ -1,4 +1,4 @@
-"""What became of a learning-rate schedule: the rate it led to, whether it came in time, whether it was right."""
+"""How a learning-rate schedule went: the learning rate it led to, its order, and whether its cuts were justified."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
 
 BY_METRIC = "ReduceLROnPlateau"
-HARDLY_BEGAN = (
-    0.01  # of the rate it leads to: a warm-up that is there at the end was meant for another run
-)
-WARMING = 0.1  # of the rate it leads to: what a warm-up begins with is lower
-FEW_LOSSES = 3  # of which no middle can be told
+HARDLY_BEGAN = 0.01  # A warm-up that ends at this share of its target is meant for a longer run.
+WARMING = 0.1  # A warm-up starts below this share of the learning rate that it leads to.
+FEW_LOSSES = 3  # Fewer losses have no meaningful median.
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A scheduler as it was made and stepped, and the rates of the optimizer's steps."""
+    """A scheduler with its settings and steps, and the learning rates of the optimizer's steps."""
 
     kind: str
     settings: dict[str, float]
@@ -35,7 +33,7 @@ class Schedule:
 
 
 def schedule_of(history: RateHistory) -> Schedule:
-    """Return the scheduler of a history; of several the first."""
+    """Return the schedule of a history; of several, the first."""
     first = history.schedulers[0]
     return Schedule(
         kind=first.kind,
@@ -50,7 +48,7 @@ def schedule_of(history: RateHistory) -> Schedule:
 
 
 def meant_rate(trace: Trace, history: RateHistory) -> float | None:
-    """Return the highest rate that the optimizer was made with, before any scheduler changed it."""
+    """Return the highest learning rate that the optimizer was created with, before any scheduler changed it."""
     census = next(
         (one for one in trace.of(ParameterCensus) if one.optimizer == history.optimizer), None
     )
@@ -58,7 +56,7 @@ def meant_rate(trace: Trace, history: RateHistory) -> float | None:
 
 
 def never_left_warm_up(trace: Trace, history: RateHistory) -> bool:
-    """Tell whether no scheduler was stepped, and the rate stayed at the low value that one of them had set."""
+    """Tell whether no scheduler was stepped and the learning rate stayed at the low value that one had set."""
     meant = meant_rate(trace, history)
     is_still = len({rate for _, rate in history.rates}) == 1 and not trace.of(SchedulerSeen)
     if meant is None or not is_still or program_died(trace):
@@ -67,7 +65,7 @@ def never_left_warm_up(trace: Trace, history: RateHistory) -> bool:
 
 
 def hardly_began(trace: Trace, history: RateHistory) -> bool:
-    """Tell whether a rate that only rose was still next to nothing at the end, and so nothing was learnt."""
+    """Tell whether a learning rate that only rose was still tiny at the end, and the model learnt nothing."""
     peak, meant = history.peak, meant_rate(trace, history) or 0.0
     rose = history.first_cut is None and history.rates[-1][1] > history.rates[0][1]
     if history.count < ENOUGH_STEPS or not rose or program_died(trace):
@@ -79,7 +77,7 @@ def hardly_began(trace: Trace, history: RateHistory) -> bool:
 
 
 def had_come_to_rest(trace: Trace, history: RateHistory) -> bool:
-    """Tell whether the loss no longer fell when the rate was cut for the first time: then the cut was right."""
+    """Tell whether the loss had stopped falling when the learning rate was first cut, which justifies the cut."""
     cut = history.first_cut
     training = next((one for one in trainings(trace) if one.made.index == history.optimizer), None)
     if cut is None or training is None:
@@ -90,11 +88,11 @@ def had_come_to_rest(trace: Trace, history: RateHistory) -> bool:
 
 
 def came_first(trace: Trace, scheduler: SchedulerSeen) -> bool:
-    """Tell whether the schedule was stepped once before the first step; a resumed run does so several times."""
+    """Tell whether the scheduler was stepped once before the first optimizer step; a resumed run does so more often."""
     if scheduler.kind == BY_METRIC or scheduler.optimizer < 0 or scheduler.optimizer_steps:
         return False
     if trace.of(ScaleChanged):
-        return False  # a GradScaler may have skipped the step, and the order is right
+        return False  # GradScaler may have skipped the optimizer's step, so the order is right.
     calls = next(iter(trace.of(StepCalls)), None)
     before = [call for call in calls.calls if call.name == "scheduler"] if calls is not None else []
     return len(before) == 1

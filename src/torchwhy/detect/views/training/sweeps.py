@@ -1,4 +1,4 @@
-"""A search over settings: the candidates that another one outdid are no fault of the program, only worth a note."""
+"""Sweeps over settings: a setting that another one outdid is no defect of the program, only worth a note."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Finding
 from torchwhy.record.trace import Trace
 
-ALIKE = (
-    0.8  # first loss over that of the other: what goes on where another one ended begins far below
-)
-LEARNT = 0.7  # share of the first loss that is left where something was learnt
+ALIKE = 0.8  # First loss over the other's first loss; training that continues from another's end starts far below.
+LEARNT = 0.7  # A loss that ends below this share of its first value shows learning.
 
 
 class OutdoneBy(Diagnosis):
-    """Another optimizer with other settings, from the same start, that learnt more."""
+    """Another optimizer with other settings learnt more from the same start."""
 
     kind_of_optimizer: str
     settings: str
@@ -26,9 +24,9 @@ class OutdoneBy(Diagnosis):
 
 
 def judged_among(finding: Finding, training: Training, trace: Trace) -> Finding:
-    """Return a finding about an optimizer's settings, as a note if others were tried from the same start and served.
+    """Return a finding about an optimizer's settings; as a note if other settings worked from the same start.
 
-    `for lr in (1e-6, 1e-3, 0.1): train(lr)` is there to find out which of them are bad.
+    `for lr in (1e-6, 1e-3, 0.1): train(lr)` tries bad learning rates on purpose.
     """
     if finding.severity == "note":
         return finding
@@ -40,7 +38,7 @@ def judged_among(finding: Finding, training: Training, trace: Trace) -> Finding:
 
 
 def _settings(best: Training, training: Training) -> str:
-    """Return the rate, and what else an optimizer of the same kind has set otherwise."""
+    """Return the learning rate, and other settings in which two optimizers of the same class differ."""
     own, made = training.made, best.made
     others = [
         f"{name}={value}"
@@ -51,13 +49,13 @@ def _settings(best: Training, training: Training) -> str:
 
 
 def outdone_by(training: Training, trace: Trace) -> Training | None:
-    """Return the best of the others that began like this one and learnt more."""
+    """Return the best of the other optimizers that started like this one and learnt more."""
     better = [other for other in trainings(trace) if _outdoes(other, training)]
     return min(better, key=lambda other: median(other.tail), default=None)
 
 
 def _outdoes(other: Training, training: Training) -> bool:
-    """Tell whether another optimizer, with other settings and from a like start of a like model, learnt more."""
+    """Tell whether another optimizer with other settings learnt more, from a like start of a like model."""
     own, made = training.made, other.made
     if made.index == own.index or (made.kind, made.defaults) == (own.kind, own.defaults):
         return False

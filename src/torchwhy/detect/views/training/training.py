@@ -1,4 +1,4 @@
-"""The course of training as the detectors of *dynamics* read it: losses, rates, updates, what was learnt."""
+"""How each optimizer's training went: losses, learning rates, updates, and whether the model learnt."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weig
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-ENOUGH_STEPS = 40  # a shorter run is too short to say that it does not learn; scripts of 5 to 30 steps are trials
-FALL = 0.02  # a mean loss that is lower by less than this share has not fallen
-THROWN_UP = 2.0  # losses above the first one by this much are the updates' doing, not noise
-HALF = 0.5  # a loss that has halved has fallen, however noisy it is
-ERRORS = 3.0  # standard errors by which two means must differ; at 3, one healthy comparison in 700 is off
-MODERATE = (
-    0.15  # share of the loss; batches of 16 and more show a fall like this within forty steps
+ENOUGH_STEPS = (
+    40  # A shorter run cannot show that it does not learn; scripts of 5 to 30 steps are trials.
 )
-LUCKY = 0.02  # share of the losses as low as the first: of noise about one in fifty is, of a run thrown up none
-SAME = 1e-6  # relative difference between losses that are one and the same up to rounding
+FALL = 0.02  # A median loss that is lower by less than this share has not fallen.
+THROWN_UP = 2.0  # Updates, not noise, raise the losses to this many times the first one.
+HALF = 0.5  # A loss that has halved has fallen, however noisy it is.
+ERRORS = 3.0  # Standard errors by which two medians must differ; at 3, one healthy comparison in 700 is wrong.
+MODERATE = 0.15  # Share of the loss; batches of 16 and more show such a fall within forty steps.
+LUCKY = 0.02  # Of noisy losses about one in fifty is as low as the first; after a first update that failed, none is.
+SAME = 1e-6  # Relative difference between losses that float32 rounding explains.
 OTHER_SLOPE = (
-    1.1  # largest over smallest gradient of a run: on one batch and unchanged weights it is 1
+    1.1  # Largest over smallest gradient of a run; with one batch and unchanged weights it is 1.
 )
-PROMISED = 1e-3  # share of the loss that each update takes off by its slope; where layers are flat it is below 1e-6
-GREW = 10.0  # a loss that stays this many times above its first value is worse than not training
+PROMISED = 1e-3  # Share of the loss that an update should take off by its slope; with flat layers it is below 1e-6.
+GREW = 10.0  # A loss that stays this many times above its first value is worse than no training.
 ADAPTIVE = frozenset(
     {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "SparseAdam"}
 )
@@ -36,7 +36,7 @@ BY_LINE_SEARCH = frozenset({"LBFGS"})
 
 @dataclass(frozen=True)
 class Training:
-    """What one optimizer did in the whole run. `alone`: no other optimizer trained in turn with it."""
+    """What one optimizer did in the whole run; `alone` means that no other optimizer stepped in turn with it."""
 
     made: OptimizerMade
     losses: list[tuple[int, float]]
@@ -52,19 +52,19 @@ class Training:
         return [loss for _, loss in self.losses]
 
     @property
-    def climbs(self) -> bool:
-        """Tell whether the optimizer was told to maximise: then a number that grows is what is wanted."""
+    def maximizes(self) -> bool:
+        """Tell whether the optimizer maximises its objective."""
         return self.made.defaults.get("maximize") is True
 
     @property
     def is_judged(self) -> bool:
-        """Tell whether the losses say anything about progress: enough of them, positive, and of one optimizer only.
+        """Tell whether the losses measure progress: enough of them, none below 0, of one optimizer only.
 
-        Losses below zero belong to games and policies, whose size is no measure of what was learnt.
+        Losses below 0 belong to games and policies, and their size does not measure learning.
         """
         return (
             self.alone
-            and not self.climbs
+            and not self.maximizes
             and self.made.kind not in BY_LINE_SEARCH
             and len(self.losses) >= ENOUGH_STEPS
             and min(self.values) >= 0
@@ -73,10 +73,10 @@ class Training:
 
     @property
     def _is_pinned(self) -> bool:
-        """Tell whether the loss is one number by construction, as `a / a.detach()` is: only its slope tells anything.
+        """Tell whether the loss is constant by construction, as `a / a.detach()` is, and only its gradient matters.
 
-        Of a loss that depends on the weights, steps along slopes that differ from step to step cannot leave every
-        digit as it is. Weights that are put back, or a graph made once, have one and the same gradient at each step.
+        If a loss depends on the weights, steps along gradients that differ from step to step change its digits. If
+        the program restores its weights or reuses one graph, the gradient is the same at each step.
         """
         values = self.values
         if max(values) - min(values) > SAME * abs(max(values)):
@@ -90,9 +90,9 @@ class Training:
 
     @property
     def head(self) -> list[float]:
-        """Return the first losses; only the very first where the updates threw the next ones up.
+        """Return the first losses; only the very first one if the updates raised the next ones.
 
-        What a run recovers to after that is no progress.
+        Recovery from such a rise is no progress.
         """
         first = self.values[: max(3, len(self.losses) // 20)]
         thrown_up = median(first) > THROWN_UP * first[0] or max(first) > GREW * first[0]
@@ -109,29 +109,29 @@ class Training:
         return self.is_judged and not is_lower(self.tail, than=self.head)
 
     @property
-    def rests(self) -> bool:
-        """Tell whether the loss no longer falls in the second half; also true of one that has been learnt."""
+    def plateaued(self) -> bool:
+        """Tell whether the loss no longer falls in the second half, be it high or low."""
         quarter = len(self.losses) // 4
         return self.is_judged and not is_lower(self.tail, than=self.values[quarter : 2 * quarter])
 
     @property
     def stays_grown(self) -> bool:
         """Tell whether the last quarter of the run lies an order of magnitude above its first loss."""
-        if not self.alone or self.climbs or len(self.losses) < 4 or self.losses[0][1] <= 0:
+        if not self.alone or self.maximizes or len(self.losses) < 4 or self.losses[0][1] <= 0:
             return False
         level = median(self.values[-max(2, len(self.losses) // 4) :])
         return level >= GREW * self.losses[0][1] and not self._began_by_luck(level)
 
     @property
-    def can_be_told(self) -> bool:
-        """Tell whether the losses are steady enough to show a moderate fall, if there were one."""
+    def is_steady(self) -> bool:
+        """Tell whether the losses are steady enough to show a moderate fall."""
         error = math.hypot(_error(self.head), _error(self.tail))
         return ERRORS * error <= MODERATE * abs(median(self.head))
 
     def _began_by_luck(self, level: float) -> bool:
-        """Tell whether the first loss is below a level by chance, as in batches of a few samples.
+        """Tell whether the first loss is below a level by chance, as with batches of a few samples.
 
-        Their losses differ by orders of magnitude all the time, and come down to the first one now and then.
+        Their losses vary by orders of magnitude, and some later ones are as low as the first.
         """
         first, tail = self.values[0], self.tail
         if min(tail) <= 0 or first <= 0:
@@ -141,25 +141,25 @@ class Training:
         within = math.log(level / first) <= ERRORS * _spread(logs)
         if within and as_low >= max(2, LUCKY * len(self.losses)):
             return True
-        # Squares of single errors reach far down: the lowest of the second half are like the first, its middle is not.
+        # Squares of single errors reach far down: the lowest losses of the second half match the first, not the median.
         lowest = sorted(tail)[len(tail) // 20]
         return lowest <= THROWN_UP * first and median(tail) >= THROWN_UP**2 * first
 
     @property
     def rate(self) -> float | None:
-        """Return the highest rate of the first group."""
+        """Return the highest learning rate of the run."""
         return max((rate for _, rate in self.rates), default=None)
 
     def rate_at(self, step: int) -> float:
-        """Return the rate of one step."""
+        """Return the learning rate of one step."""
         return next(
             (rate for since, rate in reversed(self.rates) if since <= step), self.rate or 0.0
         )
 
     def relative_update(self, sample: Weights) -> float:
-        """Return how large one update is against the weights it changes."""
+        """Return the size of one update relative to the weights that it changes."""
         weights = total_size(sample.names, sample.weight_rms, self.counts)
-        slope = 1.0  # an adaptive method moves every weight by about the rate
+        slope = 1.0  # An adaptive optimizer moves every weight by about the learning rate.
         if self.made.kind not in ADAPTIVE:
             slope = total_size(sample.names, sample.gradient_rms, self.counts)
         update = self.rate_at(sample.step) * slope
@@ -172,14 +172,14 @@ class Training:
         return max(sizes, key=lambda pair: pair[1], default=(0, 0.0))
 
     def moved(self) -> float:
-        """Return about how far the weights went in the whole run, relative to their size."""
+        """Return about how far the weights moved in the whole run, relative to their size."""
         if not self.samples:
             return math.inf
         return fmean(map(self.relative_update, self.samples)) * len(self.losses)
 
 
 def trainings(trace: Trace) -> Iterator[Training]:
-    """Yield the course of every optimizer that made a step."""
+    """Yield the training of every optimizer that made a step."""
     steps: dict[int, list[Step]] = {}
     for step in trace.steps:
         steps.setdefault(step.optimizer, []).append(step)
@@ -210,7 +210,7 @@ def _losses(steps: list[Step]) -> Iterator[tuple[int, float]]:
 
 
 def _rates(steps: list[Step], made: OptimizerMade) -> list[tuple[int, float]]:
-    # The largest over the groups: one that is frozen by a rate of 0 says nothing of the others.
+    # The largest over the groups, because a group with a learning rate of 0 is frozen.
     rates = [(step.step, max(step.rates)) for step in steps if step.rates]
     default = made.defaults.get("lr")
     if not rates and isinstance(default, (int, float)):
@@ -230,9 +230,9 @@ def _is_alone(own: list[Step], steps: dict[int, list[Step]]) -> bool:
 
 
 def is_lower(values: list[float], *, than: list[float]) -> bool:
-    """Tell whether the middle of some losses is lower than that of earlier ones by more than chance and a little.
+    """Tell whether the median of some losses lies significantly below that of earlier ones.
 
-    Medians, because a spike of one step says nothing about what was learnt in the others.
+    Medians ignore a spike of a single step.
     """
     if not values or not than:
         return False
@@ -241,18 +241,18 @@ def is_lower(values: list[float], *, than: list[float]) -> bool:
         return True
     if fall <= FALL * abs(median(than)):
         return False
-    # One loss alone does not tell how much it might have differed: those of the others tell it.
+    # A single loss has no spread of its own, so the spread of the others stands in.
     error = math.hypot(_error(values), _error(than) if len(than) > 1 else _spread(values))
     return fall > ERRORS * error or ranks_lower(values, than=than) > ERRORS
 
 
 def _error(values: list[float]) -> float:
-    """Return the standard error of a median, from the median distance to it."""
+    """Return the standard error of the median, estimated from the median absolute deviation."""
     return 1.2533 * _spread(values) / math.sqrt(len(values))
 
 
 def _spread(values: list[float]) -> float:
-    """Return the standard deviation, from the median distance to the median: outliers do not count."""
+    """Return the standard deviation, estimated from the median absolute deviation, which ignores outliers."""
     middle = median(values)
     return 1.4826 * median(abs(value - middle) for value in values)
 
@@ -260,8 +260,8 @@ def _spread(values: list[float]) -> float:
 def ranks_lower(values: list[float], *, than: list[float]) -> float:
     """Return by how many standard deviations the ranks of some losses lie below those of earlier ones.
 
-    The test of Mann and Whitney. Where the earlier losses fall steeply themselves, their spread is progress and not
-    noise, and an error made from it hides that every later loss is below nearly all of them.
+    This is the Mann–Whitney test. If the earlier losses fall steeply, their spread is progress, not noise; an error
+    estimated from it would hide that every later loss is below nearly all of them.
     """
     ordered = sorted(than)
     above = sum(

@@ -1,4 +1,4 @@
-"""That a run went wrong, in whichever way, and how large its inputs and targets are."""
+"""How a run failed, by how much its updates were too long, and how large its inputs and targets are."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from torchwhy.record.learning import GraphOperation, LossRoot, ModelOutput
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
-FLAT = 0.9  # share of saturated elements at which a layer passes on signs only
-DOMINATES = 10.0  # a loss this many times the square of the output comes from the targets, not from the output
-FEWEST_RATIOS = 3  # of losses in a row
-STEADY = 1.5  # largest against smallest of them: a bowl's are equal, a network's grow and grow
+FLAT = 0.9  # At this share of saturated elements a layer passes on only signs.
+DOMINATES = 10.0  # A loss this many times the square of the output comes from the targets, not from the output.
+FEWEST_RATIOS = 3  # Fewer ratios of successive losses do not show a constant growth.
+STEADY = 1.5  # Largest over smallest ratio of successive losses; on a quadratic they are equal, in a network they grow.
 REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
 class Overshot(Diagnosis):
-    """Updates that did harm by their length."""
+    """The updates did harm by their length."""
 
     harm: Diagnosis
     message = "the updates {harm}"
 
 
-class LossStands(Diagnosis):
-    """A loss that does not fall, and layers that were saturated before any training."""
+class LossDoesNotFall(Diagnosis):
+    """The loss does not fall, possibly with layers saturated before any training."""
 
     last_loss: float
     steps: int
@@ -49,17 +49,17 @@ class LossStands(Diagnosis):
 
     @property
     def saturation(self) -> str:
-        """Return how many layers are saturated, if any."""
+        """Return `, and 2 layers are saturated from the start`, or nothing."""
         if not self.saturated_layers:
             return ""
         layers = (
             f"{self.saturated_layers} layers are" if self.saturated_layers > 1 else "one layer is"
         )
-        return f", {layers} saturated from the start"
+        return f", and {layers} saturated from the start"
 
 
 class Diverged(Diagnosis):
-    """Numbers that grew until they left the range of their type."""
+    """The numbers grew until they overflowed."""
 
     step: int
     message = "training diverged to inf or NaN at step {step}"
@@ -67,9 +67,9 @@ class Diverged(Diagnosis):
 
 @dataclass(frozen=True)
 class Trouble:
-    """How training failed, since when, by which births, and how far beyond stable the updates were.
+    """How training failed, since when, by which births, and how many times too long the updates were.
 
-    `excess` is judged by the first update, `growth` by how the losses grew.
+    `excess` is estimated from the first update, `growth` from how the losses grew.
     """
 
     step: int
@@ -81,7 +81,7 @@ class Trouble:
 
 
 def find_trouble(trace: Trace, training: Training) -> Trouble | None:
-    """Return how one optimizer's training failed, None if it did not or cannot be judged."""
+    """Return how one optimizer's training failed; None if it did not fail or cannot be judged."""
     if trace.alarms:
         return _diverged(trace, training)
     overshoot = find_overshoot(trace, training)
@@ -91,12 +91,12 @@ def find_trouble(trace: Trace, training: Training) -> Trouble | None:
         )
     saturated = [a for a in activations(trace, 0, SQUASHERS) if a.saturated >= FLAT]
     if training.never_learnt:
-        stands = LossStands(
+        harm = LossDoesNotFall(
             last_loss=training.values[-1],
             steps=len(training.losses),
             saturated_layers=len(saturated),
         )
-        return Trouble(0, stands)
+        return Trouble(0, harm)
     return None
 
 
@@ -104,7 +104,7 @@ def _diverged(trace: Trace, training: Training) -> Trouble | None:
     births = divergence.failing_births(trace)
     if not births or not divergence.are_consequences(births):
         return None
-    if _is_softmax_by_hand(births) and not divergence.weights_diverged(trace):
+    if _is_naive_softmax(births) and not divergence.weights_diverged(trace):
         return None
     step = births[0].step
     return Trouble(
@@ -116,10 +116,10 @@ def _diverged(trace: Trace, training: Training) -> Trouble | None:
     )
 
 
-def _is_softmax_by_hand(births: list[Birth]) -> bool:
-    """Tell whether an exponential overflowed that is then divided by its own sum.
+def _is_naive_softmax(births: list[Birth]) -> bool:
+    """Tell whether an exponential overflowed and was then divided by its own sum.
 
-    The quotient is finite however large the operands are, so it is the formula that fails, not the size of the numbers.
+    A softmax is finite however large its operands are, so the formula fails, not the size of the numbers.
     """
     first = births[0]
     if proven(first, "exp-overflow") is None:
@@ -134,9 +134,9 @@ def _is_softmax_by_hand(births: list[Birth]) -> bool:
 
 
 def _excess(trace: Trace, training: Training) -> float:
-    """Return how far the updates were beyond what is stable: the first one against the weights, or as measured first.
+    """Return how many times too long the updates were: the first one over the weights, or the first measured ratio.
 
-    What is measured later, among weights that were thrown away already, says nothing about the cause.
+    Later measurements, on weights that the updates have already destroyed, say nothing about the cause.
     """
     first = max((training.relative_update(sample) for sample in training.samples[:1]), default=0.0)
     measured = next((m.ratio for m in curvatures(trace, training) if m.ratio > 1), 0.0)
@@ -144,10 +144,10 @@ def _excess(trace: Trace, training: Training) -> float:
 
 
 def _excess_by_growth(losses: list[float]) -> float:
-    """Return how far a rate was above the stable one, where losses grow by one factor: 0 where they do not.
+    """Return the learning rate over the stable one if the losses grow by a constant factor; 0 if they do not.
 
-    Along its steepest direction a bowl throws each step |1 - rate · curvature| times as far as the last one. The first
-    step of all is as long as the targets are far, and says nothing about that.
+    On a quadratic, each step along the steepest direction is |1 - lr · curvature| times as long as the one before.
+    The length of the very first step depends on the targets and does not show that.
     """
     ratios = [after / before for before, after in pairwise(losses) if before > 0]
     if len(ratios) < FEWEST_RATIOS or min(ratios) < 1 or max(ratios) > STEADY * min(ratios):
@@ -156,7 +156,7 @@ def _excess_by_growth(losses: list[float]) -> float:
 
 
 def first_input(trace: Trace) -> ModelOutput | None:
-    """Return the call of the first module that got real numbers at the first step, unless it normalises them itself."""
+    """Return the first call of a module on raw inputs at the first step, unless its first layer normalises them."""
     calls = [o for o in training_outputs(trace, 0) if o.given is not None and not o.given_computed]
     if not calls:
         return None
@@ -165,7 +165,7 @@ def first_input(trace: Trace) -> ModelOutput | None:
 
 
 def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
-    """Return the size of a regression's targets at the first step and the place of its loss; 0 if there is none."""
+    """Return the size of a regression's targets at the first step and the place of its loss; 0 if there are none."""
     root = next((r for r in trace.of(LossRoot) if r.step == 0), None)
     for operation in trace.of(GraphOperation):
         if operation.step == 0 and _name(operation) in REGRESSIONS and len(operation.facts) > 1:
@@ -175,13 +175,13 @@ def target_scale(trace: Trace) -> tuple[float, SourceSpan | None]:
     if root is None or not outputs or not _squares(trace):
         return 0.0, None
     loss, output = abs(decode(root.value)), decode(outputs[-1].rms)
-    if not math.isfinite(loss):  # the output alone may have done that
+    if not math.isfinite(loss):  # The output alone may have caused this.
         return 0.0, None
     return (math.sqrt(loss), root.location) if loss > DOMINATES * output**2 else (0.0, None)
 
 
 def _squares(trace: Trace) -> bool:
-    """Tell whether the loss is a mean of squares written by hand."""
+    """Tell whether the program computes a mean of squares as its loss without mse_loss."""
     operations = {_name(operation) for operation in trace.of(GraphOperation) if operation.step == 0}
     return (
         bool({"pow", "square", "mul"} & operations)
