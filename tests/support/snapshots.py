@@ -21,6 +21,7 @@ from torchwhy.report.terminal import EVIDENCE_SHOWN, Place, show
 from torchwhy.verify.candidates import candidates
 
 FLOAT = re.compile(r"(?<![\w.])[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+)(?!\w)")
+MEASURED = re.compile(r"(?<![\w.])\d+(?= ?(?:×(?!\d)|MB|%))")  # a ratio, a share or an amount of memory
 CURVE = re.compile("[▁▂▃▄▅▆▇█]+")
 RULE = re.compile("─+")
 NUMBER = re.compile(r"[-+]?(\d+|#)")
@@ -82,7 +83,8 @@ def differences(pinned: str, new: str) -> list[str]:
 
 
 def _words(report: str) -> list[str]:
-    masked = FLOAT.sub("#", CURVE.sub("▁", RULE.sub("─", report)))
+    masked = CURVE.sub("▁", RULE.sub("─", report))
+    masked = MEASURED.sub("#", FLOAT.sub("#", masked))
     return masked.split()
 
 

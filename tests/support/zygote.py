@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 READY = {"id": -1}
+SEED = 20240229
 COLD = "TORCHWHY_TEST_COLD"  # in the zygote's environment: each child imports torchwhy by itself
 LACKS = (
     "TORCHWHY_TEST_LACKS"  # in a child's, of a cold zygote: the feature that its torch shall lack
@@ -102,8 +103,7 @@ def run(request: dict[str, Any]) -> NoReturn:
     script = request["script"]
     sys.argv = [script, *request["arguments"]]
     sys.path[0] = str(Path(script).parent)
-    random.seed()
-    import_module("numpy").random.seed()
+    seed_what_the_program_does_not()
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
@@ -119,6 +119,13 @@ def take_away(feature: str) -> None:
     features = import_module("torchwhy.observe.torch_features.table").FEATURES
     assert "torchwhy.observe.torch_features.resolve" not in sys.modules, "the zygote is not cold"
     features[feature] = dataclasses.replace(features[feature], names=("torch._taken_away",))
+
+
+def seed_what_the_program_does_not() -> None:
+    """Seed the generators that a fresh interpreter seeds by chance, so that a program gives one report."""
+    random.seed(SEED)
+    import_module("numpy").random.seed(SEED)
+    import_module("torch").manual_seed(SEED)
 
 
 def redirect(output: Path) -> None:
