@@ -21,7 +21,7 @@ def test_calculation_is_told_in_numbers() -> None:
 
     (finding,) = InfinityArithmetic().scan(trace_with(born))
 
-    assert finding.message == "p * log_p makes NaN of infinity: 0 · -inf"
+    assert finding.message == "p * log_p turns infinity into NaN: 0 · -inf"
     assert "log_p" in finding.fixes[0].title
 
 

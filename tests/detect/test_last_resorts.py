@@ -58,7 +58,9 @@ def test_alarm_without_any_birth_says_what_is_known():
     assert "gradient (fc.weight) was not finite at step 3" in finding.message
     assert finding.location == LINE
     assert finding.evidence[0].series == (1.0, 0.5, pytest.approx(1 / 3), 0.25)
-    assert any("it failed again" in evidence.claim for evidence in finding.evidence)
+    assert any(
+        "repeated the step in place: it failed" in evidence.claim for evidence in finding.evidence
+    )
     assert any("more than a minute" in evidence.claim for evidence in finding.evidence)
 
 
@@ -68,7 +70,7 @@ def test_birth_that_no_detector_knows_is_named():
     (finding,) = UnexplainedNonfinite().scan(trace(one, ALARM))
 
     assert finding.births == (1,)
-    assert "`f(x)` made NaN" in finding.message
+    assert "`f(x)` produced NaN" in finding.message
 
 
 def test_nothing_is_unexplained_where_another_detector_has_the_cause():

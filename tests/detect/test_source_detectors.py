@@ -17,7 +17,7 @@ def test_literal_that_reached_the_loss_is_reported_at_its_expression():
     (finding,) = NonfiniteLiteral().scan(trace(source("literal", value="inf")))
 
     assert finding.location == LINE
-    assert "`f(x)` holds +inf as a constant" in finding.message
+    assert "`f(x)` contains the constant +inf" in finding.message
 
 
 def test_infinity_that_an_operation_turned_into_nan_is_left_to_that_operation():
@@ -44,7 +44,7 @@ def test_bad_batch_names_field_sample_dataset_index_and_column():
     (finding,) = NonfiniteData().scan(trace(one))
 
     assert finding.sample == Sample(5, 37)
-    assert "`batch[0]` held NaN" in finding.message
+    assert "`batch[0]` contained NaN" in finding.message
     assert "(sample 5, dataset index 37, column 2)" in finding.message
 
 
@@ -82,7 +82,7 @@ def test_bad_parameter_that_no_update_wrote_is_reported_by_name():
         trace(source("parameter", origin_name="fc.weight", step=0))
     )
 
-    assert "parameter `fc.weight` already held NaN when step 0 began" in finding.message
+    assert "parameter `fc.weight` already contained NaN when step 0 began" in finding.message
 
 
 def test_bad_parameter_that_an_update_of_this_run_wrote_is_left_to_the_update():

@@ -21,7 +21,9 @@ from torchwhy.report.terminal import EVIDENCE_SHOWN, Place, show
 from torchwhy.verify.candidates import candidates
 
 FLOAT = re.compile(r"(?<![\w.])[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+)(?!\w)")
-MEASURED = re.compile(r"(?<![\w.])\d+(?= ?(?:×(?!\d)|MB|%))")  # a ratio, a share or an amount of memory
+MEASURED = re.compile(
+    r"(?<![\w.])\d+(?= ?(?:×(?!\d)|MB|%))"
+)  # a ratio, a share or an amount of memory
 CURVE = re.compile("[▁▂▃▄▅▆▇█]+")
 RULE = re.compile("─+")
 NUMBER = re.compile(r"[-+]?(\d+|#)")

@@ -1,6 +1,6 @@
-"""The table of operand rules: which operand of which operation must lie where, and what it proves if it does not.
+"""The table of operand rules: the region where an operand must lie, and the cause that is proven if it does not.
 
-No row excludes another: of several violated rows the most specific one is the cause (`Specificity`).
+No row excludes another: if a birth violates several rows, the most specific one is the cause (`Specificity`).
 """
 
 from __future__ import annotations
@@ -44,27 +44,30 @@ from torchwhy.record.events import Birth
 
 
 def proven(birth: Birth, cause: str) -> Violation | None:
-    """Return the most specific row that a birth violates, if it is one of this cause."""
+    """Return the most specific row that a birth violates, or None if that row proves another cause."""
     found = violations(birth, ROWS)
     return found[0] if found and found[0].row.cause == cause else None
 
 
 def bearable_exponents(birth: Birth) -> Interval:
-    """Return the operands an exponential can take; what float32 could bear is the fault of float16 alone."""
+    """Return the operands whose exponential does not overflow, those of float32 for a result in float16.
+
+    If the result would fit into float32, the cause is half-precision-overflow.
+    """
     dtype = "float32" if output_type(birth) == "float16" else output_type(birth)
     limit = largest_exponent(birth, dtype)
     return Interval(-limit, limit, closed=True)
 
 
 def is_fully_masked_softmax(birth: Birth) -> bool:
-    """Tell whether a softmax, or attention with one inside, got a row of nothing but -inf."""
+    """Tell whether a softmax, or attention that contains one, got a row of only -inf."""
     name = op_name(birth)
     is_softmax = name in SOFTMAXES or any(attention in name for attention in ATTENTIONS)
     return birth.fully_infinite_row and is_softmax
 
 
-def makes_nan_of_infinity(birth: Birth) -> bool:
-    """Tell whether NaN came of an infinite operand: the record says so, or a number in the call is infinite."""
+def turns_infinity_into_nan(birth: Birth) -> bool:
+    """Tell whether an infinite operand became NaN: the record says so, or a number in the call is infinite."""
     if birth.kind == "from-infinity":
         return True
     return birth.value == "nan" and infinite_operand(birth) is not None
@@ -76,7 +79,7 @@ def _names(text: str) -> frozenset[str]:
 
 # fmt: off
 NORMALISATIONS = _names("native_layer_norm native_group_norm native_batch_norm _fused_rms_norm")
-# They divide by the pivots of the matrix, one of which is 0 when the matrix is singular.
+# Solvers divide by the pivots of the matrix, one of which is 0 if the matrix is singular.
 SOLVERS = _names(
     "linalg_inv_ex _linalg_solve_ex linalg_lu_solve linalg_solve_triangular linalg_pinv triangular_solve "
     "cholesky_inverse cholesky_solve"
@@ -181,7 +184,7 @@ ROWS = (
     Row("exp-overflow", "exponent", S.EXPONENT, _names("pow"), operand=exponent_of_number, needs=bearable_exponents),
 
     Row("infinity-arithmetic", "infinity", S.INFINITY, kinds=MADE, phases=EVERY_PHASE - {"clip", "accumulate"},
-        when=makes_nan_of_infinity, operand=infinite_operand),
+        when=turns_infinity_into_nan, operand=infinite_operand),
 
     Row("float-overflow", "range", S.RANGE, when=left_the_range, operand=largest_operand),
 )

@@ -1,4 +1,4 @@
-"""The engine of the operand rules: which rows of a table a birth violates, the most specific first."""
+"""The engine of the operand rules: finds the rows of a table that a birth violates, the most specific first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Region(Protocol):
 
 @dataclass(frozen=True)
 class Interval:
-    """The numbers between two ends; `closed` takes in the ends that are finite."""
+    """The numbers between two ends; `closed` includes the finite ends."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class Interval:
         return self.low < value < self.high or (is_end and (self.closed or math.isinf(value)))
 
     def __str__(self) -> str:
-        """Return the interval as mathematicians write it: `[1, inf)`."""
+        """Return the interval in mathematical notation, `[1, inf)`."""
         left = "[" if self.closed and math.isfinite(self.low) else "("
         right = "]" if self.closed and math.isfinite(self.high) else ")"
         return f"{left}{self.low:g}, {self.high:g}{right}"
@@ -45,18 +45,18 @@ class Interval:
 
 @dataclass(frozen=True)
 class Except:
-    """All numbers but one."""
+    """All numbers except one."""
 
     point: float
 
     def holds(self, value: float) -> bool:
-        """Tell whether a number is another than the one left out."""
+        """Tell whether a number differs from the excluded one."""
         return value != self.point
 
 
 @dataclass(frozen=True)
 class Fractions:
-    """The numbers that are not whole."""
+    """The numbers that are not integers."""
 
     def holds(self, value: float) -> bool:
         """Tell whether a number has a fractional part."""
@@ -64,34 +64,32 @@ class Fractions:
 
 
 class Specificity(IntEnum):
-    """How much a row says about a birth. Of several violated rows the one that says most is the cause."""
+    """How precisely a row explains a birth: the most specific of the violated rows is the cause."""
 
-    RANGE = 0  # the result is too large for its type, whatever the operation
-    INFINITY = 1  # NaN came of an operand that is infinite
+    RANGE = 0  # the result is too large for its dtype, whatever the operation
+    INFINITY = 1  # an infinite operand became NaN
     EXPONENT = 2  # the operand is too large for an exponential
-    FUNCTION = 3  # the operand is outside of the function's domain
+    FUNCTION = 3  # the operand is outside the function's domain
     DIVISION = 4  # the divisor is 0
-    KERNEL = 5  # the operation fails for one reason only, so its name is the proof
-    HALF = 6  # the result is finite in float32: the type is the reason, not the operation
+    KERNEL = 5  # the operation can fail for one reason only, so its name is the proof
+    HALF = 6  # the result is finite in float32: the dtype is the reason, not the operation
     FORMULA = 7  # the backward formula of a known function divides by the function's operand
-    EMPTY = 8  # no element went in
-    COUNT = 9  # too few elements went in, for a known kind of reduction
-    UNDERFLOW = 10  # the operand is 0 only because of its type
-    CALLER = (
-        11  # the division, norm or softmax belongs to a part of training with a cause of its own
-    )
-    HIDDEN = 12  # a mask discarded the elements in forward, and the gradient came through
+    EMPTY = 8  # the reduction has no elements
+    COUNT = 9  # a known kind of reduction has too few elements
+    UNDERFLOW = 10  # the operand is 0 only because of its dtype
+    CALLER = 11  # the operation belongs to a part of training that has its own cause
+    HIDDEN = 12  # a mask discarded the elements in the forward pass, and the gradient came through
 
 
 @dataclass(frozen=True)
 class Row:
     """One way in which an operation fails, and the cause that it proves.
 
-    A birth violates a row if everything that the row states is so. `operations` and `nodes` (the functions whose
-    backward formula ran) are any where they are empty. `operand` is a place among the arguments, or a function
-    that finds the operand. Its value must lie in `needs`; a row without `needs` is violated by the birth itself.
-    `given` names another operand and the region in which its value makes the row apply. `case` and `noun` tell the
-    cause which of its sentences to use, and a word for it.
+    A row applies to a birth if every condition holds: the `operations`, the `nodes` (functions whose backward
+    formula ran; empty means any), the `kinds` and `phases`, `when`, and `given`, another operand with the region
+    where its value must lie. A birth violates a row that applies if the value of `operand` (an argument index, or
+    a function that finds the operand) lies outside `needs`, or if the row has no `needs`. `case` selects the
+    diagnosis of the cause, and `noun` is a word for its message.
     """
 
     cause: str
@@ -109,14 +107,14 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Return the row by its cause, its case, and its first backward formula and operation."""
+        """Return a name made of the cause, the case, and the first backward formula and operation."""
         first = (min(names) for names in (self.nodes, self.operations) if names)
         return " ".join((f"{self.cause}: {self.case}", *first))
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A row that a birth violates, with the operand that did it and where its value should have been."""
+    """A row that a birth violates, with the operand at fault and the region where its value should have been."""
 
     row: Row
     operand: Operand | None

@@ -1,4 +1,4 @@
-"""From an expression to the place where its number is written: a constant, a default, a setting, another file."""
+"""Finds where the number of an expression is written: a constant, a default, a setting, another file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torchwhy.source.bindings import assignments
 from torchwhy.source.calls import keyword, word_of
 from torchwhy.source.edits import Source
 
-FARTHEST = 6  # names between a use and its number; a chain longer than this is a circle
+LONGEST_CHAIN = 6  # names between a use and its number; a longer chain is a cycle
 SETTINGS = ("Namespace", "SimpleNamespace", "dict", "Munch", "EasyDict", "DotDict")
 
 
 class WrittenNumber(NamedTuple):
-    """A number as it stands in one file of the program."""
+    """A number as it is written in one file of the program."""
 
     source: Source
     node: ast.expr
@@ -26,15 +26,17 @@ class WrittenNumber(NamedTuple):
         return float(ast.literal_eval(self.node))
 
 
-def written(source: Source, node: ast.expr | None, depth: int = FARTHEST) -> WrittenNumber | None:
-    """Return where the number of an expression is written; None if that is not one certain place."""
+def written(
+    source: Source, node: ast.expr | None, depth: int = LONGEST_CHAIN
+) -> WrittenNumber | None:
+    """Return where the number of an expression is written; None if there is not exactly one such place."""
     if node is None or depth == 0:
         return None
     if is_number(node):
         return WrittenNumber(source, node)
     if word_of(node) == "float" and isinstance(node, ast.Call) and len(node.args) == 1:
         return written(source, node.args[0], depth - 1)
-    for file, value in _behind(source, node):
+    for file, value in _definitions(source, node):
         found = written(file, value, depth - 1)
         if found is not None:
             return found
@@ -42,7 +44,7 @@ def written(source: Source, node: ast.expr | None, depth: int = FARTHEST) -> Wri
 
 
 def is_number(node: ast.expr) -> bool:
-    """Tell whether this is a number as written in a source: `1e-3`, `-2`, `10**-3`."""
+    """Tell whether an expression is a literal number: `1e-3`, `-2`."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
@@ -50,8 +52,8 @@ def is_number(node: ast.expr) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _behind(source: Source, node: ast.expr) -> Iterator[tuple[Source, ast.expr]]:
-    """Yield what an expression stands for, the nearest first."""
+def _definitions(source: Source, node: ast.expr) -> Iterator[tuple[Source, ast.expr]]:
+    """Yield the expressions that define the value of a name, attribute, key or setting, the nearest first."""
     if isinstance(node, ast.Name):
         yield from _of_name(source, node)
     elif isinstance(node, ast.Attribute):
@@ -93,7 +95,7 @@ def _same_place(target: ast.Tuple, value: ast.Tuple, name: str) -> ast.expr | No
 def _of_parameter(
     source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str
 ) -> Iterator[tuple[Source, ast.expr]]:
-    """Yield what the only call gives for a parameter, or its default where no call gives anything."""
+    """Yield the argument of the only call that passes a parameter, or its default if no call passes it."""
     names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
     if name not in names and name not in [one.arg for one in function.args.kwonlyargs]:
         return
@@ -136,7 +138,7 @@ def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast
 
 
 def _of_setting(source: Source, name: str) -> Iterator[tuple[Source, ast.expr]]:
-    """Yield what the program sets something of this name to: attribute, key, field, option of its command line."""
+    """Yield the value of a setting: an attribute, a key, a field or a command-line option of this name."""
     kinds = (_given_to_a_class, _options, _keys, _own_attributes, _fields)
     for file in _files(source):
         for kind in kinds:
@@ -148,7 +150,7 @@ def _of_setting(source: Source, name: str) -> Iterator[tuple[Source, ast.expr]]:
 
 
 def _given_to_a_class(source: Source, name: str) -> Iterator[ast.expr]:
-    """Yield `0.1` of `Config(rate=0.1)`, for a class of this file or a bag of settings."""
+    """Yield `0.1` from `Config(rate=0.1)`, for a class of this file or a namespace type."""
     classes = [node.name for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
     for call in source.calls(*classes, *SETTINGS):
         value = keyword(call, name)
@@ -157,7 +159,7 @@ def _given_to_a_class(source: Source, name: str) -> Iterator[ast.expr]:
 
 
 def _options(source: Source, name: str) -> Iterator[ast.expr]:
-    """Yield the default of `--learning-rate`."""
+    """Yield the default of a command-line option, such as `--learning-rate`."""
     for call in source.calls("add_argument", "option", "Option"):
         words = [one.value for one in call.args if isinstance(one, ast.Constant)]
         names = {str(word).lstrip("-").replace("-", "_") for word in words}
@@ -183,7 +185,7 @@ def _own_attributes(source: Source, name: str) -> Iterator[ast.expr]:
 
 
 def _fields(source: Source, name: str) -> Iterator[ast.expr]:
-    """Yield the value of a field of a class: `rate: float = 0.1`."""
+    """Yield the default of a class field: `rate: float = 0.1`."""
     for node in ast.walk(source.tree):
         for one in node.body if isinstance(node, ast.ClassDef) else ():
             targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
@@ -203,7 +205,7 @@ def _imported(source: Source, name: str) -> Iterator[tuple[Source, ast.expr]]:
 
 
 def _of_module(source: Source, node: ast.Attribute) -> Iterator[tuple[Source, ast.expr]]:
-    """Yield what `config.RATE` stands for, where `config` is a file of the program."""
+    """Yield the value of `config.RATE`, if `config` is a file of the program."""
     if not isinstance(node.value, ast.Name):
         return
     for one in ast.walk(source.tree):
@@ -235,7 +237,7 @@ def _constant(file: Source, name: str) -> Iterator[tuple[Source, ast.expr]]:
 
 
 def _files(source: Source) -> Iterator[Source]:
-    """Yield this file, then those of the program that it imports from."""
+    """Yield this file, then the program's files that it imports from."""
     yield source
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ImportFrom):
@@ -249,7 +251,7 @@ def _file_of(source: Source, node: ast.ImportFrom) -> Source | None:
 
 
 def _open(source: Source, module: str) -> Source | None:
-    """Return a module of the program: beside this file, or under one of the folders above it."""
+    """Return a module of the program: in the folder of this file, or in one of its parent folders."""
     folders = source.file.split("/")[:-1]
     for depth in range(len(folders), -1, -1):
         file = source.others("/".join([*folders[:depth], *module.split(".")]) + ".py")

@@ -11,15 +11,19 @@ from torchwhy.record.trace import Trace
 
 
 class OppositeInfinities(Diagnosis):
-    """Gradients of +inf and -inf were added up."""
+    """The sum of +inf and -inf in an accumulated gradient is NaN."""
 
     target: str
     value: Real
     step: int
-    message = "+inf and -inf were added while {target} was accumulated, and their sum is NaN"
+    message = "accumulating {gradient} added +inf and -inf, and the sum is NaN"
     advice = (
-        "keep the parts of {target} finite before they are added: clip after each backward pass"
+        "keep every part of {gradient} finite before it is added: clip after each backward pass"
     )
+
+    @property
+    def gradient(self) -> str:
+        return self.target if self.target.startswith("a ") else f"the {self.target}"
 
     def evidence(self) -> Iterator[Evidence]:
         claim = "one part of the sum was +inf, the other -inf"
@@ -27,7 +31,7 @@ class OppositeInfinities(Diagnosis):
 
 
 class AccumulatedInfinities(Detector):
-    """A gradient of +inf and one of -inf were added while gradients were accumulated."""
+    """Gradient accumulation added +inf and -inf."""
 
     name = "accumulated-infinities"
 

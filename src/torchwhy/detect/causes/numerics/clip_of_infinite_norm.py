@@ -16,18 +16,20 @@ from torchwhy.source.edits import Source
 
 
 class NormOverflow(Diagnosis):
-    """All gradients are finite, and the sum of their squares is not."""
+    """Every gradient is finite, but the sum of their squares is not."""
 
     value: Real
     step: int
     message = (
-        "the norm of the gradients is infinite although every gradient is finite: their squares overflow, "
-        "and clipping then multiplies all of them by 0"
+        "the gradient norm is infinite although every gradient is finite: their squares overflow, "
+        "and clipping then multiplies every gradient by 0"
     )
-    advice = "find why the gradients are this large (scale of the loss, the targets, the inputs) before clipping"
+    advice = "find out why the gradients are this large (scale of the loss, the targets, the inputs) before clipping"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence("all gradients finite, their norm is not", value=self.value, step=self.step)
+        yield Evidence(
+            "every gradient is finite, their norm is not", value=self.value, step=self.step
+        )
 
 
 class InfiniteGradientClipped(Diagnosis):
@@ -44,22 +46,22 @@ class InfiniteGradientClipped(Diagnosis):
 
 
 class ClippedBeforeUnscale(Diagnosis):
-    """Gradients were clipped while they still contained the loss scale."""
+    """Clipping ran while the gradients still contained the loss scale."""
 
     step: int
     message = (
         "gradients are clipped before `unscale_`: their norm still contains the loss scale, "
-        "so that nearly nothing is left of them"
+        "so clipping leaves almost nothing of them"
     )
     advice = "call `scaler.unscale_(optimizer)` before clipping"
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = "the loss scale was still in the gradients when they were clipped"
+        claim = "the gradients still contained the loss scale when clipping ran"
         yield Evidence(claim, step=self.step)
 
 
 class ClipOfInfiniteNorm(Detector):
-    """Gradients were clipped by a norm that is infinite, or that still contains the loss scale."""
+    """`clip_grad_norm_` worked with a norm that is infinite, or that still contains the loss scale."""
 
     name = "clip-of-infinite-norm"
 

@@ -27,21 +27,21 @@ from torchwhy.source.edits import Source
 
 
 class ZeroDivisor(BirthDiagnosis):
-    """An element of a divisor is 0; `lowest` and `highest` are the ends of its elements, where they differ."""
+    """An element of a divisor is 0; `lowest` and `highest` are its smallest and largest element, if they differ."""
 
     name: str
     divisor: OperandValue
     in_gradient: bool
     lowest: float | None
     highest: float | None
-    message = "{way}{expression} divides by zero: {name} was exactly 0{samples}"
+    message = "{prefix}{expression} divides by zero: {name} was exactly 0{samples}"
     advice = (
         "keep {name} away from 0 before dividing: add a small constant that fits its scale, clamp it, or "
         "replace the zeros with torch.where first"
     )
 
     @property
-    def way(self) -> str:
+    def prefix(self) -> str:
         return "the gradient of " if self.in_gradient else ""
 
     def evidence(self) -> Iterator[Evidence]:
@@ -52,7 +52,7 @@ class ZeroDivisor(BirthDiagnosis):
 
 
 class ConstantGroup(BirthDiagnosis):
-    """A normalisation with an eps of 0 divides by the deviation of a constant group, which is 0."""
+    """A normalisation with `eps=0` divides by the standard deviation of a constant group, which is 0."""
 
     name: str
     message = "{expression} divides by a variance of zero: {name} is constant there and eps is 0"
@@ -63,19 +63,19 @@ class ConstantGroup(BirthDiagnosis):
 
 
 class ZeroWeight(BirthDiagnosis):
-    """`weight_norm` divides a weight by its length, and the weight is zero."""
+    """`weight_norm` divides a weight by its norm, and the weight is zero."""
 
     name: str
     weight: OperandValue
-    message = "weight_norm divides {name} by its length, which is zero, in {expression}"
-    advice = "initialise the weight with something else than zeros before weight_norm, or set only its gain to zero"
+    message = "weight_norm divides {name} by its norm, which is 0, in {expression}"
+    advice = "initialise the weight to something other than zeros before weight_norm, or set only its gain to zero"
 
     def evidence(self) -> Iterator[Evidence]:
         yield self.fact(self.weight)
 
 
 class SingularMatrix(BirthDiagnosis):
-    """A solver divides by a pivot of a singular matrix."""
+    """A solver divides by a pivot of a singular matrix, which is 0."""
 
     name: str
     message = "{expression} inverts a singular matrix: a pivot of {name} is zero"
@@ -101,7 +101,7 @@ class DivisionByZero(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return what a birth divided by, if that proves this cause."""
+    """Return the division by zero that a birth proves, or None."""
     violation = proven(birth, DivisionByZero.name)
     if violation is None:
         return None
@@ -137,7 +137,7 @@ def _zero_divisor(birth: Birth, violation: Violation) -> ZeroDivisor:
         name=forward_operand(birth, 1)
         if in_gradient
         else name_of(divisor, otherwise="its divisor"),
-        divisor=replace(operand_value(divisor), value=0.0),  # -0 is 0, too
+        divisor=replace(operand_value(divisor), value=0.0),  # writes -0 as 0
         in_gradient=in_gradient,
         lowest=lowest if is_spread else None,
         highest=highest if is_spread else None,

@@ -26,18 +26,16 @@ from torchwhy.source.edits import Source
 
 
 class OutsideDomain(BirthDiagnosis):
-    """A function was given a value at which it is not defined."""
+    """A function got an operand outside its domain."""
 
     function: str
     operand: OperandValue
     domain: str
     message = (
-        "{expression} is not defined at {operand}: {operand.name} was that{samples}, "
+        "{expression} is evaluated outside its domain: {operand.name} was {operand}{samples} "
         "and must stay in {domain}"
     )
-    advice = (
-        "clamp {operand.name} to a range a little inside {domain} before it goes into {function}"
-    )
+    advice = "clamp {operand.name} slightly inside {domain} before {function}"
 
     def evidence(self) -> Iterator[Evidence]:
         yield self.fact(self.operand)
@@ -45,13 +43,13 @@ class OutsideDomain(BirthDiagnosis):
 
 
 class NegativeBase(BirthDiagnosis):
-    """A negative number was raised to a power that is not whole."""
+    """The base of a fractional power was negative."""
 
     name: str
     base: OperandValue
     exponent: OperandValue
     message = (
-        "{expression} raises a negative number to a power that is not whole: "
+        "{expression} raises a negative number to a fractional power: "
         "{name} was {base}, the exponent {exponent}{samples}"
     )
     advice = (
@@ -65,7 +63,7 @@ class NegativeBase(BirthDiagnosis):
 
 
 class InfiniteSlope(BirthDiagnosis):
-    """The slope of a function is infinite at the edge of its domain, though its value is finite."""
+    """A function has an infinite slope at the edge of its domain, although its value is finite there."""
 
     name: str
     node: str
@@ -73,9 +71,9 @@ class InfiniteSlope(BirthDiagnosis):
     value: Real
     message = (
         "{expression} has no finite gradient: its slope is infinite at the edge of its domain, "
-        "and {name} was there{samples}"
+        "and {name} was at that edge{samples}"
     )
-    advice = "clamp {name} a little inside the open interval before it goes into {expression}"
+    advice = "clamp {name} slightly inside the domain before {expression}"
 
     def evidence(self) -> Iterator[Evidence]:
         claim = f"the gradient was computed in {self.node} by {self.operation}"
@@ -86,13 +84,13 @@ class ExponentGradient(InfiniteSlope):
     """The gradient of a power with respect to its exponent needs the logarithm of its base."""
 
     message = (
-        "{expression} has no finite gradient: the exponent needs the logarithm of the base, "
-        "which is not positive, and {name} was there{samples}"
+        "{expression} has no finite gradient: the gradient of the exponent needs the logarithm of the base, "
+        "and {name} was not positive{samples}"
     )
 
 
 class DomainError(Detector):
-    """A function was evaluated where it is not defined, or its gradient where that is infinite."""
+    """A function was evaluated outside its domain, or its gradient where it is infinite."""
 
     name = "domain-error"
 
@@ -104,7 +102,7 @@ class DomainError(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return which function left its domain in a birth, or has no slope there, if one did."""
+    """Return the function that a birth evaluates outside its domain, or where its slope is infinite, or None."""
     violation = proven(birth, DomainError.name)
     if violation is None:
         return None

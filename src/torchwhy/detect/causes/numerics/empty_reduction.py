@@ -23,46 +23,51 @@ class Reduction(Diagnosis):
 
 
 class TooFewForDeviation(Reduction):
-    """A deviation or variance was taken over no more elements than its correction takes off."""
+    """A standard deviation or variance has no more elements than its correction subtracts."""
 
     elements: int
     message = (
         "{expression} is a standard deviation or variance over {count}: "
-        "with the usual correction it divides by n - 1, here 0"
+        "with Bessel's correction it divides by n - 1, which is 0 here"
     )
-    advice = "skip batches of one sample (`drop_last=True`), or ask for `unbiased=False`"
+    advice = "skip batches of one sample (`drop_last=True`), or pass `unbiased=False`"
 
     @property
     def count(self) -> str:
         return "1 element" if self.elements == 1 else f"{self.elements} elements"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(f"{self.count} went into each result", step=self.step)
+        yield Evidence(f"each result was computed from {self.count}", step=self.step)
 
 
 class NothingReduced(Reduction):
-    """A mean was taken over no elements."""
+    """A mean was computed over no elements."""
 
     operand: str
     shape: Shape | None
     message = (
-        "{expression} reduces nothing: {operand} has no elements, and the mean of nothing is 0/0"
+        "{expression} reduces no elements: {operand} is empty, and the mean of no elements is 0/0"
     )
-    advice = "leave the term out when {operand} is empty, or divide a sum by a count clamped to at least 1"
+    advice = (
+        "skip the term when {operand} is empty, or divide a sum by a count clamped to at least 1"
+    )
 
     def evidence(self) -> Iterator[Evidence]:
         shape = "unknown" if self.shape is None else self.shape
-        claim = f"0 elements went into each result; {self.operand} has shape {shape}"
+        claim = f"each result was computed from 0 elements; {self.operand} has shape {shape}"
         yield Evidence(claim, step=self.step)
 
 
 class NoLabelCounts(Reduction):
-    """A class loss averages over labels none of which counts, or over an empty batch."""
+    """A class loss averages over labels that all have weight 0 or are ignored, or over an empty batch."""
 
     labels: str
     batch_is_empty: bool
-    message = "{expression} averages over no label: {reason}, so it is 0/0"
-    advice = "skip batches in which no entry of {labels} counts, or sum the loss and divide by a count clamped to 1"
+    message = "{expression} averages over no labels: {reason}, so it is 0/0"
+    advice = (
+        "skip batches in which no entry of {labels} counts, "
+        "or sum the loss and divide by a count clamped to at least 1"
+    )
 
     @property
     def reason(self) -> str:
@@ -75,25 +80,21 @@ class NoLabelCounts(Reduction):
 
 
 class CountOfZero(Reduction):
-    """A sum of nothing was divided by a count of 0."""
+    """A sum over no elements was divided by a count of 0."""
 
     total: str
     count: str
-    message = "{expression} is a mean over no elements: {count} counted 0"
+    message = "{expression} is a mean over no elements: {count} was 0"
     advice = (
-        "divide by `{plain}` clamped to at least 1, or leave the term out when nothing was selected"
+        "clamp {count} to at least 1 before dividing, or skip the term when nothing is selected"
     )
 
-    @property
-    def plain(self) -> str:
-        return self.count.strip("`")
-
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(f"{self.total} is 0 and {self.count} is 0", step=self.step)
+        yield Evidence(f"{self.total} was 0 and {self.count} was 0", step=self.step)
 
 
 class EmptyReduction(Detector):
-    """A mean, a deviation or a loss was taken over nothing, or over too few elements."""
+    """A mean, a standard deviation or a loss was computed over no elements, or over too few."""
 
     name = "empty-reduction"
 
@@ -125,8 +126,8 @@ def _diagnosis(birth: Birth, case: str) -> Reduction:
             return CountOfZero(
                 expression=expression,
                 step=birth.step,
-                total=(total.name if total is not None else None) or "the sum",
-                count=(count.name if count is not None else None) or "the count below",
+                total=(total.name if total is not None else None) or "its dividend",
+                count=(count.name if count is not None else None) or "its divisor",
             )
         case "deviation":
             return TooFewForDeviation(
@@ -137,6 +138,6 @@ def _diagnosis(birth: Birth, case: str) -> Reduction:
     return NothingReduced(
         expression=expression,
         step=birth.step,
-        operand=next(named, "what it reduces"),
+        operand=next(named, "its input"),
         shape=next(shapes, None),
     )

@@ -22,7 +22,7 @@ from torchwhy.source.edits import Source
 
 
 class LargeExponent(BirthDiagnosis):
-    """An exponential was taken of a number above `limit`, the largest whose exponential the type holds."""
+    """The operand of an exponential exceeded `limit`, above which the result overflows its dtype."""
 
     function: str
     exponent: OperandValue
@@ -33,18 +33,18 @@ class LargeExponent(BirthDiagnosis):
         "and {function} of more than {limit:.4g} is infinite in {dtype}"
     )
     advice = (
-        "subtract the maximum of {exponent.name} first, use logsumexp, softmax or softplus in place of the formula, "
+        "subtract the maximum of {exponent.name} first, use logsumexp, softmax or softplus instead of the formula, "
         "or clamp {exponent.name} below {limit:.4g}"
     )
 
     def evidence(self) -> Iterator[Evidence]:
         yield self.fact(self.exponent)
-        claim = f"the largest operand that {self.dtype} can bear is {self.limit:.4g}"
+        claim = f"the largest operand of {self.function} without overflow in {self.dtype} is {self.limit:.4g}"
         yield Evidence(claim, value=self.limit)
 
 
 class ExpOverflow(Detector):
-    """An exponential was taken of a number so large that the result exceeds the type's range."""
+    """An exponential was taken of a number so large that the result exceeds the range of its dtype."""
 
     name = "exp-overflow"
 
@@ -56,7 +56,7 @@ class ExpOverflow(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the exponent of a birth that its type cannot bear, if there is one."""
+    """Return the exponent of a birth that is too large for the dtype of the result, or None."""
     violation = proven(birth, ExpOverflow.name)
     if violation is None:
         return None

@@ -23,9 +23,9 @@ PRODUCTS = frozenset({"prod", "cumprod"})
 
 
 class RangeLeft(BirthDiagnosis):
-    """A result is larger than the largest number of its type; `node` is set where it is a gradient.
+    """A result exceeds the largest number of its dtype; `node` is set if the result is a gradient.
 
-    `factors` is how many numbers of the operand a product multiplies.
+    `factors` counts the numbers of the operand that a product multiplies.
     """
 
     name: str
@@ -34,24 +34,24 @@ class RangeLeft(BirthDiagnosis):
     node: str | None
     factors: int | None
     message = (
-        "{way}{expression} leaves the range of {dtype} (largest number {limit:.2g}): "
-        "{who} reached {reached}{samples}"
+        "{prefix}{expression} exceeds the range of {dtype} (largest number {limit:.2g}): "
+        "{operand} reached {reached}{samples}"
     )
     advice = (
-        "bring {name} to a smaller scale before this operation (normalise, divide, work with logarithms), "
-        "or find what made it grow"
+        "scale {name} down before this operation (normalise, divide, work with logarithms), "
+        "or find out what made it grow"
     )
 
     @property
-    def way(self) -> str:
-        return f"in the gradient ({self.node}), " if self.node is not None else ""
+    def prefix(self) -> str:
+        return f"in the backward pass ({self.node}), " if self.node is not None else ""
 
     @property
     def limit(self) -> float:
         return LARGEST.get(self.dtype, 0.0)
 
     @property
-    def who(self) -> str:
+    def operand(self) -> str:
         if self.factors is None:
             return self.name
         return f"it multiplies {self.factors} numbers of {self.name}, the largest of which"
@@ -62,7 +62,7 @@ class RangeLeft(BirthDiagnosis):
 
 
 class FloatOverflow(Detector):
-    """A result left the range of float32 or float64, though every operand was finite."""
+    """A result exceeded the range of float32 or float64, although every operand was finite."""
 
     name = "float-overflow"
 
@@ -71,11 +71,11 @@ class FloatOverflow(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from bad_values.bounded_state(finding.location, source)
-        yield from bad_values.smaller(finding.location, source)
+        yield from bad_values.clamped_operands(finding.location, source)
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the result of a birth that left the range of its type, if no more specific rule is violated."""
+    """Return the overflow that a birth proves, or None, also if a more specific rule is violated."""
     violation = proven(birth, FloatOverflow.name)
     if violation is None:
         return None

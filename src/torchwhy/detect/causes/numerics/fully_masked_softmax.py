@@ -15,7 +15,7 @@ from torchwhy.source.edits import Source
 
 
 class RowOfInfinities(Diagnosis):
-    """A softmax was taken over a row of nothing but -inf; `row` is its index, where it is known."""
+    """A softmax got a row that contains only -inf; `row` is its index, if known."""
 
     expression: str
     scores: str
@@ -26,8 +26,8 @@ class RowOfInfinities(Diagnosis):
         "all of {scores} is -inf there, and the softmax of such a row is NaN"
     )
     advice = (
-        "leave at least one position of every row open before the softmax of {scores}: drop empty samples, "
-        "clamp the lengths to 1, or check that True means in the mask what the layer takes it to mean"
+        "leave at least one position of every row unmasked before the softmax of {scores}: drop empty samples, "
+        "clamp the lengths to at least 1, or check whether True in the mask means keep or mask for this layer"
     )
 
     @property
@@ -35,9 +35,7 @@ class RowOfInfinities(Diagnosis):
         return f" (row {self.row})" if self.row else ""
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(
-            f"a row of {self.scores} holds nothing but -inf", value="-inf", step=self.step
-        )
+        yield Evidence(f"a row of {self.scores} contains only -inf", value="-inf", step=self.step)
 
 
 class FullyMaskedSoftmax(Detector):
@@ -59,7 +57,7 @@ class FullyMaskedSoftmax(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from data.finite_mask(source)
         yield from bad_values.open_row(finding.location, source)
-        yield from data.other_mask(finding.location, source)
+        yield from data.inverted_mask(finding.location, source)
         yield from bad_values.skip_bad_batch(finding.location, source)
 
 
@@ -69,7 +67,7 @@ def _scores(birth: Birth) -> str:
 
 
 def _row(birth: Birth) -> list[int]:
-    """Return the index of the row; not known where other rows rightly hold -inf, as after `log_softmax`."""
+    """Return the index of the row; it is unknown if other rows contain -inf rightly, as after `log_softmax`."""
     output = birth.output
     if output is None or output.negative_infinity:
         return []

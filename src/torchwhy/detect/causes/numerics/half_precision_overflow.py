@@ -25,13 +25,15 @@ from torchwhy.source.edits import Source
 
 
 class HalfOverflow(BirthDiagnosis):
-    """A result does not fit into float16, and is finite in float32."""
+    """A result exceeds the range of float16, but is finite in float32."""
 
     name: str
     size: float | None
     limit: float = LARGEST["float16"]
-    message = "{expression} exceeds {limit:.0f}, the largest number of float16: {name} reached {reached}{samples}"
-    advice = "compute {expression} in float32 ({name}.float()), use bfloat16, or make {name} smaller first"
+    message = "{expression} exceeds {limit:.0f}, the largest float16 number: {name} reached {reached}{samples}"
+    advice = (
+        "compute {expression} in float32 ({name}.float()), use bfloat16, or scale {name} down first"
+    )
 
     @property
     def reached(self) -> str:
@@ -39,26 +41,29 @@ class HalfOverflow(BirthDiagnosis):
 
 
 class HalfGradientOverflow(HalfOverflow):
-    """A gradient does not fit into float16, and is finite in float32."""
+    """A gradient exceeds the range of float16, but is finite in float32."""
 
     node: str
     message = (
-        "in the gradient ({node}), {expression} exceeds {limit:.0f}, the largest number of float16: "
+        "in the backward pass ({node}), {expression} exceeds {limit:.0f}, the largest float16 number: "
         "{name} reached {reached}{samples}"
     )
-    advice = "use torch.amp.GradScaler, which lowers the loss scale by itself, or bfloat16, which has float32's range"
+    advice = (
+        "use torch.amp.GradScaler, which lowers the loss scale automatically, "
+        "or bfloat16, which has the range of float32"
+    )
 
 
 class NumberBeyondHalf(Diagnosis):
-    """The program writes a number into a float16 tensor that float16 cannot hold."""
+    """The program writes a number into a float16 tensor that exceeds the range of float16."""
 
     expression: str
     tensor: str | None
     limit: float = LARGEST["float16"]
     message = (
-        "`{expression}` writes a number beyond {limit:.0f}, the largest of float16, into {into}"
+        "`{expression}` writes a number beyond {limit:.0f}, the largest float16 number, into {into}"
     )
-    advice = "write the type's own bound: torch.finfo({name}.dtype).min"
+    advice = "use the bound of the dtype: torch.finfo({name}.dtype).min"
 
     @property
     def into(self) -> str:
@@ -70,7 +75,7 @@ class NumberBeyondHalf(Diagnosis):
 
 
 class HalfPrecisionOverflow(Detector):
-    """A result exceeded 65504, the largest number of float16, where float32 would have been fine."""
+    """A float16 result exceeded 65504, the largest float16 number, where float32 would have been fine."""
 
     name = "half-precision-overflow"
 
@@ -79,7 +84,7 @@ class HalfPrecisionOverflow(Detector):
         scaled = bool(trace.of(ScaleChanged))
 
         def judge_unscaled(birth: Birth) -> Judgement | None:
-            # A GradScaler tries large scales on purpose, and skips the step when a gradient overflows.
+            # A GradScaler tries large scales on purpose and skips the step if a gradient overflows.
             if scaled and birth.node is not None and birth.step not in alarmed:
                 return None
             return judge(birth)
@@ -97,13 +102,13 @@ class HalfPrecisionOverflow(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the float16 result of a birth that is finite in a wider type, if it is one."""
+    """Return the float16 overflow that a birth proves by being finite in a wider dtype, or None."""
     violation = proven(birth, HalfPrecisionOverflow.name)
     if violation is None:
         return None
     size = size_of(violation.operand) if violation.operand is not None else None
     name = name_of_largest(birth)
-    wider = Evidence("the same operation in a wider type is finite", step=birth.step)
+    wider = Evidence("the same operation in a wider dtype is finite", step=birth.step)
     diagnosis = HalfOverflow(at=born(birth), name=name, size=size)
     if is_formula(birth):
         diagnosis = HalfGradientOverflow(

@@ -28,7 +28,7 @@ from torchwhy.source.edits import Source
 
 
 class ValueUnderflowed(BirthDiagnosis):
-    """An operand is 0 in half precision, and not in float32."""
+    """An operand is 0 in half precision, but not in float32."""
 
     name: str
     operand: str
@@ -36,10 +36,10 @@ class ValueUnderflowed(BirthDiagnosis):
     dtype: str
     in_float32: float | None
     message = (
-        "{expression} fails because {name} is 0 in {dtype} and not in float32: "
-        "there it would be {wide}{samples}"
+        "{expression} fails because {name} is 0 in {dtype}{samples}, but not in float32: "
+        "there it would be {wide}"
     )
-    advice = "compute {expression} in float32, or use an epsilon that {dtype} can hold, such as {epsilon}"
+    advice = "compute {expression} in float32, or use an epsilon that {dtype} can represent, such as {epsilon}"
 
     @property
     def wide(self) -> str:
@@ -54,23 +54,23 @@ class ValueUnderflowed(BirthDiagnosis):
         yield Evidence(claim, value=0.0, step=self.step)
         if self.in_float32 is not None:
             value = as_real(self.in_float32)
-            yield Evidence(f"computed in float32 it is {self.wide}", value=value, step=self.step)
+            yield Evidence(f"computed in float32, it is {self.wide}", value=value, step=self.step)
         limit = ROUNDS_TO_ZERO[self.dtype]
-        yield Evidence(f"{self.dtype} rounds everything below {limit:.2g} to 0", value=limit)
+        yield Evidence(f"{self.dtype} rounds magnitudes below {limit:.2g} to 0", value=limit)
 
 
 class ConstantVanished(ValueUnderflowed):
-    """A constant of the expression rounds to 0 in half precision, so that it keeps nothing away from 0."""
+    """A constant of the expression rounds to 0 in half precision, so it does not prevent the zero."""
 
     constant: float
     message = (
-        "{expression} fails because {name} is 0 in {dtype} and not in float32: "
-        "the constant {constant:g} rounds to 0{samples}"
+        "{expression} fails because {name} is 0 in {dtype}{samples}, but not in float32: "
+        "the constant {constant:g} rounds to 0"
     )
 
 
 class HalfPrecisionUnderflow(Detector):
-    """A value or an epsilon became 0 in half precision, and was divided by or put into a logarithm."""
+    """A value or an epsilon became 0 in half precision, and a division or a logarithm then used it."""
 
     name = "half-precision-underflow"
 
@@ -84,7 +84,7 @@ class HalfPrecisionUnderflow(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the operand of a birth that is 0 only because of its type, if there is one."""
+    """Return the operand of a birth that is 0 only because of its dtype, or None."""
     violation = proven(birth, HalfPrecisionUnderflow.name)
     if violation is None or violation.operand is None:
         return None

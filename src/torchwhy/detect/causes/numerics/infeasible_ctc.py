@@ -28,7 +28,7 @@ class TargetTooLong(Diagnosis):
         "the target of {which} does not fit into its input{sizes}: no alignment exists, "
         "so its CTC loss is infinite"
     )
-    advice = "drop pairs whose target needs more frames than the network gives, or pass `zero_infinity=True`"
+    advice = "drop pairs whose target needs more frames than the network outputs, or pass `zero_infinity=True`"
 
     @property
     def which(self) -> str:
@@ -43,12 +43,12 @@ class TargetTooLong(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(f"target and input of {self.which}{self.sizes}", step=self.step)
         if self.labels is not None and self.frames is not None and self.labels <= self.frames:
-            blank = "every pair of equal neighbours in a target needs one more frame, for the blank"
+            blank = "each repeated label in a target needs one more frame, for the blank before it"
             yield Evidence(blank, step=self.step)
 
 
 class InfeasibleCtc(Detector):
-    """A CTC loss was asked to fit a target into an input that is too short for it."""
+    """A CTC loss got a target that does not fit into its input."""
 
     name = "infeasible-ctc"
 

@@ -25,44 +25,44 @@ OPERANDS_SHOWN = 3
 
 
 class NanOfInfinity(BirthDiagnosis):
-    """An operation made NaN of an infinite operand; `values` are its two operands, where both are known."""
+    """An operation turned an infinite operand into NaN; `values` are its two operands, if both are known."""
 
     infinite: str
     operation: str
     values: list[float]
     node: str | None
-    message = "{way}{expression} makes NaN of infinity: {calculation}{samples}"
+    message = "{prefix}{expression} turns infinity into NaN: {calculation}{samples}"
     advice = (
-        "keep the infinity out of this operation: use a large finite number in place of inf in {infinite}, "
-        "or put 0 there with torch.where before this line"
+        "keep the infinity out of this operation: use a large finite number instead of inf in {infinite}, "
+        "or set it to 0 with torch.where before this line"
     )
 
     @property
-    def way(self) -> str:
-        return f"in the gradient ({self.node}), " if self.node is not None else ""
+    def prefix(self) -> str:
+        return f"in the backward pass ({self.node}), " if self.node is not None else ""
 
     @property
     def calculation(self) -> str:
         """Return the calculation in numbers, `0 · -inf`, or the name of the operation."""
         if self.operation in SIGNS and len(self.values) == 2:
             return f"{show(self.values[0])} {SIGNS[self.operation]} {show(self.values[1])}"
-        return f"{self.operation} of operands that hold inf"
+        return f"{self.operation} of operands that contain inf"
 
 
 class InfinityArithmetic(Detector):
-    """An infinity, often an intended one, met another or a zero, and the result is NaN."""
+    """An infinity, often an intended one, met another infinity or a zero and became NaN."""
 
     name = "infinity-arithmetic"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from findings_by_place(trace, self.name, judge)
 
-    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the contract's
+    def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - signature of `Detector`
         yield from data.finite_mask(source)
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the infinity of which a birth made NaN, if no more specific rule is violated."""
+    """Return the infinity that a birth turned into NaN, or None, also if a more specific rule is violated."""
     violation = proven(birth, InfinityArithmetic.name)
     if violation is None:
         return None

@@ -22,22 +22,22 @@ from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# Their forward functions take the logarithm of the second operand.
+# The forward functions of these nodes take the logarithm of their second operand.
 OF_SECOND_OPERAND = frozenset({"XlogyBackward", "SpecialXlog1PyBackward"})
 
 
 class Logarithm(BirthDiagnosis):
-    """A logarithm failed at the value of an operand."""
+    """A logarithm, or its gradient, is not finite at the value of an operand."""
 
     name: str
     advice = (
-        "compute the logarithm from the logits (log_softmax, logsigmoid, logsumexp, a loss *_with_logits) "
-        "in place of {name}, or clamp {name} to a small positive number first"
+        "compute the logarithm from the logits instead of {name} (log_softmax, logsigmoid, logsumexp, "
+        "a *_with_logits loss), or clamp {name} to a small positive number first"
     )
 
 
 class NonpositiveOperand(Logarithm):
-    """The operand of a logarithm lies at or below its bound: 0, or -1 where the logarithm is of 1 + x (`shifted`)."""
+    """The operand of a logarithm is at or below its bound: 0, or -1 for the logarithm of 1 + x (`shifted`)."""
 
     operand: OperandValue
     shifted: bool
@@ -52,16 +52,16 @@ class NonpositiveOperand(Logarithm):
 
 
 class NonpositiveData(NonpositiveOperand):
-    """The code of a dataset takes the logarithm."""
+    """Data code took the logarithm."""
 
-    advice = "clamp {name} to a small positive number first, take `log1p` if zeros are meant, or leave such samples out"
+    advice = "clamp {name} to a small positive number first, use `log1p` if zeros are intended, or drop such samples"
 
 
 class LogarithmGradient(Logarithm):
-    """The gradient of a logarithm was taken at 0, where it is infinite."""
+    """The gradient of a logarithm was computed at 0, where it is infinite."""
 
     node: str
-    message = "{expression} has the gradient 1/x of a logarithm, and {name} was exactly 0{samples}"
+    message = "{expression} has no finite gradient: that of a logarithm is 1/x, and {name} was exactly 0{samples}"
 
     def evidence(self) -> Iterator[Evidence]:
         claim = f"{self.node} divides by the operand of the logarithm, which was 0"
@@ -69,7 +69,7 @@ class LogarithmGradient(Logarithm):
 
 
 class LogarithmInKernel(Logarithm):
-    """A function of torch took a logarithm inside, of a value that has none."""
+    """A torch function internally took the logarithm of a value that has none."""
 
     of: str
     message = "{expression} takes the logarithm of {of}{samples}"
@@ -89,7 +89,7 @@ class LogOfNonpositive(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return which logarithm failed in a birth, if one did."""
+    """Return the logarithm that failed in a birth, or None."""
     violation = proven(birth, LogOfNonpositive.name)
     if violation is None:
         return None

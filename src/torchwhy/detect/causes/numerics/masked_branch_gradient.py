@@ -22,7 +22,7 @@ from torchwhy.source.edits import Source
 
 
 class HiddenBranch(BirthDiagnosis):
-    """A mask discarded elements in forward, and their gradient is not finite."""
+    """A mask discarded elements in the forward pass, and their gradient is not finite."""
 
     name: str
     node: str | None
@@ -34,8 +34,8 @@ class HiddenBranch(BirthDiagnosis):
         "which is {what}{samples}"
     )
     advice = (
-        "mask {name} before {expression}: put a harmless value such as 1 where the result is not used, "
-        "and keep the mask behind it"
+        "mask {name} before {expression} as well: put a harmless value such as 1 where the result is not used, "
+        "and keep the mask after it"
     )
 
     @property
@@ -61,7 +61,7 @@ class HiddenBranch(BirthDiagnosis):
 
 
 class MaskedBranchGradient(Detector):
-    """A mask hid a bad value in forward, and its gradient came through in backward."""
+    """A mask hid a bad value in the forward pass, but its gradient came through in the backward pass."""
 
     name = "masked-branch-gradient"
 
@@ -73,7 +73,7 @@ class MaskedBranchGradient(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the hidden branch that a birth differentiates, if a mask hid it in forward."""
+    """Return the branch that a birth differentiates and a mask hid in the forward pass, or None."""
     mask = birth.forward.hidden_by if birth.forward is not None else None
     if proven(birth, MaskedBranchGradient.name) is None or birth.forward is None or mask is None:
         return None

@@ -19,7 +19,7 @@ from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# What NumPy's warnings say, by what it then puts into the array.
+# The warnings that NumPy gives when it writes such a value into an array.
 WARNINGS_OF = {
     "nan": ("invalid value",),
     "inf": ("divide by zero", "overflow"),
@@ -28,9 +28,9 @@ WARNINGS_OF = {
 
 
 class BadData(Diagnosis):
-    """A tensor of the data was not finite when it came into the program.
+    """A data tensor was not finite when it entered the program.
 
-    `element` is the index of the first bad element, without its sample where that is known.
+    `element` is the index of the first bad element, without the sample dimension if the sample is known.
     """
 
     name: str | None
@@ -41,8 +41,8 @@ class BadData(Diagnosis):
     row: int | None
     element: list[int]
     step: int
-    message = "{tensor} held {what} when it came into the program{where}; it went into {went_into}"
-    advice = "clean or drop the bad entries of {tensor} before training, for example where `torch.isfinite` is False"
+    message = "{tensor} contained {what} when it entered the program{where}; it reached {went_into}"
+    advice = "clean or drop the bad entries of {tensor} before training: those where `torch.isfinite` is False"
 
     @property
     def tensor(self) -> str:
@@ -56,7 +56,7 @@ class BadData(Diagnosis):
 
     @property
     def where(self) -> str:
-        """Return sample, dataset index and column, as far as they are known."""
+        """Return the sample, dataset index and column, as far as known."""
         parts = []
         if self.sample is not None:
             parts.append(f"sample {self.sample}")
@@ -69,28 +69,28 @@ class BadData(Diagnosis):
         return f" ({', '.join(parts)})" if parts else ""
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = f"{self.what} was there before any torch operation"
+        claim = f"the {self.what} was there before any torch operation"
         yield Evidence(claim, value=self.value, step=self.step)
 
 
 class ComputedByNumpy(BadData):
-    """NumPy computed the value and warned of it (`warning` is NumPy's text)."""
+    """NumPy computed the value and warned about it; `warning` is its text."""
 
     warning: str
     warned_at: SourceSpan
     warned_step: int
     entered_at: SourceSpan | None
-    message = "NumPy computed {what} here ({warning}), and {tensor} brought it to {went_into}"
+    message = "NumPy computed {what} here ({warning}); through {tensor} it reached {went_into}"
 
     def evidence(self) -> Iterator[Evidence]:
         yield from super().evidence()
         claim = f"NumPy warned: {self.warning}"
         yield Evidence(claim, step=self.warned_step, location=self.warned_at)
-        yield Evidence("this is where it came into torch", step=self.step, location=self.entered_at)
+        yield Evidence("it entered torch here", step=self.step, location=self.entered_at)
 
 
 class NonfiniteData(Detector):
-    """The data that came into the program already held a NaN or an infinity."""
+    """The data that entered the program already contained a NaN or an infinity."""
 
     name = "nonfinite-data"
 
@@ -134,7 +134,7 @@ class NonfiniteData(Detector):
 
 
 def _warning_before(trace: Trace, birth: Birth) -> ArrayWarning | None:
-    """Return NumPy's own word about such a value, if it gave one before the value was used."""
+    """Return NumPy's warning about such a value, if it came before the value was used."""
     for source in (trace.rerun, trace):
         for warning in source.of(ArrayWarning) if source else []:
             fits = any(text in warning.message for text in WARNINGS_OF.get(str(birth.value), ()))

@@ -22,44 +22,44 @@ from torchwhy.source.edits import Source
 
 
 class BadConstant(Diagnosis):
-    """A constant that is not finite stands in the source, and was computed with."""
+    """The program used a constant that is written as NaN or infinity in its source."""
 
     expression: str
     value: Real
     went_into: Spoiled
     step: int
-    message = "{expression} holds {what} as a constant of the program, and it went into {went_into}"
-    advice = "replace the {what} of {expression} by a finite value, or mask it out before it is computed with"
+    message = "{expression} contains the constant {what}, which reached {went_into}"
+    advice = (
+        "replace the {what} in {expression} with a finite value, or mask it out before it is used"
+    )
 
     @property
     def what(self) -> str:
         return word(self.value)
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = f"{self.what} is no result here: it stands in the source"
+        claim = f"{self.what} was not computed: it is written in the source"
         yield Evidence(claim, value=self.value, step=self.step)
 
 
 class BadLearningRate(BadConstant):
-    """An update ran with a learning rate that is not finite; `rate_before` is the last one that was."""
+    """An update ran with a learning rate that is not finite; `rate_before` is the last finite one."""
 
     rate_before: float | None
     message = (
-        "the learning rate was no finite number in {expression}, and {what} went into {went_into}"
+        "the learning rate was not a finite number in {expression}, and {what} reached {went_into}"
     )
-    advice = (
-        "look at what sets the learning rate: a scheduler of your own, or a division by its length"
-    )
+    advice = "check what sets the learning rate: a custom scheduler, or a division by its length"
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = "it was never a finite number before"
+        claim = "it was never finite before"
         if self.rate_before is not None:
             claim = f"up to step {self.step - 1} it was {self.rate_before:g}"
         yield Evidence(claim, value=self.value, step=self.step)
 
 
 class NonfiniteLiteral(Detector):
-    """A NaN or infinity that is written in the program itself reached the loss or the weights."""
+    """A NaN or infinity written in the program itself reached the loss or the weights."""
 
     name = "nonfinite-literal"
 
@@ -73,7 +73,7 @@ class NonfiniteLiteral(Detector):
                 went_into=where_it_went(birth),
                 step=birth.step,
             )
-            if birth.phase == "update" and _rate_is_odd(trace, birth):
+            if birth.phase == "update" and _rate_is_nonfinite(trace, birth):
                 rate = _rate_before(trace, birth)
                 diagnosis = BadLearningRate(**vars(diagnosis), rate_before=rate)
             yield finding_from(trace, birth, detector=self.name, diagnosis=diagnosis)
@@ -83,7 +83,7 @@ class NonfiniteLiteral(Detector):
 
 
 def _is_torchs_own(trace: Trace, birth: Birth) -> bool:
-    """Tell whether a torch function that failed put the constant in by itself, as `logdet` does for its NaN."""
+    """Tell whether a failing torch function inserted the constant itself, as `logdet` does with its NaN."""
     return birth.location is not None and any(
         other.kind == "operation"
         and other.step == birth.step
@@ -93,10 +93,10 @@ def _is_torchs_own(trace: Trace, birth: Birth) -> bool:
     )
 
 
-def _rate_is_odd(trace: Trace, birth: Birth) -> bool:
-    """Tell whether the last learning rate told before an update was infinite or NaN."""
-    told = [step.learning_rates for step in trace.steps if step.step <= birth.step]
-    last = next((rates for rates in reversed(told) if rates), None)
+def _rate_is_nonfinite(trace: Trace, birth: Birth) -> bool:
+    """Tell whether the last learning rate recorded before an update was infinite or NaN."""
+    recorded = [step.learning_rates for step in trace.steps if step.step <= birth.step]
+    last = next((rates for rates in reversed(recorded) if rates), None)
     return last is not None and None in last
 
 

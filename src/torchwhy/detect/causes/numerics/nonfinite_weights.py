@@ -19,14 +19,14 @@ from torchwhy.record.trace import Trace
 
 
 class BadWeight(Diagnosis):
-    """A parameter, a buffer or the optimizer's state was not finite before the step began."""
+    """A parameter or buffer was not finite before the step began."""
 
     name: str
     value: Real
     went_into: Spoiled
     step: int
-    message = "{name} already held {what} when step {step} began; it went into {went_into}"
-    advice = "load a checkpoint from before {name} went bad, or set it anew; check it with `torch.isfinite`"
+    message = "{name} already contained {what} when step {step} began; it reached {went_into}"
+    advice = "load a checkpoint from before {name} became non-finite, or reset it; check it with `torch.isfinite`"
 
     @property
     def what(self) -> str:
@@ -40,11 +40,13 @@ class BadWeight(Diagnosis):
 class BadOptimizerState(BadWeight):
     """The state of the optimizer was not finite before the step began."""
 
-    advice = "load an optimizer state from before it went bad, or start with a fresh optimizer"
+    advice = (
+        "load an optimizer state from before it became non-finite, or start with a fresh optimizer"
+    )
 
 
 class NonfiniteWeights(Detector):
-    """A parameter or buffer already held a NaN or an infinity before the step began."""
+    """A parameter or buffer already contained a NaN or an infinity before the step began."""
 
     name = "nonfinite-weights"
 
@@ -62,7 +64,7 @@ class NonfiniteWeights(Detector):
 
 
 def _name(trace: Trace, birth: Birth) -> str:
-    """Return the weight by its own name, or by the one under which it was found bad."""
+    """Return the weight by its own name, or by the name that the alarm gives."""
     if _is_state(birth):
         return "the optimizer's state"
     kind = "buffer" if birth.origin == "buffer" else "parameter"
@@ -73,7 +75,7 @@ def _name(trace: Trace, birth: Birth) -> str:
 
 
 def _is_state(birth: Birth) -> bool:
-    """Tell whether an update came upon the value: what it reads besides weights and gradients is its own memory."""
+    """Tell whether an update read the value from the optimizer's state: it is neither a weight nor a gradient."""
     return birth.phase == "update" and birth.origin in ("array", "unknown")
 
 

@@ -23,7 +23,7 @@ FUSED = ("_fused_adam", "_fused_adamw", "_fused_adagrad")
 
 
 class VanishingEpsilon(Diagnosis):
-    """An optimizer divided by its eps alone, and its eps is 0 in the type of the weights."""
+    """An optimizer divided by its eps alone, and its eps is 0 in the dtype of the weights."""
 
     optimizer: str
     weight: str
@@ -33,11 +33,11 @@ class VanishingEpsilon(Diagnosis):
     made_at: SourceSpan | None
     updated_at: SourceSpan | None
     message = (
-        "{optimizer} divided by zero in its own update of {weight}: its eps {reason}, and the gradient "
-        "there has been too small to show in its running square"
+        "{optimizer} divided by zero when it updated {weight}: its eps {reason}, and the gradients "
+        "there were too small to register in its running square"
     )
     advice = (
-        "give {optimizer} an eps that {dtype} can hold (1e-4 for float16, 1e-8 for float32), "
+        "give {optimizer} an eps that {dtype} can represent (1e-4 for float16, 1e-8 for float32), "
         "or keep the weights in float32 and use autocast"
     )
 
@@ -50,12 +50,13 @@ class VanishingEpsilon(Diagnosis):
             f"eps {self.reason}", value=self.epsilon, step=self.step, location=self.made_at
         )
         yield Evidence(
-            "loss and gradients are finite; this update made the value", location=self.updated_at
+            "the loss and the gradients are finite; this update produced the value",
+            location=self.updated_at,
         )
 
 
 class OptimizerEpsilon(Detector):
-    """The optimizer's own update divided by zero: its epsilon is 0, or rounds to 0 in the weights' type."""
+    """The optimizer's update divided by zero: its epsilon is 0, or rounds to 0 in the dtype of the weights."""
 
     name = "optimizer-epsilon"
 
@@ -90,7 +91,10 @@ class OptimizerEpsilon(Detector):
 
 
 def _divides_by_zero(birth: Birth) -> bool:
-    """The divisor is the last tensor; a fused kernel shows none, and does nothing else that could fail."""
+    """Tell whether the update divided by zero.
+
+    The divisor is the last tensor. A fused kernel shows no divisor, but can fail in no other way.
+    """
     name = op_name(birth)
     if birth.op.split(".")[1].startswith(FUSED):
         return True
@@ -102,7 +106,7 @@ def _divides_by_zero(birth: Birth) -> bool:
 
 
 def _optimizers(trace: Trace) -> Iterator[tuple[OptimizerMade, float]]:
-    """Yield the optimizers that have an eps, with it."""
+    """Yield the optimizers that have an eps, each with its eps."""
     for source in (trace.rerun, trace):
         for optimizer in source.of(OptimizerMade) if source else []:
             epsilon = optimizer.defaults.get("eps")

@@ -19,14 +19,14 @@ from torchwhy.source.edits import Source
 
 
 class RootGradient(BirthDiagnosis):
-    """The gradient of a root was taken at 0, where it is infinite."""
+    """The gradient of a root was computed at 0, where it is infinite."""
 
     name: str
     node: str
     root: str
     message = "{expression} has an infinite gradient at 0: {where} was exactly 0{samples}"
     advice = (
-        "add a small constant under the root: sqrt(x + 1e-12) in place of {expression}, "
+        "add a small constant under the root: sqrt(x + 1e-12) instead of {expression}, "
         "or use the square itself"
     )
 
@@ -37,11 +37,11 @@ class RootGradient(BirthDiagnosis):
     def evidence(self) -> Iterator[Evidence]:
         claim = f"{self.node} divides by the value of {self.root}, which was 0"
         yield Evidence(claim, value=0.0, step=self.step)
-        yield Evidence("the forward value is finite: only the gradient is not", step=self.step)
+        yield Evidence("the forward value is finite, only the gradient is not", step=self.step)
 
 
 class DeviationGradient(RootGradient):
-    """The gradient of a standard deviation was taken of equal values, where it is infinite."""
+    """The gradient of a standard deviation was computed for equal values, where it is infinite."""
 
     message = "{expression} has an infinite gradient at 0: all its values were equal{samples}"
 
@@ -59,7 +59,7 @@ class RootGradientAtZero(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return which root a birth differentiates at 0, if it does."""
+    """Return the root that a birth differentiates at 0, or None."""
     violation = proven(birth, RootGradientAtZero.name)
     if violation is None:
         return None

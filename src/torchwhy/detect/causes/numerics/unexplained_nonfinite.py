@@ -15,31 +15,43 @@ from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 
 FAMILIES = (".numerics.", ".machines.")
-USUAL_REASON = "the first step is over"  # the microscope steps back then in every run
+# In every run the microscope is switched off for this reason, so it says nothing about a failure.
+USUAL_REASON = "the first step is over"
 NAMES_SHOWN = 3
-RECENT_LOSSES = 8  # enough to see whether the loss grew before it broke
+RECENT_LOSSES = 8  # enough to see whether the loss grew before it became non-finite
+
+REPLAYS = {
+    "first-step": "torchwhy watched the operations of this step",
+    "in-place": "torchwhy repeated the step in place",
+    "rerun": "torchwhy repeated the step in a second run",
+}
+OUTCOMES = {
+    True: "it failed",
+    False: "it was finite",
+    None: "there was nothing to compare it with",
+}
 
 
 class Unexplained(Diagnosis):
-    """A value that is not finite has no known cause."""
+    """A non-finite value has no known cause."""
 
     advice = (
-        "look for what writes into tensors without torch: NumPy views, extensions, `.data_ptr()`, other threads; "
-        "please report the program if it is none of these"
+        "look for code that writes into tensors without torch: NumPy views, extensions, `.data_ptr()`, "
+        "other threads; please report the program if it is none of these"
     )
 
 
 class UnknownOperation(Unexplained):
-    """An operation made the value, or brought it in, for none of the known reasons."""
+    """An operation produced the value or brought it in, for none of the known reasons."""
 
     expression: str
-    how: Literal["made", "brought in"]
+    how: Literal["produced", "brought in"]
     value: Real
     went_into: Spoiled
     operation: str
     phase: str
     step: int
-    message = "{expression} {how} {what}, which went into {went_into}; no cause that torchwhy knows explains it"
+    message = "{expression} {how} {what}, which reached {went_into}; no cause that torchwhy knows explains it"
 
     @property
     def what(self) -> str:
@@ -51,14 +63,14 @@ class UnknownOperation(Unexplained):
 
 
 class MadeUnseen(Unexplained):
-    """No operation that was watched made the value; `written_at` is the last one that wrote there."""
+    """No watched operation produced the value; `written_at` is the last one that wrote there."""
 
     tensor: str
     names: list[str]
     step: int
     written_at: SourceSpan | None
     written_step: int | None
-    message = "the {tensor}{which} was not finite at step {step}, and no torch operation that was watched made it so"
+    message = "the {tensor}{which} was not finite at step {step}, but no watched torch operation produced the value"
 
     @property
     def which(self) -> str:
@@ -66,14 +78,12 @@ class MadeUnseen(Unexplained):
 
     def evidence(self) -> Iterator[Evidence]:
         if self.written_at is not None:
-            claim = (
-                "this is the last torch operation that wrote there, and what it wrote was finite"
-            )
+            claim = "this is the last torch operation that wrote there, and it wrote finite values"
             yield Evidence(claim, step=self.written_step, location=self.written_at)
 
 
 class UnexplainedNonfinite(Detector):
-    """A NaN or infinity was seen, and none of the known causes explains it."""
+    """A NaN or infinity appeared, and no known cause explains it."""
 
     name = "unexplained-nonfinite"
 
@@ -82,7 +92,7 @@ class UnexplainedNonfinite(Detector):
         birth = next((birth for birth in trace.births if _spoils_training(birth)), None)
         if (alarm is None and birth is None) or self._others_explain(trace):
             return
-        if birth is not None and (alarm is None or not _written_behind_our_back(birth)):
+        if birth is not None and (alarm is None or not _written_without_torch(birth)):
             yield self._unknown_operation(trace, birth)
         elif alarm is not None:
             yield self._unseen(trace, alarm, birth)
@@ -94,7 +104,7 @@ class UnexplainedNonfinite(Detector):
     def _unknown_operation(self, trace: Trace, birth: Birth) -> Finding:
         diagnosis = UnknownOperation(
             expression=expression_of(birth, birth.op),
-            how="brought in" if birth.kind == "source" else "made",
+            how="brought in" if birth.kind == "source" else "produced",
             value=birth.value,
             went_into=where_it_went(birth),
             operation=birth.node or birth.op,
@@ -130,9 +140,9 @@ class UnexplainedNonfinite(Detector):
 
 
 def _explains_nonfinite(detector: type[Detector], trace: Trace) -> bool:
-    """Tell whether a detector has an error to report that is about values, not about a crash or the data's shape."""
+    """Tell whether a detector reports an error about values, rather than about a crash or shapes."""
     about_values = any(family in detector.__module__ for family in FAMILIES)
-    # A detector that fails is named by whoever runs them all; here it merely has nothing to say.
+    # The pipeline reports a detector that fails. Here it explains nothing.
     with suppress(Exception):
         return any(
             finding.severity == "error" and (about_values or finding.births)
@@ -152,32 +162,25 @@ def _spoils_training(birth: Birth) -> bool:
     )
 
 
-def _written_behind_our_back(birth: Birth) -> bool:
-    """Tell whether the value turned up in memory that a torch operation had left finite."""
+def _written_without_torch(birth: Birth) -> bool:
+    """Tell whether the value appeared in memory that a torch operation had left finite."""
     return birth.kind == "source" and birth.origin in ("operation", "unknown")
 
 
 def _what_was_tried(trace: Trace, step: int) -> list[Evidence]:
-    """Return the loss before it, how the step was looked at again, and what could not be watched."""
+    """Return the recent losses, how the step was repeated, and what torchwhy could not watch."""
     losses = tuple(trace.losses()[-RECENT_LOSSES:])
     facts = []
     if losses:
-        facts.append(Evidence(f"the last {len(losses)} losses", step=step, series=losses))
+        count = "loss" if len(losses) == 1 else f"{len(losses)} losses"
+        facts.append(Evidence(f"the last {count}", step=step, series=losses))
     replay = trace.replay_of(step)
     if replay is None:
-        facts.append(Evidence("the step could not be repeated", step=step))
+        facts.append(Evidence("torchwhy could not repeat the step", step=step))
     else:
-        again = {
-            True: "it failed again",
-            False: "it was finite",
-            None: "there was nothing to compare with",
-        }
         detail = f"; {replay.detail}" if replay.detail else ""
-        facts.append(
-            Evidence(
-                f"looked at once more ({replay.how}): {again[replay.reproduced]}{detail}", step=step
-            )
-        )
+        claim = f"{REPLAYS[replay.how]}: {OUTCOMES[replay.reproduced]}{detail}"
+        facts.append(Evidence(claim, step=step))
     for source in (trace, trace.rerun):
         facts += _what_could_not_be_watched(source) if source else []
     return facts
@@ -185,12 +188,12 @@ def _what_was_tried(trace: Trace, step: int) -> list[Evidence]:
 
 def _what_could_not_be_watched(trace: Trace) -> list[Evidence]:
     left = [
-        Evidence(f"the microscope stepped back: {event.reason}", step=event.step)
+        Evidence(f"the microscope was switched off: {event.reason}", step=event.step)
         for event in trace.of(MicroscopeLeft)
         if event.reason != USUAL_REASON
     ]
     failed = [
-        Evidence(f"{event.probe} could not watch: {event.reason}")
+        Evidence(f"{event.probe} failed and was switched off: {event.reason}")
         for event in trace.of(ProbeFailed)
     ]
     missing = [

@@ -20,17 +20,15 @@ from torchwhy.source.edits import Source
 
 
 class UnwrittenMemory(Diagnosis):
-    """A tensor was read before anything was written to it; `name` is what the program calls it later."""
+    """The program read a tensor before it wrote to it; `name` is the tensor's name later on."""
 
     expression: str
     name: str | None
     value: Real
     went_into: Spoiled
     step: int
-    message = "{expression}{now} was used before it was written: its memory held {what}, which went into {went_into}"
-    advice = (
-        "write {expression}{now} before it is read, or make it with `torch.zeros` or `torch.ones`"
-    )
+    message = "{expression}{now} was used before it was written: its memory contained {what}, which reached {went_into}"
+    advice = "write to {expression}{now} before you read it, or create it with `torch.zeros` or `torch.ones`"
 
     @property
     def now(self) -> str:
@@ -41,12 +39,12 @@ class UnwrittenMemory(Diagnosis):
         return word(self.value)
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = f"nothing was written to the elements that hold {self.what}"
+        claim = f"no operation wrote to the elements that contain {self.what}"
         yield Evidence(claim, value=self.value, step=self.step)
 
 
 class UninitialisedMemory(Detector):
-    """A tensor made by `torch.empty` was computed with before it was written."""
+    """A tensor made by `torch.empty` was used before it was written."""
 
     name = "uninitialised-memory"
 

@@ -1,1 +1,1 @@
-"""Edits that keep a value in the domain of its operation, or out of training."""
+"""Edits that keep a value inside the domain of its operation, or out of training."""

@@ -1,4 +1,4 @@
-"""Edits that keep a bad value out of training: batches skipped, literals made finite, NumPy kept in its domain."""
+"""Edits that keep a bad value out of training: skip batches, make literals finite, clamp operands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.fixes.memory.memory import carried
 from torchwhy.detect.fixes.training.loops import LOOPS, backwards
-from torchwhy.detect.fixes.values.data import MASKED, is_infinity
+from torchwhy.detect.fixes.values.data import MASKED, is_minus_infinity
 from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -15,11 +15,11 @@ from torchwhy.source.scopes import enclosing
 from torchwhy.source.text import one_line
 
 NUMPY_GUARDS = {"log": "1e-8", "log2": "1e-8", "log10": "1e-8", "sqrt": "0", "log1p": "-1 + 1e-8"}
-BOUND = "1e4"  # its square still fits into every floating type but float16
+BOUND = "1e4"  # its square fits into every floating-point dtype except float16
 
 
 def skip_bad_batch(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the loop that leaves out a batch whose loss is not finite."""
+    """Yield a loop that skips a batch whose loss is not finite."""
     torch = torch_name(source)
     for _, statement in backwards(place, source):
         call = next(source.calls("backward", within=statement), None)
@@ -50,7 +50,7 @@ def zero_infinity(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     calls = [node] if word_of(node) == "ctc_loss" else made or list(source.calls("ctc_loss"))
     for call in calls:
         assert isinstance(call, ast.Call)
-        title = "count a target that cannot fit as 0: zero_infinity=True"
+        title = "set the loss of a target that does not fit to 0: zero_infinity=True"
         given = keyword(call, "zero_infinity")
         if given is not None:
             yield from source.fix(title, source.replace(given, "True"))
@@ -62,7 +62,7 @@ def zero_infinity(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def finite_literal(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a finite number in place of a NaN or an infinity that stands in the source."""
+    """Yield a finite number instead of a NaN or infinity that is written in the source."""
     statement = None if place is None else source.statement_at(place.line)
     if statement is None:
         return
@@ -79,16 +79,16 @@ def finite_literal(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         return
     is_weight = any(True for _ in source.calls("Parameter", within=statement))
     choices: tuple[str, ...] = ("1.0", "0.0") if is_weight else ("0.0", "1.0")
-    if all(is_infinity(one) for one in outer):
+    if all(is_minus_infinity(one) for one in outer):
         choices = (MASKED,)
     for text in choices:
         edits = [source.replace(constant, text) for constant in dict.fromkeys(outer)]
         shown = " and ".join(dict.fromkeys(source.of(constant) for constant in outer))
-        yield from source.fix(f"write {text} in place of {shown}", *edits)
+        yield from source.fix(f"write {text} instead of {shown}", *edits)
 
 
 def _is_nonfinite(node: ast.expr) -> bool:
-    if is_infinity(node):
+    if is_minus_infinity(node):
         return True
     if isinstance(node, ast.Call) and word_of(node) == "float" and len(node.args) == 1:
         text = str(getattr(node.args[0], "value", "")).strip().lower().lstrip("+-")
@@ -97,7 +97,7 @@ def _is_nonfinite(node: ast.expr) -> bool:
 
 
 def numpy_in_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield NumPy's logarithms, roots and quotients of values they are defined for."""
+    """Yield NumPy logarithms and roots with operands clamped to their domain."""
     statement = None if place is None else source.statement_at(place.line)
     if statement is None or isinstance(statement, ast.For):
         return
@@ -120,7 +120,7 @@ def numpy_in_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             edits.append(source.replace(given, text))
     if edits:
         shown = one_line(edits[0].text)
-        yield from source.fix(f"keep NumPy in its domain: {shown}", *edits)
+        yield from source.fix(f"clamp the operand: {shown}", *edits)
 
 
 def _divisor(node: ast.expr) -> ast.expr | None:
@@ -128,7 +128,7 @@ def _divisor(node: ast.expr) -> ast.expr | None:
 
 
 def open_row(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a padding mask that leaves a row open which would be masked as a whole."""
+    """Yield a padding mask that leaves a row unmasked if every position of it would be masked."""
     node = source.at(place)
     given = (
         keyword(node, "key_padding_mask", "src_key_padding_mask", "attn_mask", "mask")
@@ -138,11 +138,13 @@ def open_row(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     if given is not None:
         mask = in_brackets(source.of(given), given)
         text = f"{mask} & ~{mask}.all(dim=-1, keepdim=True)"
-        yield from source.fix(f"leave an empty row open: {text}", source.replace(given, text))
+        yield from source.fix(
+            f"unmask a row in which every position is masked: {text}", source.replace(given, text)
+        )
 
 
-def smaller(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the operands of an operation that leaves the range of its type, bounded."""
+def clamped_operands(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield clamped operands for an operation that exceeds the range of its dtype."""
     node = source.at(place)
     operands: list[ast.expr] = []
     if isinstance(node, ast.BinOp):
@@ -160,13 +162,13 @@ def smaller(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         if isinstance(node, ast.BinOp):
             where = source.in_own_brackets(operand)
         edits.append(Edit(*where, text))
-        yield from source.fix(f"bound what goes in: {one_line(text)}", edits[-1])
+        yield from source.fix(f"clamp an operand: {one_line(text)}", edits[-1])
     if len(edits) > 1:
-        yield from source.fix(f"bound what goes in to ±{BOUND}", *edits)
+        yield from source.fix(f"clamp both operands to ±{BOUND}", *edits)
 
 
 def bounded_state(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the state of a loop put through tanh, so that repeated products stay bounded."""
+    """Yield the state of a loop wrapped in tanh, which keeps repeated products bounded."""
     line = place.line if place is not None else 0
     statement, torch = source.statement_at(line), torch_name(source)
     if (

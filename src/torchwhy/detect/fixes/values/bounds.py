@@ -1,4 +1,4 @@
-"""Edits that bound a value once where several operations need it: the variance of a likelihood, a scale, a rate."""
+"""Edits that clamp a variable once for several operations that need it positive, such as a variance or scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from torchwhy.source.bindings import names_in
 from torchwhy.source.calls import module_names, operand_of, word_of
 from torchwhy.source.edits import Source
 
-# torch's own GaussianNLLLoss keeps its variance above 1e-6; where errors are large, that still rules the whole loss.
+# torch's GaussianNLLLoss clamps its variance to 1e-6. With large errors such a variance still dominates the loss,
+# so a larger bound is proposed as well.
 BOUNDS = ("1e-6", "1e-3")
 NEED_POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal")
 MULTIPLE = (
@@ -25,9 +26,9 @@ MULTIPLE = (
 
 
 def for_every_use(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a variable kept above 0 before the statement that both takes its logarithm and divides by it.
+    """Yield a clamp above 0 for a variable that the function needs positive in another place as well.
 
-    Bounded by two different numbers, the two places would no longer be about one quantity.
+    If each place had its own clamp, the two would use different values of one quantity.
     """
     node = source.at(place)
     statement = None if node is None else source.statement_of(node)
@@ -37,7 +38,7 @@ def for_every_use(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     if operand is None or not isinstance(source.scope_of(node), ast.FunctionDef):
         return
     names = names_in(operand) - module_names(source)
-    # A multiple of the variable has its sign; a norm or a sum of it may be positive where it is not.
+    # A multiple of the variable has its sign. A norm or a sum may be positive although the variable is not.
     if len(names) != 1 or any(not isinstance(part, MULTIPLE) for part in ast.walk(operand)):
         return
     (name,) = names
@@ -46,12 +47,12 @@ def for_every_use(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     for bound in BOUNDS:
         text = f"{name} = {name}.clamp_min({bound})"
         yield from source.fix(
-            f"bound it for all its uses: {text}", source.insert_before(statement, text)
+            f"clamp it once for all its uses: {text}", source.insert_before(statement, text)
         )
 
 
 def _needed_elsewhere(source: Source, node: ast.expr) -> Iterator[set[str]]:
-    """Yield the names that other divisions, logarithms and roots of the same function need to be positive."""
+    """Yield the names in each operand that must be positive elsewhere in the function: divisors, logarithms, roots."""
     for other in ast.walk(source.scope_of(node)):
         if other is node:
             continue

@@ -10,13 +10,14 @@ from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 from torchwhy.source.text import one_line
 
-CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # NaN and both infinities
-MASKED = "-1e9"  # as good as -inf in a softmax of float32, and a row of nothing else stays finite
-LEAST_HALF = "-65504.0"  # of float16
+CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # replaces NaN and both infinities
+# In a float32 softmax -1e9 masks as well as -inf does, and a row of only -1e9 stays finite.
+MASKED = "-1e9"
+LOWEST_FLOAT16 = "-65504.0"
 
 
 def loader_option(source: Source, name: str) -> Iterator[Fix]:
-    """Yield an option of the DataLoader switched on."""
+    """Yield a DataLoader with an option switched on."""
     for call in source.calls("DataLoader"):
         given = keyword(call, name)
         if given is not None:
@@ -30,8 +31,8 @@ def loader_option(source: Source, name: str) -> Iterator[Fix]:
         yield from source.fix(f"set {name}=True in the DataLoader", edit)
 
 
-def is_infinity(node: ast.AST) -> bool:
-    """Tell whether this is a way to write minus infinity: float("-inf"), -torch.inf, -math.inf."""
+def is_minus_infinity(node: ast.AST) -> bool:
+    """Tell whether a node writes minus infinity: float("-inf"), -torch.inf, -math.inf."""
     if isinstance(node, ast.Call) and word_of(node) == "float" and len(node.args) == 1:
         return isinstance(node.args[0], ast.Constant) and str(
             node.args[0].value
@@ -53,17 +54,19 @@ def is_infinity(node: ast.AST) -> bool:
 
 
 def finite_mask(source: Source) -> Iterator[Fix]:
-    """Yield a large negative number in place of every -inf of the file."""
+    """Yield a large negative number instead of every -inf in the file."""
     places = [
-        node for node in ast.walk(source.tree) if isinstance(node, ast.expr) and is_infinity(node)
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.expr) and is_minus_infinity(node)
     ]
     if places:
         edits = [source.replace(node, MASKED) for node in places]
-        yield from source.fix(f"mask with {MASKED} in place of -inf", *edits)
+        yield from source.fix(f"mask with {MASKED} instead of -inf", *edits)
 
 
 def fitting_number(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the bound of a tensor's own type in place of a number that the type cannot hold."""
+    """Yield the bound of a tensor's dtype instead of a number that exceeds it."""
     node = source.at(place)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return
@@ -72,21 +75,21 @@ def fitting_number(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         text = f"torch.finfo({tensor}.dtype).min"
         yield from source.fix(f"mask with {text}", source.replace(value, text))
     elif word_of(node) in ("masked_fill", "masked_fill_", "fill_"):
-        yield from source.fix(f"mask with {LEAST_HALF}", source.replace(value, LEAST_HALF))
+        yield from source.fix(f"mask with {LOWEST_FLOAT16}", source.replace(value, LOWEST_FLOAT16))
 
 
-def other_mask(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a mask turned round, for attention that was told what to keep and masks it."""
+def inverted_mask(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield an inverted mask: in some attention layers True means keep, in others mask."""
     node = source.at(place)
     if isinstance(node, ast.Call):
         given = keyword(node, "key_padding_mask", "attn_mask", "mask")
         if given is not None:
             text = f"~{in_brackets(source.of(given), given)}"
-            yield from source.fix(f"turn the mask round: {text}", source.replace(given, text))
+            yield from source.fix(f"invert the mask: {text}", source.replace(given, text))
 
 
 def filled_memory(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield memory that is filled when it is made."""
+    """Yield a call that creates filled memory."""
     node = source.at(place)
     if not isinstance(node, ast.Call):
         return
@@ -102,7 +105,7 @@ def filled_memory(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def empty_reduction(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a reduction that gives 0 for nothing, a divisor of at least 1, a spread that one element has."""
+    """Yield a divisor of at least 1, a deviation without correction, or a reduction that is 0 if it has no elements."""
     node = source.at(place)
     torch = torch_name(source)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
@@ -117,7 +120,7 @@ def empty_reduction(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         end = source.stretch(node)[1] - 1
         comma = ", " if node.args or node.keywords else ""
         option = "correction=0" if word == "cov" else "unbiased=False"
-        title = f"use the spread of the batch itself: {option}"
+        title = f"drop Bessel's correction: {option}"
         yield from source.fix(title, Edit(end, end, f"{comma}{option}"))
     elif isinstance(node, ast.Call) and torch is not None:
         value = operand_of(source, node)
@@ -129,13 +132,13 @@ def empty_reduction(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             yield from source.fix(f"write {' '.join(written.split())}", source.replace(node, shown))
         written = f"{torch}.nan_to_num({source.of(node)})"
         yield from source.fix(
-            f"count an empty batch as 0: {one_line(written)}", source.replace(node, written)
+            f"use 0 if there are no elements: {one_line(written)}", source.replace(node, written)
         )
         yield from _summed(source, node)
 
 
 def _summed(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield a loss divided by the size of the batch in place of a count that may be 0."""
+    """Yield a loss divided by the batch size instead of a count that may be 0."""
     if (
         word_of(node) in ("cross_entropy", "nll_loss")
         and keyword(node, "reduction") is None
@@ -152,14 +155,14 @@ def _summed(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> Iterator[Fix]:
-    """Yield the loop over a loader with the bad values of its batches replaced by 0, the tensor `held_by` first."""
+    """Yield a loop over a loader that replaces bad values in its batches with 0, the tensor `held_by` first."""
     line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.For):
         for name in _tensors_of(source, statement, first=held_by):
             text = f"{name} = {name}{CLEANED}"
             yield from source.fix(
-                f"missing values become 0: {text}",
+                f"set NaN and infinity to 0: {text}",
                 source.insert_before(statement.body[0], text),
             )
         return
@@ -169,7 +172,7 @@ def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> 
         for part in (ast.walk(statement) if node is None and statement is not None else ())
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)
     ]
-    if len(divisions) == 1:  # NumPy tells only the line
+    if len(divisions) == 1:  # a NumPy warning gives only the line
         node = divisions[0]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         text = f"({source.of(node.right)} + 1e-8)"
@@ -177,11 +180,11 @@ def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> 
         yield from source.fix(f"divide by {text}", Edit(*where, text))
     elif isinstance(node, ast.Call) and word_of(node) in ("from_numpy", "tensor", "as_tensor"):
         text = f"{source.of(node)}{CLEANED}"
-        yield from source.fix(f"missing values become 0: {text}", source.replace(node, text))
+        yield from source.fix(f"set NaN and infinity to 0: {text}", source.replace(node, text))
 
 
 def _tensors_of(source: Source, loop: ast.For, *, first: str) -> list[str]:
-    """Return what a loop over a loader gets, by name: `x`, or `batch["image"]` where it is taken apart so."""
+    """Return the tensors of a batch as the loop writes them: `x`, or `batch["image"]` if it uses string keys."""
     names = [one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)]
     keys = [
         source.of(part)
@@ -196,13 +199,13 @@ def _tensors_of(source: Source, loop: ast.For, *, first: str) -> list[str]:
 
 
 def _key_of(name: str) -> str:
-    """Return `["image"]` for `batch['image']`, whatever the batch is called."""
+    """Return `["image"]` for `batch['image']`, whatever the name of the batch."""
     root, bracket, key = name.partition("[")
     return (bracket + key if bracket else root).replace("'", '"')
 
 
 def wider(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield operands in float32, and bfloat16, which has float32's range, in place of float16."""
+    """Yield operands in float32, then bfloat16, which has the range of float32, instead of float16."""
     node = source.at(place)
     values = (
         [operand_of(source, node, number=number) for number in (0, 1)] if node is not None else []
@@ -228,7 +231,7 @@ def _place(source: Source, node: ast.expr | None, value: ast.expr) -> tuple[int,
 
 
 def bfloat16(source: Source) -> Iterator[Fix]:
-    """Yield bfloat16 in place of every float16 of the file."""
+    """Yield bfloat16 instead of every float16 in the file."""
     edits = [
         source.replace(node, f"{source.of(node.value)}.bfloat16")
         for node in ast.walk(source.tree)
@@ -246,7 +249,7 @@ def bfloat16(source: Source) -> Iterator[Fix]:
 
 
 def larger_constant(place: SourceSpan | None, source: Source, bound: str = "1e-4") -> Iterator[Fix]:
-    """Yield a small constant that half precision can hold in place of one that it rounds to 0."""
+    """Yield a small constant that half precision can represent instead of one that rounds to 0."""
     node = source.at(place)
     statement = None if node is None else source.statement_of(node)
     for part in ast.walk(statement) if statement is not None else ():
@@ -256,5 +259,5 @@ def larger_constant(place: SourceSpan | None, source: Source, bound: str = "1e-4
             and 0 < part.value < 6e-8
         ):
             yield from source.fix(
-                f"use {bound}, which half precision can hold", source.replace(part, bound)
+                f"use {bound}, which half precision can represent", source.replace(part, bound)
             )

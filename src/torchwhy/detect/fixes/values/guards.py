@@ -1,4 +1,4 @@
-"""Guards around one operand: an expression with a value that its operation can take."""
+"""Guards around one operand: edits that keep it inside the domain of its operation."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ ARRAY_MODULES = ("np", "numpy")
 
 LOG_BOUND = "1e-8"
 ROOT_BOUND = "1e-12"
-ROUNDING_BOUND = "1e-5"  # as in torch's own normalisations: E[x²] − E[x]² is 0 up to rounding
+# The eps of torch's normalisations: rounding can make E[x²] − E[x]² slightly negative.
+ROUNDING_BOUND = "1e-5"
 DIVISOR_BOUND = "1e-8"
 ROOTS = ("sqrt", "sqrt_", "pow", "pow_", "rsqrt", "cdist", "dist", "hypot", "std", "float_power")
 DIVISIONS = ("div", "div_", "divide", "true_divide")
 INVERSES = ("reciprocal", "rsqrt", "pow", "float_power")
-LARGEST_EXPONENT = 80  # exp(80) = 5.5e34 still leaves room for a sum and a product in float32
-MILD_EXPONENT = 10  # exp(10) = 22026: for losses that would be ruled by one huge value
+LARGEST_EXPONENT = 80  # exp(80) = 5.5e34 leaves room for a sum and a product in float32
+MILD_EXPONENT = 10  # exp(10) = 22026: for losses that one huge value would dominate
 
 
 def guarded(
@@ -44,13 +45,13 @@ def guarded(
     number: int = 0,
     safety: Safety = "changes-results",
 ) -> Iterator[Fix]:
-    """Yield the fix that puts a guard around one operand of an expression."""
+    """Yield a fix that puts a guard around one operand of an expression."""
     operand = None if node is None else operand_of(source, node, number=number)
     if node is None or operand is None or isinstance(operand, ast.Constant):
         return
     text = guard(in_brackets(source.of(operand), operand))
     if isinstance(node, ast.Call) and operand in node.args:
-        edit = source.replace(operand, text)  # an argument needs no brackets
+        edit = source.replace(operand, text)  # an argument needs no parentheses
     else:
         text = in_brackets(text, ast.parse(text, mode="eval").body)
         edit = Edit(*source.in_own_brackets(operand), text)
@@ -61,28 +62,28 @@ def guarded(
 
 
 def _operation(place: SourceSpan | None, source: Source) -> ast.expr | None:
-    """Return the operation of torch at a place; the call of a layer or of an own method is none."""
+    """Return the torch operation at a place; a call of a layer or of the program's own method is none."""
     node = source.at(place)
     return None if is_own(node) else node
 
 
 def at_least(bound: str) -> Guard:
-    """Return the guard that keeps a value from falling below a bound."""
+    """Return a guard that clamps a value from below."""
     return lambda text: f"{text}.clamp_min({bound})"
 
 
 def at_most(bound: float) -> Guard:
-    """Return the guard that keeps a value from rising above a bound."""
+    """Return a guard that clamps a value from above."""
     return lambda text: f"{text}.clamp(max={bound:g})"
 
 
 def between(low: str, high: str) -> Guard:
-    """Return the guard that keeps a value inside an interval."""
+    """Return a guard that clamps a value to an interval."""
     return lambda text: f"{text}.clamp({low}, {high})"
 
 
 def plus(bound: str) -> Guard:
-    """Return the guard that lifts a value that is never negative."""
+    """Return a guard that adds a small constant, for a value that is never negative."""
 
     def lifted(text: str) -> str:
         inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
@@ -93,7 +94,7 @@ def plus(bound: str) -> Guard:
 
 
 def for_log(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the cures of a logarithm: in one step from the logits, or of a value kept above 0."""
+    """Yield fixes for a logarithm: compute it from the logits in one step, or keep its operand above 0."""
     node = _operation(place, source)
     if isinstance(node, ast.Call):
         yield from from_logits(source, node)
@@ -121,7 +122,7 @@ def _module_of(node: ast.Call) -> str | None:
 
 
 def for_root(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the cures of a root whose slope at 0 is infinite: a small constant under it."""
+    """Yield fixes for a root, whose slope at 0 is infinite: a small constant under it, or a lower bound."""
     node = _operation(place, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
@@ -149,9 +150,9 @@ def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
 def for_division(
     place: SourceSpan | None, source: Source, *, lowest: float = 0.0, highest: float = 0.0
 ) -> Iterator[Fix]:
-    """Yield the cures of a division by 0: a divisor that is lifted, or kept above a bound.
+    """Yield fixes for a division by 0: a constant added to the divisor, or a lower bound.
 
-    `lowest` and `highest` are the ends of the divisor's elements.
+    `lowest` and `highest` are the smallest and largest element of the divisor.
     """
     node = _operation(place, source)
     if node is None and place is not None:
@@ -173,7 +174,10 @@ def for_division(
 
 
 def _divisor_guards(lowest: float, highest: float) -> list[Guard]:
-    """Return the guards that leave the other divisors as they are: no bound for both signs, no 1 for fractions."""
+    """Return guards that leave the other elements of the divisor unchanged.
+
+    A lower bound would change negative elements, and a bound of 1 would change fractions.
+    """
     if lowest < 0:
         return [plus(DIVISOR_BOUND)]
     counts = [at_least("1")] if lowest.is_integer() and highest.is_integer() else []
@@ -209,7 +213,7 @@ DOMAINS: dict[str, Guard] = {
 
 
 def for_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the cure of a function that was given a value outside of its domain."""
+    """Yield fixes for a function that got a value outside its domain."""
     node = _operation(place, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
@@ -222,7 +226,7 @@ def for_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def for_exp(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the cures of an exponential that overflows: as one function of torch, or of a bounded exponent."""
+    """Yield fixes for an exponential that overflows: one torch function for the formula, or a clamped exponent."""
     node = _operation(place, source)
     if isinstance(node, ast.Call):
         yield from _as_sigmoid(source, node)
@@ -234,14 +238,14 @@ def for_exp(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         yield from guarded(source, node, at_most(LARGEST_EXPONENT))
         yield from guarded(source, node, at_most(MILD_EXPONENT))
         yield from _bounded_where_made(source, node)
-    else:  # a loss or distribution that takes the exponential itself
+    else:  # a loss or distribution that computes the exponential internally
         whole = source.at(place)
         for bound in (LARGEST_EXPONENT, MILD_EXPONENT):
             yield from guarded(source, whole, at_most(bound))
 
 
 def _as_sigmoid(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield 1 / (1 + exp(-z)) as sigmoid(z)."""
+    """Yield sigmoid(z) for 1 / (1 + exp(-z))."""
     torch, value = torch_name(source), operand_of(source, node)
     total = source.parents.get(node)
     whole = None if total is None else source.parents.get(total)
@@ -262,7 +266,7 @@ def _as_sigmoid(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield log(sum(exp(x))) as one function, where this exp is the inner one."""
+    """Yield logsumexp(x) for log(sum(exp(x))), if this is the inner exp."""
     for outer in source.calls("log"):
         if node in ast.walk(outer) and outer is not node:
             yield from from_logits(source, outer)
@@ -276,7 +280,7 @@ def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield exp(x - max(x)), which gives the same in a softmax written by hand, and only there."""
+    """Yield exp(x - max(x)) in a softmax written by hand; elsewhere it would change the result."""
     statement, value = source.statement_of(node), operand_of(source, node)
     if not isinstance(statement, ast.Assign) or statement.value is not node or value is None:
         return
@@ -300,12 +304,12 @@ def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
         if is_method(source, node):
             edit = Edit(*source.in_own_brackets(value), f"({shifted})")
         yield from source.fix(
-            f"take the largest exponent off first: {one_line(shifted)}", edit, safety="safe"
+            f"subtract the largest exponent first: {one_line(shifted)}", edit, safety="safe"
         )
 
 
 def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
-    """Yield a bound on the exponent right after its assignment, for a name that is used in other places, too."""
+    """Yield a clamp right after the assignment of the exponent, so that it covers every use of the name."""
     value = None if node is None else operand_of(source, node)
     modules = module_names(source)
     names = sorted(names_in(value) - modules) if value is not None else []
@@ -319,12 +323,12 @@ def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
     if len(made) == 1 and isinstance(made[0], ast.Assign):
         text = f"{names[0]} = {names[0]}.clamp(max={MILD_EXPONENT})"
         yield from source.fix(
-            f"bound it where it is made: {text}", source.insert_after(made[0], text)
+            f"clamp it where it is assigned: {text}", source.insert_after(made[0], text)
         )
 
 
 def for_masked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the operand guarded before the operation: the mask hides its value, but not its gradient."""
+    """Yield a guard for the operand of a masked operation: the mask hides its value, but not its gradient."""
     node = _operation(place, source)
     inner_operation = _operation_inside(source, node)
     if node is not None and inner_operation is not None:

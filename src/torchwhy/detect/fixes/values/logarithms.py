@@ -1,4 +1,4 @@
-"""Logarithms of a softmax, a sigmoid or a sum of exponentials as one function, which cannot underflow."""
+"""Replaces the logarithm of a softmax, a sigmoid or a sum of exponentials by one function that cannot underflow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torchwhy.source.calls import keyword, operand_of, torch_name, word_of
 from torchwhy.source.edits import Source, in_brackets
 from torchwhy.source.text import one_line
 
-LONGEST_CHAIN = 6  # names and brackets between a logarithm and what it is taken of
+LONGEST_CHAIN = 6  # names and subscripts between a logarithm and the call that computes its operand
 
 
 def from_logits(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield log(softmax(x)), log(sigmoid(x)) and log(sum(exp(x))) as one function, which cannot underflow."""
+    """Yield one function for log(softmax(x)), log(sigmoid(x)) or log(sum(exp(x))), which cannot underflow."""
     operand = operand_of(source, node)
     found = None if operand is None else _unfolded(source, operand)
     if found is None:
@@ -26,7 +26,7 @@ def from_logits(source: Source, node: ast.Call) -> Iterator[Fix]:
         return
     removed = [source.remove(statement) for statement in folded]
     yield from source.fix(
-        f"take {one_line(text)} in one step, which cannot underflow",
+        f"compute {one_line(text)} in one step, which cannot underflow",
         source.replace(node, text + picked),
         *removed,
         safety="safe",
@@ -34,9 +34,9 @@ def from_logits(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def _unfolded(source: Source, operand: ast.expr) -> tuple[ast.expr, str, list[ast.stmt]] | None:
-    """Return the call a value comes from, what is picked of it, and the assignments in between that go.
+    """Return the call that computes a value, the subscripts applied to it, and the assignments that become unused.
 
-    A call that would then be made twice, `model(x)`, is moved only if nobody else needs the name between.
+    None if the name between is used elsewhere and the edit would duplicate a call in it, such as `model(x)`.
     """
     picked = ""
     folded: list[ast.stmt] = []
@@ -68,7 +68,7 @@ def _arguments(value: ast.expr) -> Iterator[ast.AST]:
 def _in_one_step(source: Source, inner: ast.expr) -> str | None:
     torch = torch_name(source)
     if isinstance(inner, ast.BinOp):
-        return _of_the_rest(source, inner, torch)
+        return _of_complement(source, inner, torch)
     if not isinstance(inner, ast.Call):
         return None
     word, text = word_of(inner), source.of(inner)
@@ -94,16 +94,21 @@ def _in_one_step(source: Source, inner: ast.expr) -> str | None:
     return None
 
 
-def _of_the_rest(source: Source, inner: ast.BinOp, torch: str | None) -> str | None:
-    """Return log(1 - sigmoid(x)) as logsigmoid(-x)."""
-    is_rest = (
+def _of_complement(source: Source, inner: ast.BinOp, torch: str | None) -> str | None:
+    """Return logsigmoid(-x) for log(1 - sigmoid(x))."""
+    is_complement = (
         isinstance(inner.op, ast.Sub)
         and isinstance(inner.left, ast.Constant)
         and inner.left.value == 1
     )
     right = inner.right
     call = right if isinstance(right, ast.Call) else value_of_name(source, right)
-    if not is_rest or torch is None or word_of(call) != "sigmoid" or not isinstance(call, ast.Call):
+    if (
+        not is_complement
+        or torch is None
+        or word_of(call) != "sigmoid"
+        or not isinstance(call, ast.Call)
+    ):
         return None
     value = operand_of(source, call)
     if value is None or any(isinstance(part, ast.Call) for part in ast.walk(value)):

@@ -1,4 +1,4 @@
-"""Edits of a loss that adds up its samples: the mean in place of the sum."""
+"""Edits of a loss or metric that sums over samples: the mean instead of the sum."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from torchwhy.source.edits import Source
 
 
 def mean_for_sum(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `.mean()` for the `.sum()` of an expression, `reduction="mean"` for each "sum" of the file."""
+    """Yield `.mean()` for the `.sum()` of an expression, and `reduction="mean"` for each "sum" in the file."""
     node = source.at(place)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         function = source.of(node.func)
         if node.func.attr == "sum" and not node.keywords and len(node.args) < 2:
             mean = function.removesuffix("sum") + "mean"
-            yield from source.fix("take the mean of the samples", source.replace(node.func, mean))
+            yield from source.fix("take the mean over the samples", source.replace(node.func, mean))
     for call in ast.walk(source.tree):
         given = keyword(call, "reduction") if isinstance(call, ast.Call) else None
         if isinstance(given, ast.Constant) and given.value == "sum":
-            yield from source.fix("take the mean of the samples", source.replace(given, '"mean"'))
+            yield from source.fix("take the mean over the samples", source.replace(given, '"mean"'))
 
 
 def divided_by_samples(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `len(loader.dataset)` for the only `len(loader)` of an average; other forms have more than one answer."""
+    """Yield `len(loader.dataset)` for the only `len(loader)` of an average; other forms are ambiguous."""
     statement = None if place is None else source.statement_at(place.line)
     around = source.at(place) or statement
     lengths = [
