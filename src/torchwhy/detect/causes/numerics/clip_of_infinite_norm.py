@@ -28,7 +28,7 @@ class NormOverflow(Diagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            "every gradient is finite, their norm is not", value=self.value, step=self.step
+            "the gradients are all finite, their norm is not", value=self.value, step=self.step
         )
 
 

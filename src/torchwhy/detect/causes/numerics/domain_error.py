@@ -102,7 +102,7 @@ class DomainError(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the function that a birth evaluates outside its domain, or where its slope is infinite, or None."""
+    """Return the function that a birth evaluates outside its domain or where its slope is infinite, or None."""
     violation = proven(birth, DomainError.name)
     if violation is None:
         return None

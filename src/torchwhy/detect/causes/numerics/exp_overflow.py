@@ -39,7 +39,7 @@ class LargeExponent(BirthDiagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         yield self.fact(self.exponent)
-        claim = f"the largest operand of {self.function} without overflow in {self.dtype} is {self.limit:.4g}"
+        claim = f"{self.function} overflows {self.dtype} above {self.limit:.4g}"
         yield Evidence(claim, value=self.limit)
 
 

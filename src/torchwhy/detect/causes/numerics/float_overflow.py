@@ -75,7 +75,7 @@ class FloatOverflow(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the overflow that a birth proves, or None, also if a more specific rule is violated."""
+    """Return the overflow that a birth proves, unless the birth violates a more specific rule."""
     violation = proven(birth, FloatOverflow.name)
     if violation is None:
         return None

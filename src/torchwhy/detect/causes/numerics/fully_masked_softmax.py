@@ -67,7 +67,7 @@ def _scores(birth: Birth) -> str:
 
 
 def _row(birth: Birth) -> list[int]:
-    """Return the index of the row; it is unknown if other rows contain -inf rightly, as after `log_softmax`."""
+    """Return the index of the row, or nothing if -inf may be right in other rows, as after `log_softmax`."""
     output = birth.output
     if output is None or output.negative_infinity:
         return []

@@ -55,7 +55,7 @@ class HalfGradientOverflow(HalfOverflow):
 
 
 class NumberBeyondHalf(Diagnosis):
-    """The program writes a number into a float16 tensor that exceeds the range of float16."""
+    """The program writes a number beyond the range of float16 into a float16 tensor."""
 
     expression: str
     tensor: str | None

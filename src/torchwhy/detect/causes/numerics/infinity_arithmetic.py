@@ -62,7 +62,7 @@ class InfinityArithmetic(Detector):
 
 
 def judge(birth: Birth) -> Judgement | None:
-    """Return the infinity that a birth turned into NaN, or None, also if a more specific rule is violated."""
+    """Return the infinity that a birth turned into NaN, unless the birth violates a more specific rule."""
     violation = proven(birth, InfinityArithmetic.name)
     if violation is None:
         return None

@@ -61,7 +61,10 @@ class LogarithmGradient(Logarithm):
     """The gradient of a logarithm was computed at 0, where it is infinite."""
 
     node: str
-    message = "{expression} has no finite gradient: that of a logarithm is 1/x, and {name} was exactly 0{samples}"
+    message = (
+        "{expression} has no finite gradient: the gradient of a logarithm is 1/x, "
+        "and {name} was exactly 0{samples}"
+    )
 
     def evidence(self) -> Iterator[Evidence]:
         claim = f"{self.node} divides by the operand of the logarithm, which was 0"
