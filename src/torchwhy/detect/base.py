@@ -1,7 +1,7 @@
-"""What a detector is: a name, what it needs recorded, and a pure function from a trace to findings.
+"""The base class of all causes: a name, and a pure function from a trace to findings.
 
-Its manual page is the Markdown file beside its module. The tests run the programs of the page: Broken must give exactly
-the line that ends in `# <- name` as root cause, Repaired and Lookalike must be silent.
+The manual page of a cause is the Markdown file beside its module. The tests run the programs of the page: Broken must
+have the line that ends in `# <- name` as root cause, Repaired and Lookalike must have no finding.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from torchwhy.source.edits import Source
 
 
 class Detector(ABC):
-    """One cause. Subclasses live one per file in causes/<family>/, and are found there."""
+    """One cause. Subclasses live one per file in causes/<family>/, where the registry finds them."""
 
     name: ClassVar[str]
-    symptom: ClassVar[Symptom | None] = None  # where it differs from that of the family
+    symptom: ClassVar[Symptom | None] = None  # Set if it differs from that of the family.
     needs: ClassVar[frozenset[str]] = frozenset()
-    # True if `scan` reads one observation and is asked about each (`detect/each_observation.py`). A cause that reads
-    # the whole run must not be: in a later observation it would miss the facts of the earlier optimizers.
+    # True if `scan` reads one observation and runs on each of them (`detect/each_observation.py`). A cause that reads
+    # the whole run must not do so: in a later observation it would miss the facts of the earlier optimizers.
     every_observation: ClassVar[bool] = False
 
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        """Yield what is wrong in this trace, in the program's own words."""
+        """Yield the findings of this cause in a trace."""
 
     def found(
         self,
@@ -57,7 +57,7 @@ class Detector(ABC):
         births: tuple[int, ...] = (),
         account: Account | None = None,
     ) -> Finding:
-        """Return a finding of this cause: the evidence and advice of the diagnosis first, then what is given here."""
+        """Return a finding of this cause; evidence and advice of the diagnosis come before those passed here."""
         return Finding(
             detector=self.name,
             severity=severity,
@@ -74,16 +74,16 @@ class Detector(ABC):
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 (for subclasses)
-        """Yield changes of the file at the finding's location that may cure it, the likeliest first.
+        """Yield changes to the file at the finding's location that may cure it, the likeliest first.
 
-        The default knows none. Each is run before anybody is told that it helps, so a good guess is welcome;
-        an edit that cannot be placed safely is left out.
+        A trial runs each change before the report calls it a cure, so a good guess is welcome. Leave out an edit that
+        cannot be placed safely.
         """
         yield from ()
 
     @classmethod
     def shows_as(cls) -> Symptom:
-        """Return what the user sees of this cause."""
+        """Return the symptom under which `torchwhy explain` lists this cause."""
         return cls.symptom or symptom_of_family(cls.__module__)
 
     @classmethod
@@ -93,5 +93,5 @@ class Detector(ABC):
 
     @classmethod
     def programs(cls) -> list[Program]:
-        """Return the documented programs, in order. A section may hold several, each in its own code fence."""
+        """Return the programs of the manual page, in order; a section may hold several, each in its own code fence."""
         return cls.manual().programs()

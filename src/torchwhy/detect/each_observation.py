@@ -1,4 +1,4 @@
-"""Each look of the microscope is read on its own: the first one, and those at optimizers that begin later."""
+"""Run a detector on each observation by itself: the first one, and those of optimizers that begin later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchwhy.record.trace import Trace
 
 
 def findings_of(detector: Detector, trace: Trace) -> Iterator[Finding]:
-    """Yield what a detector finds in a trace, and in each later phase what it has not found in an earlier one."""
+    """Yield a detector's findings in a trace, and the new ones in each later observation."""
     found = list(detector.scan(trace))
     yield from found
     if not detector.every_observation:
@@ -26,7 +26,7 @@ def findings_of(detector: Detector, trace: Trace) -> Iterator[Finding]:
             if _line_of(one) not in known and not any(_same(one, other) for other in found)
         ]
         found += fresh
-        yield from (_in_phase(one, later) for one in fresh)
+        yield from (_observed_later(one, later) for one in fresh)
 
 
 def _line_of(finding: Finding) -> tuple[str, int] | None:
@@ -38,21 +38,21 @@ def _same(one: Finding, other: Finding) -> bool:
     return (one.diagnosis, one.message) == (other.diagnosis, other.message)
 
 
-def _in_phase(finding: Finding, trace: Trace) -> Finding:
-    """Return a finding with the step at which its phase begins, and the words to say so."""
-    step = _begin(trace)
-    makers = [
-        maker
+def _observed_later(finding: Finding, trace: Trace) -> Finding:
+    """Return a finding with the first step of its observation, and evidence that names the optimizer."""
+    step = _first_step(trace)
+    optimizers = [
+        optimizer
         for census in trace.of(ParameterCensus)
-        if (maker := made(trace, census.optimizer)) is not None
+        if (optimizer := made(trace, census.optimizer)) is not None
     ]
     evidence = tuple(
         replace(one, step=max(one.step, step)) if one.step is not None else one
         for one in finding.evidence
     )
-    if makers:
-        claim = f"seen at step {step}, with which {makers[0].kind} begins"
-        evidence = (*evidence, Evidence(claim, step=step, location=makers[0].location))
+    if optimizers:
+        claim = f"observed at step {step}, the first step of {optimizers[0].kind}"
+        evidence = (*evidence, Evidence(claim, step=step, location=optimizers[0].location))
     return replace(
         finding,
         observed_from=step,
@@ -64,8 +64,8 @@ def _in_phase(finding: Finding, trace: Trace) -> Finding:
     )
 
 
-def _begin(trace: Trace) -> int:
-    """Return the step at which a phase was looked at."""
+def _first_step(trace: Trace) -> int:
+    """Return the first step of an observation."""
     steps = [event.step for event in trace.of(ParameterCensus)]
     steps += [event.step for event in trace.of(LossRoot)]
     return min(steps, default=0)

@@ -1,4 +1,4 @@
-"""Finds every detector: the files of causes/, then what other packages offer as `torchwhy.detectors`."""
+"""Find every detector: those in causes/, then those of other packages (entry point group `torchwhy.detectors`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from types import GenericAlias
 from torchwhy.detect import causes
 from torchwhy.detect.base import Detector
 
-failures: dict[
-    str, str
-] = {}  # detector files that could not be imported, and why; told in the report's notes
+# Modules that could not be imported, and why; the report lists them in its notes.
+failures: dict[str, str] = {}
 
 
 @lru_cache(maxsize=1)
@@ -44,7 +43,9 @@ def all_detectors() -> dict[str, type[Detector]]:
 def _is_detector_of(candidate: object, module_name: str) -> bool:
     return (
         isinstance(candidate, type)
-        and not isinstance(candidate, GenericAlias)  # in Python 3.10 `list[int]` passes for a class
+        and not isinstance(
+            candidate, GenericAlias
+        )  # In Python 3.10 `list[int]` is an instance of type.
         and issubclass(candidate, Detector)
         and not inspect.isabstract(candidate)
         and candidate.__module__ == module_name

@@ -80,7 +80,7 @@ class Manual:
 
 
 def parse(text: str) -> Manual:
-    """Take a page apart: `# name`, the one-sentence summary, then sections."""
+    """Return a page split into its name, its one-sentence summary and its sections."""
     head, *rest = re.split(r"^## +(.+)\n", text, flags=re.MULTILINE)
     title, _, summary = head.strip().partition("\n")
     sections = {
@@ -91,9 +91,9 @@ def parse(text: str) -> Manual:
 
 @cache
 def manual_of(detector: type) -> Manual:
-    """Return the page beside the module that defines this class.
+    """Return the manual page beside the module that defines a detector.
 
-    A detector of another package may have none; its page is then its name and the first line of its docstring.
+    If a detector of another package has none, its page is its name and the first line of its docstring.
     """
     path = Path(inspect.getfile(detector)).with_suffix(".md")
     if path.exists():
@@ -103,14 +103,14 @@ def manual_of(detector: type) -> Manual:
 
 
 def without_marks(text: str, name: str) -> str:
-    """Return a broken program without the comments that mark its guilty line."""
+    """Return a broken program without the comments that mark the line at fault."""
     return re.sub(rf"[ \t]*# <- {re.escape(name)}[ \t]*$", "", text, flags=re.MULTILINE)
 
 
 def apply_hunks(base: str, hunks: str) -> str:
-    """Return the program that the hunks make of `base`, or raise `ManualError` where one does not fit.
+    """Return the program that the hunks make of `base`; raise `ManualError` if one does not fit.
 
-    Each hunk is looked for after the end of the one before it.
+    The search for each hunk starts at the end of the one before it.
     """
     lines, result, done = base.splitlines(), [], 0
     for hunk in re.split(r"^@@\n", hunks, flags=re.MULTILINE):
@@ -126,7 +126,7 @@ def apply_hunks(base: str, hunks: str) -> str:
 def _sides(hunk: str) -> tuple[list[str], list[str]]:
     old, new = [], []
     for line in hunk.splitlines():
-        sign, rest = line[:1] or " ", line[1:]  # an editor may strip the space of an empty line
+        sign, rest = line[:1] or " ", line[1:]  # An editor may strip the space of an empty line.
         if sign not in " +-":
             raise ManualError(f"a line of a hunk starts with a space, `+` or `-`: {line!r}")
         if sign != "+":

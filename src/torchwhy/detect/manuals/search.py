@@ -1,4 +1,4 @@
-"""Find the causes that a word, several words or a pasted error message is about.
+"""Find the causes that match a word, several words or a pasted error message.
 
 A word of the query scores in every field of a page that has a word beginning with it; rare words count more. A page
 matches if it has most of the query by that weight. Words that no page has are ignored, up to half of the query.
@@ -16,14 +16,14 @@ from torchwhy.detect.manuals.page import FENCE, Manual
 WORD = re.compile(r"(?<![a-z0-9])[a-z][a-z0-9]*")
 WEIGHTS = {"name": 8.0, "summary": 4.0, "symptom": 3.0, "finds": 2.0, "prose": 1.0}
 WEIGHT_OF_CODE = 0.5
-BEGINNING = 0.5  # a word that only begins like that of the query scores half
-NEEDED = 0.6  # share of the query's weight that a page must have
-TAIL = 0.3  # matches below this share of the best score are noise: a mention in passing
+BEGINNING = 0.5  # A word that only begins with the query's word scores half.
+NEEDED = 0.6  # A page must have this share of the query's weight.
+TAIL = 0.3  # Matches below this share of the best score only mention the word in passing.
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is searched of one cause: its page, and the title of the group that it is listed in."""
+    """The searched texts of one cause: its page, and the title of its group in the list."""
 
     manual: Manual
     group: str
@@ -46,14 +46,14 @@ class Entry:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the lower-case words of a text; numbers are left out, as those of a message vary."""
+    """Return the lower-case words of a text, without numbers, because those in messages vary."""
     return WORD.findall(text.lower())
 
 
 def search(query: str, entries: Mapping[str, Entry]) -> list[str]:
-    """Return the names of the causes that match, the best first.
+    """Return the names of the matching causes, the best first.
 
-    Code counts only if no prose matches: most programs have a softmax or a loss in them.
+    Code counts only if no prose matches, because most programs contain a softmax or a loss.
     """
     fields = {name: entry.fields() for name, entry in entries.items()}
     words = list(dict.fromkeys(words_of(query)))

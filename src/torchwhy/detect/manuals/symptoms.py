@@ -1,6 +1,6 @@
-"""What the user sees of a cause, by which `torchwhy explain` groups all causes.
+"""The symptoms that users see, by which `torchwhy explain` groups all causes.
 
-A cause shows as its family does, unless its class sets `symptom`.
+A cause has the symptom of its family unless its class sets `symptom`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Literal
 
 Symptom = Literal["nonfinite", "crash", "no-learning", "memory", "evaluation", "other"]
 
-# In the order of the list.
+# `torchwhy explain` lists the groups in this order.
 TITLES: dict[Symptom, str] = {
     "nonfinite": "NaN, Inf or exploding values",
     "crash": "The program crashes",

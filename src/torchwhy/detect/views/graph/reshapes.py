@@ -1,10 +1,10 @@
-"""Reshapes whose sizes come out in another order, which moves no number and mixes samples or axes."""
+"""Reshapes that list the sizes in another order: no value moves, so samples or axes get mixed."""
 
 from __future__ import annotations
 
 
 def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:
-    """Tell whether samples were the second dimension and are now called the first, or the other way round."""
+    """Tell whether the samples are dimension 1 before and dimension 0 after, or the other way round."""
     if len(before) < 2 or len(after) < 2 or _only_splits_or_joins(before, after):
         return False
     comes = before[0] not in (1, rows) and before[1] == rows and after[0] == rows
@@ -13,9 +13,9 @@ def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:
 
 
 def _only_splits_or_joins(before: list[int], after: list[int]) -> bool:
-    """Tell whether leading dimensions were made one, or one was made several, and the rest is as it was.
+    """Tell whether the reshape only joins leading dimensions, or splits the first one.
 
-    So a linear layer treats (batch, time, width); a width that equals the batch size means nothing then.
+    A linear layer does this with (batch, time, width); a width equal to the batch size is a coincidence there.
     """
     same = 0
     while same < min(len(before), len(after)) and before[-1 - same] == after[-1 - same]:
@@ -24,14 +24,14 @@ def _only_splits_or_joins(before: list[int], after: list[int]) -> bool:
 
 
 def swaps_axes(before: list[int], after: list[int]) -> bool:
-    """Tell whether the sizes behind the first are the same in another order, none of them 1."""
+    """Tell whether the sizes after the first are the same in another order, none of them 1."""
     if len(before) != len(after) or len(before) < 3 or before[0] != after[0] or before == after:
         return False
     return sorted(before) == sorted(after) and 1 not in before[1:]
 
 
 def swaps_heads(before: list[int], after: list[int]) -> bool:
-    """Tell whether (batch, time, width) became (batch, heads, time, part) in one go, or the other way round."""
+    """Tell whether (batch, time, width) became (batch, heads, time, part) in one step, or the other way round."""
     if len(before) > len(after):
         before, after = after, before
     if len(before) != 3 or len(after) != 4 or before[0] != after[0]:
@@ -44,7 +44,7 @@ def swaps_heads(before: list[int], after: list[int]) -> bool:
 
 
 def unfolds_otherwise(before: list[int], after: list[int], rows: int) -> bool:
-    """Tell whether (samples · steps, …) became (steps, samples, …): right only if they were folded in that order."""
+    """Tell whether (samples · steps, …) became (steps, samples, …), which is right only if they were folded so."""
     return (
         len(after) > 2
         and after[1] == rows

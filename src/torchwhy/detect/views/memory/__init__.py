@@ -1,1 +1,1 @@
-"""What the program keeps from step to step."""
+"""The variables that hold tensors from step to step."""

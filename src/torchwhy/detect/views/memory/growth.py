@@ -1,4 +1,4 @@
-"""What grows, and whether it grows with every step: read off the rare looks at what the program holds."""
+"""Variables that grow in proportion to the steps, found by comparing snapshots of what the program holds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from torchwhy.finding import Evidence
 from torchwhy.record.learning import Held, Holdings
 from torchwhy.record.trace import Trace
 
-LOOKS = 4  # at doubling steps: something that grows over four of them has grown eightfold
-BATCH_LOOKS = 3  # no weights change and nothing is learned between batches of an evaluation, so three are enough
-LEAST_GROWTH = 8  # tensors or operations; what grows by less is nobody's trouble
-ROUNDING = 1.5  # something added every few steps is up to one behind or ahead of the straight line
-SHARE = 0.02  # counts of very long collections are reckoned from a part, to about this share
-LEAST_RESIDENT = 4_000_000  # the memory of a process moves by this much for reasons of its own
-STEADY = 0.5  # of what a straight line would have added since the look before the last
+FEWEST_SNAPSHOTS = (
+    4  # Snapshots come at doubling steps: a line through four of them spans an eightfold growth.
+)
+FEWEST_OF_BATCHES = 3  # Three suffice between batches of an evaluation, where nothing else changes.
+LEAST_GROWTH = 8  # Tensors or operations; a smaller growth does no harm.
+ROUNDING = 1.5  # A variable that grows every few steps is up to one entry off the straight line.
+SHARE = 0.02  # Counts of very long collections are extrapolated from a part, with about this error.
+LEAST_RESIDENT = 4_000_000  # The memory of a process changes by this many bytes for other reasons.
+STEADY = 0.5  # The last interval must add this share of what a straight line would add.
 MEGABYTE = 1_000_000
-# `x.pop(0)`, `x.remove(y)`, `x = x[-100:]`, and the target of `del x[0]`
+# Matches `x.pop(0)`, `x.remove(y)`, `x = x[-100:]`, and the target of `del x[0]`.
 TAKES_OUT = re.compile(
     r"\.(pop|popleft|popitem|discard|remove)\(|= .*\[[^\]]*:[^\]]*\]$|^[\w.]+\[[^\]]*\]$"
 )
@@ -34,7 +36,7 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True)
 class Growth:
-    """A variable that grew in proportion to the steps (or batches), and what became of it."""
+    """A variable that grew in proportion to the steps or batches; `continues` if it grew to the end of the run."""
 
     held: Held
     points: tuple[Point, ...]
@@ -52,14 +54,14 @@ class Growth:
 
     @property
     def ticks(self) -> int:
-        """Return the step or batch of the last look at the growth."""
+        """Return the step or batch of the last snapshot of the growth."""
         return self.points[-1][0]
 
     @property
     def resident_per_tick(self) -> float:
-        """Return by how much the process grew each step, 0 where that was not in proportion to the steps.
+        """Return by how many bytes the process grew per step; 0 if it did not grow in proportion to the steps.
 
-        Libraries take memory in the first steps and keep it, so the last doubling must have its share.
+        Libraries allocate memory in the first steps and keep it, so the process must still grow in the last interval.
         """
         grown = self.residents[-1] - self.residents[0]
         span = self.ticks - self.points[0][0]
@@ -70,28 +72,30 @@ class Growth:
 
     @property
     def cost_per_tick(self) -> float:
-        """Return the bytes that each step takes, as far as they can be measured."""
+        """Return the bytes that each step adds, by the tensors or by the process, whichever is more."""
         return max(self.bytes_per_tick, self.resident_per_tick)
 
 
 def growths(trace: Trace, size: Callable[[Held], int]) -> Iterator[Growth]:
     """Yield the variables whose `size` grows with the steps, or with the batches between two steps."""
-    looks = [look for look in holdings(trace) if look.moment in ("step", "exit")]
-    yield from _growths(looks, size, clock=lambda look: look.step, least=LOOKS, unit="step")
+    snapshots = [one for one in holdings(trace) if one.moment in ("step", "exit")]
+    yield from _growths(
+        snapshots, size, clock=lambda one: one.step, least=FEWEST_SNAPSHOTS, unit="step"
+    )
     stretches: dict[tuple[int, int], list[Holdings]] = {}
-    for look in holdings(trace):
-        if look.moment == "batch":
-            stretches.setdefault((look.step, look.backwards), []).append(look)
+    for one in holdings(trace):
+        if one.moment == "batch":
+            stretches.setdefault((one.step, one.backwards), []).append(one)
     for stretch in stretches.values():
         yield from _growths(
-            stretch, size, clock=lambda look: look.batches, least=BATCH_LOOKS, unit="batch"
+            stretch, size, clock=lambda one: one.batches, least=FEWEST_OF_BATCHES, unit="batch"
         )
 
 
 def without_outer_holders(found: list[Growth]) -> list[Growth]:
-    """Drop what holds the same tensors only because it holds who keeps them: `callbacks` for `callback.metrics`.
+    """Return the growths without the variables that only hold the owner: `callbacks` beside `callback.metrics`.
 
-    Of several variables with one and the same curve, the statement that puts something in tells who grows.
+    Of several variables with the same curve, the one that a statement adds entries to is the one that grows.
     """
     own = {growth.points for growth in found if _puts_in(growth.held)}
     return [growth for growth in found if _puts_in(growth.held) or growth.points not in own]
@@ -103,53 +107,53 @@ def _puts_in(held: Held) -> bool:
 
 
 def _growths(
-    looks: list[Holdings],
+    snapshots: list[Holdings],
     size: Callable[[Held], int],
     *,
     clock: Callable[[Holdings], int],
     least: int,
     unit: str,
 ) -> Iterator[Growth]:
-    for key in _variables(looks):
-        series = list(_series(looks, key, clock))
+    for key in _variables(snapshots):
+        series = list(_series(snapshots, key, clock))
         points = [(tick, 0 if held is None else size(held)) for tick, held, _ in series]
         first, last = longest_line(points)
         if last - first + 1 < least or points[last][1] - points[first][1] < LEAST_GROWTH:
             continue
-        (tick_a, held_a, look_a), (tick_b, held_b, _) = series[first], series[last]
+        (tick_a, held_a, start), (tick_b, held_b, _) = series[first], series[last]
         assert held_b is not None, "a count above nothing has a holder"
         ticks = tick_b - tick_a
         yield Growth(
             held=held_b,
             points=tuple(points[first : last + 1]),
             per_tick=(points[last][1] - points[first][1]) / ticks,
-            # A program that is stopped in the middle may leave the line at its end, and still have gone up.
+            # A program that stops in the middle may leave the straight line at its end and still have grown.
             continues=all(value > points[last][1] for _, value in points[last + 1 :]),
             bytes_per_tick=(held_b.bytes - (held_a.bytes if held_a else 0)) / ticks,
-            residents=tuple(look.resident_bytes for _, _, look in series[first : last + 1]),
+            residents=tuple(one.resident_bytes for _, _, one in series[first : last + 1]),
             unit=unit,
-            step=look_a.step if look_a.backwards else None,
+            step=start.step if start.backwards else None,
         )
 
 
-def _variables(looks: list[Holdings]) -> list[tuple[str, str | None]]:
-    return list(dict.fromkeys((held.name, held.function) for look in looks for held in look.held))
+def _variables(snapshots: list[Holdings]) -> list[tuple[str, str | None]]:
+    return list(dict.fromkeys((held.name, held.function) for one in snapshots for held in one.held))
 
 
 def _series(
-    looks: list[Holdings], key: tuple[str, str | None], clock: Callable[[Holdings], int]
+    snapshots: list[Holdings], key: tuple[str, str | None], clock: Callable[[Holdings], int]
 ) -> Iterator[tuple[int, Held | None, Holdings]]:
-    """Yield one count per look; at the end of the program the variables of functions are gone, and say nothing."""
-    known = -1
-    for look in looks:
-        held = next((one for one in look.held if (one.name, one.function) == key), None)
-        if clock(look) > known and not (held is None and look.moment == "exit"):
-            known = clock(look)
-            yield known, held, look
+    """Yield what each snapshot has of a variable; without the snapshot at exit if a local is gone by then."""
+    last = -1
+    for snapshot in snapshots:
+        held = next((one for one in snapshot.held if (one.name, one.function) == key), None)
+        if clock(snapshot) > last and not (held is None and snapshot.moment == "exit"):
+            last = clock(snapshot)
+            yield last, held, snapshot
 
 
 def longest_line(points: list[Point]) -> tuple[int, int]:
-    """Return the first and last index of the longest stretch that rises in a straight line, the last such one."""
+    """Return the first and last index of the longest stretch that rises in a straight line; of several, the last."""
     best = (0, 0)
     for first in range(len(points)):
         last = first
@@ -173,7 +177,7 @@ def _is_line(points: list[Point]) -> bool:
 
 
 def is_window(held: Held) -> bool:
-    """Tell whether the program itself keeps the collection small: a bounded deque, or old entries taken out."""
+    """Tell whether the program bounds the collection itself: with a bounded deque, or by removing old entries."""
     expression = held.emptied_at.expression or "" if held.emptied_at is not None else ""
     return held.kind.startswith("deque(") or TAKES_OUT.search(expression) is not None
 
@@ -184,12 +188,12 @@ def plural(unit: str) -> str:
 
 
 def per_thousand(growth: Growth) -> str:
-    """Return how much memory a thousand steps take, as far as it can be measured."""
+    """Return how much memory a thousand steps add: `40 MB per 1000 steps`."""
     return f"{growth.cost_per_tick * 1000 / MEGABYTE:.3g} MB per 1000 {plural(growth.unit)}"
 
 
 def rate_words(rate: float, unit: str) -> str:
-    """Return `one more each step`, or how many."""
+    """Return `one more each step`, `3 more each step` or `one more every 5 steps`."""
     if abs(rate - 1) < 0.05:
         return f"one more each {unit}"
     if rate > 1:
@@ -198,7 +202,7 @@ def rate_words(rate: float, unit: str) -> str:
 
 
 def memory_facts(growth: Growth) -> Iterator[Evidence]:
-    """Yield what the process as a whole shows, where that is more than noise."""
+    """Yield the growth of the process as evidence, if it is more than noise."""
     grown = growth.resident_per_tick * (growth.ticks - growth.points[0][0])
     if grown:
         yield Evidence(
@@ -209,11 +213,11 @@ def memory_facts(growth: Growth) -> Iterator[Evidence]:
 
 
 def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
-    """Yield that the program called gc.collect() or the like, which does not help."""
-    looks = [look for look in holdings(trace) if look.moment == "collect" and look.call is not None]
-    if not looks:
+    """Yield the evidence that the program called `gc.collect()` or similar and freed nothing."""
+    calls = [one for one in holdings(trace) if one.moment == "collect" and one.call is not None]
+    if not calls:
         return
-    last = looks[-1]
+    last = calls[-1]
     left = next((o for o in last.held if (o.name, o.function) == (held.name, held.function)), held)
     times = f"{last.calls} times" if last.calls > 1 else "once"
     yield Evidence(
@@ -226,7 +230,7 @@ def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
 
 
 def place_name(name: str, function: str | None) -> str:
-    """Return a variable, with the function or class it lives in where that is not the script itself."""
+    """Return a variable with its function or class, unless it is a global of the script."""
     if function is None:
         return f"`{name}`"
     return f"`{name}` {'of' if '.' in name else 'in'} {function}"

@@ -1,4 +1,4 @@
-"""From the statements about a variable to the one that is to blame, and whether another one bounds it."""
+"""The statement that grows a variable, chosen from all statements about it, and the one that bounds it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torchwhy.source.scopes import covers
 
 @dataclass(frozen=True)
 class Places:
-    """Where a variable is grown, emptied time and again, and read; None where the source shows no such place."""
+    """Where a variable is grown, regularly emptied, and read; None if the source has no such place."""
 
     grown_at: SourceSpan | None = None
     grown_line: str | None = None
@@ -23,7 +23,7 @@ class Places:
 
 
 def places_of(variable: Variable, *, call: tuple[Source, int] | None = None) -> Places:
-    """Return the places of one variable; `call` is where the program just tried to free memory."""
+    """Return the places of one variable; `call` is where the program tries to free memory."""
     uses = uses_of(variable)
     grown = _most_likely(uses.grown or uses.bound, variable)
     if grown is None:
@@ -40,7 +40,7 @@ def places_of(variable: Variable, *, call: tuple[Source, int] | None = None) -> 
 
 
 def _most_likely(statements: list[Place], variable: Variable) -> Place | None:
-    """Return the statement in the loop that runs now that keeps a tensor, in the innermost loop, the first one."""
+    """Return the first statement in the innermost running loop, preferably one that keeps a tensor."""
 
     def rank(place: Place) -> tuple[bool, bool, int, int]:
         keeps_tensor = not puts_in_a_number(place.node)
@@ -50,7 +50,7 @@ def _most_likely(statements: list[Place], variable: Variable) -> Place | None:
 
 
 def _runs_now(place: Place, variable: Variable) -> bool:
-    """Tell whether a loop around the statement is being run through."""
+    """Tell whether a loop around the statement is running."""
     return any(
         source is place.source and covers(loop, line)
         for loop in place.loops
@@ -59,7 +59,7 @@ def _runs_now(place: Place, variable: Variable) -> bool:
 
 
 def _emptied_again(uses: Uses, grown: Place, variable: Variable) -> Place | None:
-    """Return the statement that empties or renews the variable while the growing goes on."""
+    """Return the statement that empties or rebinds the variable while it grows."""
     for place in uses.emptied:
         if _shares_loop(place, grown) or _runs_now(place, variable) or _is_elsewhere(place, grown):
             return place
@@ -81,7 +81,7 @@ def _shares_loop(one: Place, other: Place) -> bool:
 
 
 def _is_elsewhere(one: Place, other: Place) -> bool:
-    """Tell whether a statement stands in another function than the growing one, and in a function at all."""
+    """Tell whether a statement is in another function than the growing one, constructors excluded."""
     return (
         one.is_in_function
         and one.function_name != "__init__"
@@ -90,14 +90,14 @@ def _is_elsewhere(one: Place, other: Place) -> bool:
 
 
 def _is_called_again(place: Place) -> bool:
-    """Tell whether the function a statement stands in is called from anywhere but a constructor."""
+    """Tell whether the function of a statement is called from anywhere but a constructor."""
     source = place.source
     calls = source.calls(place.function_name)
     return any(source.function_name(call) != "__init__" for call in calls)
 
 
 def _owner_renewed(variable: Variable) -> Place | None:
-    """Return where the object that has the attribute is made anew in a loop that is being run through."""
+    """Return where a running loop creates the object that owns the attribute again."""
     owner = variable.name.split(".", 1)[0]
     if not variable.is_attribute or owner in ("self", "cls"):
         return None
@@ -110,7 +110,7 @@ def _owner_renewed(variable: Variable) -> Place | None:
 
 
 def _may_follow(read: Place, call: tuple[Source, int]) -> bool:
-    """Tell whether what is read there may be read after the call: further down, in one loop, or who knows when."""
+    """Tell whether a read may happen after the call: further down, in the same loop, or in another function."""
     source, line = call
     if read.source is not source or read.line > line:
         return True

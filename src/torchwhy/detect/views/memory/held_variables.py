@@ -1,4 +1,4 @@
-"""The looks at what the program holds, with the places in its text where a suspect variable grows and is emptied."""
+"""Snapshots of what the program holds, with the places where suspect variables are grown, emptied and read."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Files = dict[str, Source]
 
 
 def holdings(trace: Trace) -> list[Holdings]:
-    """Return the looks, oldest first. A place that was found once is that of the later looks, too."""
+    """Return the snapshots, oldest first; a place found once holds for the later snapshots, too."""
     known: dict[tuple[str, str | None], Places] = {}
-    looks = []
-    for look in trace.of(Holdings):
+    snapshots = []
+    for snapshot in trace.of(Holdings):
         held = []
-        for one in look.held:
+        for one in snapshot.held:
             if not one.is_suspect:
                 held.append(one)
                 continue
             key = (one.name, one.function)
-            if look.moment == "collect" and look.frames:
-                places = _places(one, look.frames, trace.files, at_call=True)
+            if snapshot.moment == "collect" and snapshot.frames:
+                places = _places(one, snapshot.frames, trace.files, at_call=True)
             elif known.get(key, Places()).grown_at is None:
-                places = known[key] = _places(one, look.frames, trace.files)
+                places = known[key] = _places(one, snapshot.frames, trace.files)
             else:
                 places = known[key]
             held.append(msgspec.structs.replace(one, **vars(places)))
-        looks.append(msgspec.structs.replace(look, held=held))
-    return looks
+        snapshots.append(msgspec.structs.replace(snapshot, held=held))
+    return snapshots
 
 
 def _places(
@@ -54,7 +54,7 @@ def _places(
 
 
 def _is_called_in_loop(held: Held, frames: list[RunningFrame], files: Files) -> bool:
-    """Tell whether the function a variable lives in is being called time and again."""
+    """Tell whether a running loop calls the function of a variable."""
     outer = False
     for frame in frames:
         if outer and _is_in_loop(frame, files):

@@ -1,1 +1,1 @@
-"""A NaN or Inf: its birth, its operands, where it came from."""
+"""Queries on a NaN or Inf: its birth, its operands, where it came from."""

@@ -1,4 +1,4 @@
-"""What detectors of the family *numerics* ask of a birth: small questions with exact answers."""
+"""Queries on births, and the finding for a birth."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ def op_name(birth: Birth) -> str:
 
 
 def all_births(trace: Trace) -> list[Birth]:
-    """Return every birth of the look that reproduced the failure, the healed ones too, in order of appearance."""
+    """Return every birth of the rerun, or else of the run, in order of appearance, absorbed ones included."""
     source = trace.rerun if trace.rerun is not None and trace.rerun.of(Birth) else trace
     return sorted(source.of(Birth), key=lambda birth: (birth.step, birth.order))
 
 
 def counted_births(trace: Trace) -> list[Birth]:
-    """Return the births a detector may judge: those that spoiled something by themselves.
+    """Return the births that the causes judge: those that spoiled something by themselves.
 
-    A forward birth that a mask hid, and that came back only as the gradient of the hidden branch, is left
-    out: that gradient is the finding. One that was absorbed in forward (1 / inf is 0) and came back in
-    backward without any mask is put in, because it is the cause and has nobody else to speak for it. The
-    gradient of an operation whose own result was bad already is its echo, and is left out, too.
+    Excluded are forward births that a mask hides and that return only as the gradient of the hidden branch (that
+    gradient is the finding), and gradients of operations whose own result was bad already (their echoes). Included
+    are births that forward absorbs (1 / inf is 0) and that return in backward without a mask: they are the cause.
     """
     hidden: set[int] = set()
     revived: set[int] = set()
@@ -58,7 +57,7 @@ def counted_births(trace: Trace) -> list[Birth]:
 
 
 def backward_echoes(trace: Trace) -> list[Birth]:
-    """Return the backward births that differentiate an operation whose own result was bad, and not masked away."""
+    """Return the backward births of operations whose own result was bad and not masked."""
     births = all_births(trace)
     in_forward = {birth.id for birth in births if birth.node is None and birth.kind != "source"}
     return [
@@ -72,7 +71,7 @@ def backward_echoes(trace: Trace) -> list[Birth]:
 
 
 def echoes_of(trace: Trace, birth: Birth) -> list[int]:
-    """Return the backward births that only repeat what this birth did in forward."""
+    """Return the backward births that only repeat this forward birth."""
     return [
         echo.id
         for echo in backward_echoes(trace)
@@ -81,7 +80,7 @@ def echoes_of(trace: Trace, birth: Birth) -> list[int]:
 
 
 def operations(trace: Trace, *names: str) -> Iterator[Birth]:
-    """Yield the births by operation in forward or data code whose operation is one of `names`."""
+    """Yield the births in forward or data code whose operation is one of `names`."""
     for birth in counted_births(trace):
         if birth.kind == "operation" and birth.node is None and op_name(birth) in names:
             yield birth
@@ -116,7 +115,7 @@ def describe(facts: TensorFacts) -> str:
 
 
 def certainty_of(trace: Trace, birth: Birth) -> Certainty:
-    """Return `replayed` when the failing step was seen again and gave the same numbers."""
+    """Return `replayed` if the failing step was repeated and reproduced the failure."""
     replay = trace.replay_of(birth.step)
     if replay is not None and replay.how != "first-step" and replay.reproduced:
         return "replayed"
@@ -124,7 +123,7 @@ def certainty_of(trace: Trace, birth: Birth) -> Certainty:
 
 
 def sample_of(birth: Birth) -> Sample | None:
-    """Return the batch sample of the first bad element, where the batch dimension is known."""
+    """Return the sample of the first bad element, if the batch dimension is known."""
     if not birth.positions:
         return None
     index = birth.dataset_indices[0] if birth.dataset_indices else None
@@ -141,9 +140,9 @@ def finding_from(
     diagnosis: Diagnosis | None = None,
     location: SourceSpan | None = None,
 ) -> Finding:
-    """Return the finding for one birth with everything that is the same for all of them filled in.
+    """Return the finding for one birth, with the evidence that every birth has.
 
-    It lies at the expression of the birth unless another `location` is given.
+    Its place is the expression of the birth unless `location` names another.
     """
     own = diagnosis.evidence() if diagnosis is not None else ()
     return Finding(
@@ -164,14 +163,14 @@ def finding_from(
 
 
 def scope_of(trace: Trace, birth: Birth) -> Scope:
-    """Return what a birth spoiled: a loss that is only read in evaluation, or training."""
+    """Return what a birth affects: only values that the program evaluates, or training."""
     alarm = next(iter(trace.alarms), None)
     only_read = bool(birth.reaches) and alarm is not None and alarm.what == "evaluation"
     return "evaluation" if only_read else "training"
 
 
 def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
-    """Return the facts every birth has: what came out, what it spoiled, which sample, how it was seen."""
+    """Return the evidence that every birth has: its result, what it reached, and the trials of its samples."""
     facts = []
     if birth.output is not None:
         what = "the tensor" if birth.kind == "source" else "result"
@@ -182,7 +181,7 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
     if alarm is not None and scope_of(trace, birth) == "evaluation":
         facts.append(
             Evidence(
-                "it reached the loss that is read in evaluation; the losses of training are finite",
+                "it reached a loss of the evaluation; the training losses are finite",
                 step=alarm.step,
                 location=alarm.location,
             )
@@ -202,10 +201,10 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
 
 
 def show(value: float | None) -> str:
-    """Return a number the way a person writes it; an unknown one as a question mark."""
+    """Return a number with up to six digits, `?` if it is unknown."""
     return "?" if value is None else f"{value:.6g}"
 
 
 def as_real(value: float | None) -> Real | None:
-    """Return a number as evidence holds it."""
+    """Return a number as `Evidence.value` holds it."""
     return None if value is None else encode(value)

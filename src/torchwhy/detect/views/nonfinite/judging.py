@@ -1,4 +1,4 @@
-"""From the judgement of single births to findings: one for each place in the program, however many births it had."""
+"""From judged births to findings: one per expression of the program, however many births it had."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
-LONGEST_EXPRESSION = 70  # what still leaves room for the rest of the sentence on one terminal line
+LONGEST_EXPRESSION = 70  # Leaves room for the rest of the sentence on a terminal line.
 
 
 @dataclass(frozen=True)
 class BadSamples:
-    """The samples whose elements went bad: the first one, its row in the dataset, and how many more there are."""
+    """The samples with bad elements: the first one, its row in the dataset, and how many more there are."""
 
     first: int | None = None
     row: int | None = None
     more: int = 0
 
     def __str__(self) -> str:
-        """Return ` for sample 7 (row 3091 of the dataset)`, or nothing where no sample is known."""
+        """Return ` for sample 7 (row 3091 of the dataset)`, or nothing if no sample is known."""
         if self.first is None:
             return ""
         row = f" (row {self.row} of the dataset)" if self.row is not None else ""
@@ -40,7 +40,7 @@ class BadSamples:
 
 @dataclass(frozen=True)
 class OperandValue:
-    """An operand as the program calls it, and its value at the first element that went bad."""
+    """The program's name for an operand, and the operand's value at the first bad element."""
 
     name: str
     value: float | None
@@ -52,7 +52,7 @@ class OperandValue:
 
 @dataclass(frozen=True)
 class Born:
-    """Where a value that is not finite appeared: in which expression, at which step, in which samples."""
+    """Where a non-finite value appeared: in which expression, at which step, in which samples."""
 
     expression: str
     step: int
@@ -60,7 +60,7 @@ class Born:
 
 
 class BirthDiagnosis(Diagnosis):
-    """An operation made a value that is not finite."""
+    """An operation produced a non-finite value."""
 
     at: Born
 
@@ -91,7 +91,7 @@ class BirthDiagnosis(Diagnosis):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one birth turned out to be; `evidence` is what the diagnosis does not hold itself."""
+    """The diagnosis of one birth; `evidence` comes in addition to the diagnosis's own."""
 
     diagnosis: Diagnosis
     evidence: tuple[Evidence, ...] = ()
@@ -100,7 +100,7 @@ class Judgement:
 def findings_by_place(
     trace: Trace, detector: str, judge: Callable[[Birth], Judgement | None]
 ) -> Iterator[Finding]:
-    """Yield one finding for each expression at which `judge` recognised births, the first of them leading."""
+    """Yield one finding for each expression at which `judge` recognised births, made from the first of them."""
     found: dict[object, Finding] = {}
     for birth in counted_births(trace):
         judgement = judge(birth)
@@ -121,7 +121,7 @@ def findings_by_place(
 
 
 def place_of(birth: Birth) -> object:
-    """Return what tells two expressions apart; a birth without a place is its own."""
+    """Return a key for the expression of a birth; a birth without a place is its own key."""
     where = birth.location
     if where is None:
         return birth.id
@@ -129,19 +129,19 @@ def place_of(birth: Birth) -> object:
 
 
 def expression_of(birth: Birth) -> str:
-    """Return the user's expression on one line, or the operation's own name where it is unknown."""
+    """Return the program's expression on one line, or the operation's name if it is unknown."""
     text = birth.location.expression if birth.location is not None else None
     return short(text) if text else birth.op
 
 
 def short(text: str) -> str:
-    """Return source text on one line, cut in the middle of its length if it is too long for a sentence."""
+    """Return source text on one line, cut at its end if it is too long for a sentence."""
     flat = " ".join(text.split())
     return flat if len(flat) <= LONGEST_EXPRESSION else flat[: LONGEST_EXPRESSION - 1] + "…"
 
 
 def name_of(operand: Operand | None, *, otherwise: str = "its operand") -> str:
-    """Return an operand the way the program calls it."""
+    """Return the program's name for an operand."""
     if operand is None:
         return otherwise
     if operand.name:
@@ -159,7 +159,7 @@ def forward_operand(birth: Birth, index: int = 0) -> str:
 
 
 def samples_of(birth: Birth) -> BadSamples:
-    """Return which samples of the batch went bad, as far as they are known."""
+    """Return the samples of the batch with bad elements, as far as they are known."""
     if not birth.positions:
         return BadSamples()
     row = birth.dataset_indices[0] if birth.dataset_indices else None
@@ -172,14 +172,14 @@ def born(birth: Birth) -> Born:
 
 
 def operand_value(operand: Operand | None) -> OperandValue:
-    """Return an operand by its name in the program, with its value at the first bad element."""
+    """Return the program's name for an operand, and its value at the first bad element."""
     if operand is None:
         return OperandValue(name_of(None), None)
     return OperandValue(name_of(operand), value_at_born(operand), operand.origin_location)
 
 
 def operand_fact(birth: Birth, operand: Operand | None) -> Evidence:
-    """Return the value that an operand had at the first bad element as evidence, or the range of all its elements."""
+    """Return an operand's value at the first bad element as evidence, or else the range of its elements."""
     value = None if operand is None else value_at_born(operand)
     if value is None and operand is not None and operand.tensor is not None:
         claim = f"{name_of(operand)}: {describe(operand.tensor)}"

@@ -1,4 +1,4 @@
-"""What rules ask of a birth's operands: which is the divisor, what was its value, did it underflow?"""
+"""Queries on a birth's operands: which one is the divisor, what its value was, whether it underflowed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = {
     "float32": 3.4028235e38,
     "float64": 1.7976931348623157e308,
 }
-# Half the smallest subnormal number: anything closer to 0 rounds to 0.
+# Half the smallest subnormal number; anything closer to 0 rounds to 0.
 ROUNDS_TO_ZERO = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-150, "float64": 0.0}
 HALF_TYPES = frozenset({"float16", "bfloat16"})
 
@@ -27,7 +27,7 @@ INFINITIES = (math.inf, -math.inf)
 
 
 def is_formula(birth: Birth) -> bool:
-    """Tell whether torch's own backward formula made it, and not code of the user that ran in backward (a hook)."""
+    """Tell whether torch's backward formula made the birth, and not a hook of the program."""
     if birth.node is None or birth.location is None:
         return birth.node is not None
     if birth.forward is not None and birth.forward.location is not None:
@@ -40,20 +40,20 @@ def _start(place: SourceSpan) -> tuple[str, int, int | None]:
 
 
 def node_of(birth: Birth) -> str | None:
-    """Return `SqrtBackward` for a birth in the formula of `SqrtBackward0`, None for one in the user's own code."""
+    """Return `SqrtBackward` for a birth in the formula of `SqrtBackward0`; None for one in the program's code."""
     if birth.node is None or not is_formula(birth):
         return None
     return birth.node.rpartition("::")[2].rstrip("0123456789")
 
 
 def is_torchs_update(birth: Birth) -> bool:
-    """Tell whether torch's own optimizer did this: then the program's expression is the call of `step`."""
+    """Tell whether an optimizer of torch made the birth: the program's expression is then the call of `step`."""
     written = birth.location.expression if birth.location is not None else None
     return birth.phase == "update" and (not written or ".step(" in written)
 
 
 def is_masked(birth: Birth) -> bool:
-    """Tell whether this is the gradient of a branch that a mask hid in forward."""
+    """Tell whether the birth is the gradient of a branch that a mask hides in forward."""
     return birth.forward is not None and birth.forward.hidden_by is not None
 
 
@@ -67,18 +67,18 @@ def arguments(birth: Birth) -> list[Operand]:
 
 
 def argument(birth: Birth, index: int) -> Operand | None:
-    """Return the tensor or number at one place of the call, None if it has fewer."""
+    """Return the tensor or number at one position of the call; None if it has fewer."""
     found = arguments(birth)
     return found[index] if index < len(found) else None
 
 
 def value_of(operand: Operand | None) -> float | None:
-    """Return the operand's value at the first bad element; unknown is None."""
+    """Return the operand's value at the first bad element; None if it is unknown."""
     return None if operand is None else value_at_born(operand)
 
 
 def divisor_of(birth: Birth) -> Operand | None:
-    """Return what the operation divides by: the second argument, the base of a negative power, …"""
+    """Return the operand that the operation divides by: the second argument, the base of a negative power, …"""
     name = op_name(birth)
     if name in DIVISIONS:
         return argument(birth, 1)
@@ -108,7 +108,7 @@ def constants_in(expression: str | None) -> list[float]:
 
 
 def vanished_constant(birth: Birth) -> float | None:
-    """Return a constant of the expression that is not 0 but rounds to 0 in the result's half precision type."""
+    """Return a constant of the expression that is not 0 but rounds to 0 in the result's half-precision dtype."""
     if not is_half(birth) or birth.location is None:
         return None
     smallest = ROUNDS_TO_ZERO[output_type(birth)]
@@ -121,7 +121,7 @@ def vanished_constant(birth: Birth) -> float | None:
 
 
 def underflowed_operand(birth: Birth) -> Operand | None:
-    """Return an operand that is 0 in half precision and would not be 0 in float32, if there is the proof."""
+    """Return an operand that is 0 in half precision and provably not 0 in float32."""
     if not is_half(birth):
         return None
     for operand in arguments(birth):
@@ -136,7 +136,7 @@ def underflowed_operand(birth: Birth) -> Operand | None:
 
 
 def exponent_of_number(birth: Birth) -> Operand | None:
-    """Return the exponent of `2.0 ** x`, where the base is a number that grows with its power."""
+    """Return the exponent of `2.0 ** x` if the base is a number above 1 in magnitude."""
     base = value_of(argument(birth, 0))
     if base is None or abs(base) <= 1 or not birth.op.startswith("aten.pow.Scalar"):
         return None
@@ -144,7 +144,7 @@ def exponent_of_number(birth: Birth) -> Operand | None:
 
 
 def largest_exponent(birth: Birth, dtype: str) -> float:
-    """Return the largest operand whose exponential fits a type."""
+    """Return the largest operand whose exponential fits a dtype."""
     natural = math.log(LARGEST.get(dtype, LARGEST["float32"]))
     if op_name(birth) == "pow":
         base = value_of(argument(birth, 0)) or 2.0

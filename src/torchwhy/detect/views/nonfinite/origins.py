@@ -1,4 +1,4 @@
-"""What detectors ask of a value that came in from outside: a batch, a weight, an array, a constant."""
+"""Queries on a bad value that came from outside: from a batch, a weight, an array or a constant."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ WORDS = {"nan": "NaN", "inf": "+inf", "-inf": "-inf"}
 
 
 def sources(trace: Trace, *origins: str) -> Iterator[Birth]:
-    """Yield the births that are no operation's work and have one of these origins."""
+    """Yield the births that no operation made and that have one of these origins."""
     for birth in trace.births:
         if birth.kind == "source" and birth.origin in origins:
             yield birth
 
 
 def word(value: Real) -> str:
-    """Return `NaN`, `+inf` or `-inf`, the way a report writes it."""
+    """Return `NaN`, `+inf` or `-inf` as a report writes it."""
     return WORDS.get(str(value), str(value))
 
 
 def is_about_weights(trace: Trace, birth: Birth) -> bool:
-    """Tell whether the value sat in a weight or buffer before the step, rather than in the data.
+    """Tell whether the value was in a weight or buffer before the step, rather than in the data.
 
-    A tensor from a file or an array says by itself nothing about its use; the alarm does, if it found weights bad.
+    The origin of a tensor from a file or an array does not show its use; an alarm about weights does.
     """
     if birth.origin in ("parameter", "buffer"):
         return True
@@ -39,7 +39,7 @@ def is_about_weights(trace: Trace, birth: Birth) -> bool:
 
 @dataclass(frozen=True)
 class Spoiled:
-    """What a value went into: the first targets by name, and how many more there are."""
+    """What a bad value reached: the first targets by name, and how many more there are."""
 
     targets: list[str]
     more: int = 0
@@ -53,13 +53,13 @@ class Spoiled:
 
 
 def where_it_went(birth: Birth) -> Spoiled:
-    """Return what the value spoiled."""
+    """Return what the value reached."""
     more = max(len(birth.reaches) - TARGETS_SHOWN, 0)
     return Spoiled(birth.reaches[:TARGETS_SHOWN], more)
 
 
 def expression_of(birth: Birth, otherwise: str) -> str:
-    """Return the user's own expression in backquotes, or `otherwise` where the source was not readable."""
+    """Return the program's expression in backquotes, or `otherwise` if it is unknown."""
     if birth.location is not None and birth.location.expression:
         return f"`{short(birth.location.expression)}`"
     return otherwise
@@ -68,8 +68,8 @@ def expression_of(birth: Birth, otherwise: str) -> str:
 def feeds_new_nan(trace: Trace, birth: Birth) -> bool:
     """Tell whether an infinity did harm only through the NaN that a later operation made of it.
 
-    A mask of -inf is meant; the product that turns it into NaN is to blame, as long as the infinity itself
-    is not the loss.
+    A mask of -inf is intended; unless the infinity itself reaches the loss, the product that turns it into NaN is
+    the cause.
     """
     if birth.value not in ("inf", "-inf") or "loss" in birth.reaches:
         return False

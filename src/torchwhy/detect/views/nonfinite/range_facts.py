@@ -1,4 +1,4 @@
-"""What rules ask of a result that left the range of its type: how large were the operands?"""
+"""Queries on a result that overflowed its dtype: how large the operands were, whether a wider dtype holds it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from torchwhy.detect.views.nonfinite.operand_facts import (
 from torchwhy.finding import Evidence
 from torchwhy.record.events import Birth, Operand
 
-# Operations that leave the range even in float64 when repeated multiplication is inside them, so that redoing
-# them in a wider type proves nothing. They are finite for all finite operands on paper.
+# These are finite for all finite operands in exact arithmetic, so an infinite result is an overflow. Redoing them in
+# float64 does not prove it: repeated products overflow float64, too.
 ARITHMETIC = frozenset(
     {
         "mul",
@@ -60,19 +60,19 @@ OPERANDS_SHOWN = 3
 
 
 def fits_a_wider_type(birth: Birth) -> bool:
-    """Tell whether a float16 result is finite when the operation is redone in a wider type."""
+    """Tell whether a float16 result is finite if the operation is redone in a wider dtype."""
     return output_type(birth) == "float16" and birth.wider == "finite"
 
 
 def left_the_range(birth: Birth) -> bool:
-    """Tell whether a result is beyond float32 or float64: a wider type proves it, or what the operation is."""
+    """Tell whether a result overflowed float32, float64 or bfloat16, proven by a wider dtype or by the operation."""
     if output_type(birth) not in ("float32", "float64", "bfloat16"):
         return False
     if birth.wider == "finite":
         return True
     if infinite_operand(birth) is not None or op_name(birth) not in ARITHMETIC:
         return False
-    # NaN comes of two products that overflowed with opposite signs, so their factors must be large enough.
+    # NaN results from two products that overflow with opposite signs, so their factors must be large enough.
     return birth.value != "nan" or product_of_sizes(birth) > LARGEST[output_type(birth)]
 
 
@@ -94,7 +94,7 @@ def size_of(operand: Operand) -> float:
 
 
 def name_of_largest(birth: Birth) -> str:
-    """Return the program's name for the largest operand, or a description where the program has none.
+    """Return the program's name for the largest operand, or a description if it has none.
 
     In backward the operands are gradients; inside a module the name would be the call of the module itself.
     """

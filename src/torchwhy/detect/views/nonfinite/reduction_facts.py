@@ -1,4 +1,4 @@
-"""What rules ask of a reduction: how many elements went into each result, and did anything count?"""
+"""Queries on reductions: how many elements went into each result, and whether any of them counts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ INTEGERS = ("int", "uint", "bool")
 
 
 def is_undefined_class_loss(birth: Birth) -> bool:
-    """Tell whether a class loss is NaN in forward: it divided by a total weight of 0."""
+    """Tell whether a classification loss is NaN in forward, because it divided by a total weight of 0."""
     return birth.node is None and birth.value == "nan" and len(tensors(birth)) > 1
 
 
 def divides_by_a_count(birth: Birth) -> bool:
-    """Tell whether a forward operation divides by whole numbers."""
+    """Tell whether a forward operation divides by integers."""
     divisor = argument(birth, 1)
     if birth.node is not None or divisor is None or divisor.tensor is None:
         return False
@@ -24,7 +24,7 @@ def divides_by_a_count(birth: Birth) -> bool:
 
 
 def has_too_few(birth: Birth) -> bool:
-    """Tell whether a deviation in forward was taken over no more elements than its correction takes off."""
+    """Tell whether a forward `std` or `var` has no more elements than its correction subtracts."""
     return birth.node is None and birth.reduced is not None and birth.reduced <= _correction(birth)
 
 
@@ -36,7 +36,7 @@ def reduces_nothing(birth: Birth) -> bool:
 
 
 def _correction(birth: Birth) -> float:
-    """Return what is taken off the number of elements: 1 unless the program asked for something else."""
+    """Return the `correction` that is subtracted from the number of elements; 1 by default."""
     for operand in birth.operands:
         if operand.argument == "correction" and operand.scalar is not None:
             return decode(operand.scalar)

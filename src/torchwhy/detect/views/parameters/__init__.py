@@ -1,1 +1,1 @@
-"""Which optimizer trains which parameter, and which parameters nothing trains."""
+"""Which optimizer trains which parameter, and which parameters no optimizer trains."""

@@ -1,4 +1,4 @@
-"""Whether a program means to train only a part: a head, the input of a network, an adapter in a frozen one."""
+"""Whether a program trains only a part on purpose: a head, the input of a network, an adapter in a frozen one."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from torchwhy.detect.views.parameters.trained_parameters import output_module, p
 from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
-PART_BY_NAME = re.compile(
-    r"\w\.\w+(\[\w+\])?\.parameters\(\)"
-)  # `model.head.parameters()`: a part, chosen by name
+# Matches `model.head.parameters()`, which chooses a part by name.
+PART_BY_NAME = re.compile(r"\w\.\w+(\[\w+\])?\.parameters\(\)")
 JOINS = ("add", "cat")
 PART_BY_VARIABLE = re.compile(r"(?<![\w.])(\w+)\.parameters\(\)")
 
 
 def chooses_the_output(trace: Trace, census: ParameterCensus, held: list[ParameterSeen]) -> bool:
-    """Tell whether the optimizer is given a part of the model on purpose, and the output layer is in it."""
+    """Tell whether the program gives the optimizer a part of the model on purpose, with the output layer in it."""
     place = place_of(trace, census.optimizer)
     text = (place.expression or "") if place is not None else ""
     by_name = PART_BY_NAME.search(text) is not None or _is_of_a_part(text, held)
@@ -26,21 +25,21 @@ def chooses_the_output(trace: Trace, census: ParameterCensus, held: list[Paramet
 
 
 def _is_of_a_part(text: str, held: list[ParameterSeen]) -> bool:
-    """Tell whether a part was chosen by a variable of its own: `readout.parameters()`, where `model` holds it."""
+    """Tell whether a variable of its own names the part: `readout.parameters()`, where `model` holds `readout`."""
     variable = PART_BY_VARIABLE.search(text)
     parts = {one.module for one in held}
     return variable is not None and len(parts) == 1 and variable[1] != held[0].model
 
 
-def trains_the_input(trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]) -> bool:
-    """Tell whether all that the optimizer holds are tensors of no module, and they go into the model.
+def trains_the_input(trace: Trace, census: ParameterCensus, others: list[ParameterSeen]) -> bool:
+    """Tell whether the optimizer holds only tensors of no module, and they feed the layers of the `others`.
 
-    An image, a latent code or a prompt is what such a program trains; the network only judges it.
+    Such a program trains an image, a latent code or a prompt; the network only scores it.
     """
     held = [one for one in census.parameters if one.in_optimizer]
     if not held or any(one.owner is not None or one.model is not None for one in held):
         return False
-    graph, names = ForwardGraph(trace), {one.name for one in lonely}
+    graph, names = ForwardGraph(trace), {one.name for one in others}
     for operation in graph.operations():
         if names.isdisjoint(operation.parameters):
             continue
@@ -51,9 +50,9 @@ def trains_the_input(trace: Trace, census: ParameterCensus, lonely: list[Paramet
 
 
 def is_added_to_frozen(trace: Trace, own: list[ParameterSeen]) -> bool:
-    """Tell whether the result of parameters that train is added, or joined, to the result of frozen ones alone.
+    """Tell whether the result of trainable parameters is added or concatenated to that of frozen ones alone.
 
-    So an adapter, a low-rank product or a prompt works, which trains inside a frozen model on purpose.
+    Adapters, low-rank products and prompts work like this: they train inside a frozen model on purpose.
     """
     graph = ForwardGraph(trace)
     training = {one.name for one in own if one.requires_grad}

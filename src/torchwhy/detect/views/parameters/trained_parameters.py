@@ -1,4 +1,4 @@
-"""What detectors of *wiring* ask of a trace: who trains which parameter, in which order calls come, how rates go."""
+"""Queries on optimizers and parameters: which optimizer holds which, and which are never trained."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from torchwhy.record.wiring import (
     ParametersFollowed,
 )
 
-ENOUGH_UPDATES = 3  # steps after which a parameter that has not moved is one that nobody moves
-SHOWN = 3  # names told in a sentence
+ENOUGH_UPDATES = 3  # A parameter that has not changed after this many steps is not trained.
+SHOWN = 3  # A sentence lists at most this many names.
 
 
 def made(trace: Trace, index: int) -> OptimizerMade | None:
-    """Return the making of an optimizer."""
+    """Return the event of an optimizer's creation."""
     return next((event for event in trace.of(OptimizerMade) if event.index == index), None)
 
 
 def kind_of(trace: Trace, optimizer: int) -> str:
-    """Return the class of an optimizer, in other words where its making was not seen."""
-    maker = made(trace, optimizer)
-    return maker.kind if maker is not None else "the optimizer"
+    """Return the class of an optimizer, or `the optimizer` if its creation was not recorded."""
+    event = made(trace, optimizer)
+    return event.kind if event is not None else "the optimizer"
 
 
 def place_of(trace: Trace, optimizer: int) -> SourceSpan | None:
-    """Return where an optimizer was made."""
-    maker = made(trace, optimizer)
-    return maker.location if maker is not None else None
+    """Return where an optimizer was created."""
+    event = made(trace, optimizer)
+    return event.location if event is not None else None
 
 
 def steps_of(trace: Trace, optimizer: int) -> list[Step]:
@@ -49,28 +49,28 @@ def steps_of(trace: Trace, optimizer: int) -> list[Step]:
 
 
 def is_interleaved(trace: Trace) -> bool:
-    """Tell whether several optimizers step in turn, as in a game of two networks."""
+    """Tell whether several optimizers step in turn, as in a GAN."""
     order = [step.optimizer for step in trace.steps]
     changes = sum(before != after for before, after in pairwise(order))
     return changes >= max(2, len(set(order)))
 
 
 def program_died(trace: Trace) -> bool:
-    """Tell whether the program ended by an exception, by us, or with a failure."""
+    """Tell whether the program ended with an exception, an alarm or an exit code other than 0."""
     uncaught = any(seen.caught is False for seen in trace.of(ExceptionSeen))
     return uncaught or bool(trace.alarms) or trace.exit_code not in (None, 0)
 
 
 def followed(trace: Trace) -> dict[str, Followed]:
-    """Return the last look at each odd parameter, by name; nothing if too few updates have run since the census.
+    """Return the last state of each watched parameter, by name; none if too few updates ran since the census.
 
-    Of several parameters of one name the one that moved speaks for all: in doubt somebody trains them.
+    If several parameters share a name, one that changed stands for all of them, to avoid a false alarm.
     """
     found: dict[str, Followed] = {}
-    looks = [look for look in trace.of(ParametersFollowed) if look.updates >= ENOUGH_UPDATES]
-    for look in looks:
+    reports = [one for one in trace.of(ParametersFollowed) if one.updates >= ENOUGH_UPDATES]
+    for report in reports:
         latest: dict[str, Followed] = {}
-        for one in look.parameters:
+        for one in report.parameters:
             known = latest.get(one.name)
             if known is None or one.changed or one.in_optimizer:
                 latest[one.name] = one
@@ -81,8 +81,8 @@ def followed(trace: Trace) -> dict[str, Followed]:
 def untrained(
     trace: Trace, census: ParameterCensus, gradients: tuple[str, ...] = ("nonzero",)
 ) -> list[ParameterSeen]:
-    """Return the parameters that get gradients and that nobody ever changed, by optimizer or by hand."""
-    looks = followed(trace)
+    """Return the parameters that get gradients and never change, neither by an optimizer nor by the program."""
+    states = followed(trace)
     later = _held_later(trace, census)
     return [
         one
@@ -90,32 +90,32 @@ def untrained(
         if one.requires_grad
         and one.gradient in gradients
         and not one.in_optimizer
-        and one.name in looks
-        and not looks[one.name].changed
-        and not looks[one.name].in_optimizer
+        and one.name in states
+        and not states[one.name].changed
+        and not states[one.name].in_optimizer
         and one.name not in later
     ]
 
 
 def thawed(trace: Trace, census: ParameterCensus) -> list[ParameterSeen]:
-    """Return the parameters that were frozen at the census, get gradients since, and are still changed by nobody."""
-    looks = followed(trace)
+    """Return the parameters that were frozen at the census, have got gradients since, and still never change."""
+    states = followed(trace)
     later = _held_later(trace, census)
     return [
         one
         for one in census.parameters
         if not one.requires_grad
         and not one.in_optimizer
-        and one.name in looks
-        and looks[one.name].thawed_for >= ENOUGH_UPDATES
-        and not looks[one.name].changed
-        and not looks[one.name].in_optimizer
+        and one.name in states
+        and states[one.name].thawed_for >= ENOUGH_UPDATES
+        and not states[one.name].changed
+        and not states[one.name].in_optimizer
         and one.name not in later
     ]
 
 
 def held_by(trace: Trace, optimizer: int) -> set[str]:
-    """Return the parameters that an optimizer was given, by name."""
+    """Return the names of the parameters that an optimizer holds."""
     return {
         name
         for event in trace.of(OptimizerDescribed)
@@ -125,7 +125,7 @@ def held_by(trace: Trace, optimizer: int) -> set[str]:
 
 
 def held_before(trace: Trace, census: ParameterCensus) -> set[str]:
-    """Return what the optimizers hold that made a step before the one of a census began."""
+    """Return the names of the parameters held by optimizers that stepped before the census's optimizer began."""
     stepped = {step.optimizer for step in trace.steps if step.step < census.step}
     return {name for other in stepped - {census.optimizer} for name in held_by(trace, other)}
 
@@ -140,10 +140,12 @@ def _held_later(trace: Trace, census: ParameterCensus) -> set[str]:
 
 
 def joined_late(trace: Trace) -> tuple[LateParameters, list[LateParameter]] | None:
-    """Return the parameters that joined a model in the middle of training and that nobody trains to its end."""
-    looks = trace.of(LateParameters) if not trace.observation else []
-    late = [one for one in looks[-1].parameters if one.passes >= ENOUGH_UPDATES] if looks else []
-    return (looks[-1], late) if late else None
+    """Return the parameters that joined a model during training and that no optimizer ever trains."""
+    reports = trace.of(LateParameters) if not trace.observation else []
+    if not reports:
+        return None
+    late = [one for one in reports[-1].parameters if one.passes >= ENOUGH_UPDATES]
+    return (reports[-1], late) if late else None
 
 
 def output_module(trace: Trace, census: ParameterCensus) -> str | None:
@@ -177,5 +179,5 @@ def first_of(names: Sequence[str], *, most: int = SHOWN) -> str:
 
 
 def where(place: SourceSpan | None) -> str:
-    """Return ` (train.py:12)`, or nothing where the place is unknown."""
+    """Return ` (train.py:12)`, or nothing if the place is unknown."""
     return f" ({place.file}:{place.line})" if place is not None else ""

@@ -1,4 +1,4 @@
-"""In which mode a model runs at each place of the program, and who switched it."""
+"""The mode in which a model runs at each place of the program, and the call that switched it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torchwhy.record.trace import Trace
 
 
 def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
-    """Return how one model ran, place by place."""
+    """Return the modes in which one model ran, one entry per place of the program."""
     return [mode for mode in trace.of(ForwardModes) if mode.path == path]
 
 
 def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
-    """Return the places at which a model ran in train mode and fed backward passes."""
+    """Return the places where a model ran in train mode and fed backward passes."""
     return [
         mode
         for mode in modes_of(trace, path)
@@ -23,7 +23,7 @@ def training_modes(trace: Trace, path: str) -> list[ForwardModes]:
 
 
 def only_evaluates(mode: ForwardModes) -> bool:
-    """Tell whether a place only looks at the result: it feeds nothing, and comes after the last step, too."""
+    """Tell whether a place only reads the result: it feeds no backward pass and also runs after the last step."""
     return (
         mode.training
         and not mode.backwards
@@ -33,12 +33,12 @@ def only_evaluates(mode: ForwardModes) -> bool:
 
 
 def is_evaluation_before(other: ForwardModes, mode: ForwardModes) -> bool:
-    """Tell whether a place evaluated the model in eval mode before training went on so."""
+    """Tell whether a place evaluated the model in eval mode before training ran in that mode."""
     return not other.training and not other.backwards and other.first_step <= mode.first_step
 
 
 def is_swapped(trace: Trace, mode: ForwardModes) -> bool:
-    """Tell whether a model that trains in eval mode, and only so, is evaluated in train mode after train()."""
+    """Tell whether the model trains in eval mode and is evaluated in train mode, after a call of `train()`."""
     evaluated = [
         other
         for other in modes_of(trace, mode.path)
@@ -50,7 +50,7 @@ def is_swapped(trace: Trace, mode: ForwardModes) -> bool:
 def left_by_evaluation(trace: Trace, mode: ForwardModes) -> bool:
     """Tell whether the function that evaluates a model, and not the one that trains it, switched it to eval mode.
 
-    Who trains in eval mode by intention, on loaded weights with frozen statistics, says so where the training is.
+    A program that trains in eval mode on purpose, with frozen statistics, calls `eval()` where it trains.
     """
     switched, trained = mode.switched_at, mode.location
     if mode.switched != "eval" or switched is None or trained is None:
@@ -69,7 +69,7 @@ def left_by_evaluation(trace: Trace, mode: ForwardModes) -> bool:
 
 
 def _is_trained(trace: Trace, path: str) -> bool:
-    """Tell whether an optimizer holds parameters of a model: gradients may only pass through a frozen one."""
+    """Tell whether an optimizer holds parameters of a model; gradients may only pass through a frozen one."""
     return any(
         one.in_optimizer and one.module is not None and f"{one.module}.".startswith(f"{path}.")
         for census in trace.of(ParameterCensus)
@@ -78,17 +78,17 @@ def _is_trained(trace: Trace, path: str) -> bool:
 
 
 def place_of_evaluation(trace: Trace, mode: ForwardModes) -> SourceSpan | None:
-    """Return where the way to this forward parts from that of training: a helper may serve both."""
-    trains = [place for other in training_modes(trace, mode.path) for place in _way_to(other)]
-    return next((place for place in _way_to(mode) if place not in trains), mode.location)
+    """Return the innermost call on the way to this forward that training does not share; a helper may serve both."""
+    trains = [place for other in training_modes(trace, mode.path) for place in _calls_to(other)]
+    return next((place for place in _calls_to(mode) if place not in trains), mode.location)
 
 
-def _way_to(mode: ForwardModes) -> list[SourceSpan]:
+def _calls_to(mode: ForwardModes) -> list[SourceSpan]:
     return [mode.location, *mode.called_from] if mode.location is not None else []
 
 
 def active_layers(mode: ForwardModes, state: str) -> list[str]:
-    """Return the layers with a mode of their own that were in `state`: `Dropout(p=0.3)` in `body.3`."""
+    """Return the mode-dependent layers that were in `state`: "Dropout(p=0.3) in `body.3`"."""
     layers = [layer.rpartition(" ")[0] for layer in mode.mode_layers if layer.endswith(f" {state}")]
     parts = [layer.partition(" ") for layer in layers]
     return [f"{kind} in `{mode.path}.{name}`" if name else kind for name, _, kind in parts]

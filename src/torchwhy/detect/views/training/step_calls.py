@@ -8,7 +8,7 @@ from torchwhy.record.learning import CallSeen
 
 
 def late_clip(calls: list[CallSeen]) -> CallSeen | None:
-    """Return the clipping that comes before the gradients of this step are made, if it is the only one."""
+    """Return the clip that runs before the backward pass of this step, if it is the only one."""
     names = [call.name for call in calls]
     if names[-1:] != ["step"] or not {"clip", "zero_grad", "backward"} <= set(names):
         return None
@@ -17,7 +17,7 @@ def late_clip(calls: list[CallSeen]) -> CallSeen | None:
 
 
 def cleared_between(calls: list[CallSeen]) -> CallSeen | None:
-    """Return the last `zero_grad` if it stands between the last `backward` and the step."""
+    """Return the last `zero_grad` if it comes between the last `backward` and the step."""
     names = [call.name for call in calls]
     if "backward" not in names or "zero_grad" not in names or names[-1] != "step":
         return None
@@ -27,9 +27,9 @@ def cleared_between(calls: list[CallSeen]) -> CallSeen | None:
 
 
 def cleared_each_time(calls: list[CallSeen], optimizer: int) -> tuple[int, CallSeen | None]:
-    """Return the number of backward passes before a step, and the `zero_grad` that stands before each of them.
+    """Return the number of backward passes before a step, and the `zero_grad` that clears each of them but the last.
 
-    None unless there are several passes, all of one line, and every one but the last was cleared by one line.
+    The latter is None unless there are several passes from one line, and one line clears all but the last.
     """
     relevant = [call for call in calls if call.name in ("zero_grad", "backward")]
     backwards = [call for call in relevant if call.name == "backward"]
@@ -44,7 +44,7 @@ def cleared_each_time(calls: list[CallSeen], optimizer: int) -> tuple[int, CallS
         return len(backwards), None
     is_all = len(clears) == len(backwards) - 1
     is_own = all(call.optimizer in (None, -1, optimizer) for call in clears)
-    # What a library clears for the user is not for us to judge.
+    # A library that clears the gradients may have its reasons.
     is_plain = "zero_grad" in (clears[0].location.expression or "") if clears[0].location else False
     return len(backwards), clears[0] if is_all and is_own and is_plain else None
 
