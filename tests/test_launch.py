@@ -251,7 +251,7 @@ def test_control_c_interrupts_the_program_once_and_the_report_still_comes(worksh
     _, status = os.waitpid(process, 0)
 
     assert b"interrupts 1" in shown
-    assert b"torchwhy: nothing can be said" in shown
+    assert b"torchwhy: nothing to report" in shown
     assert os.waitstatus_to_exitcode(status) == 0
 
 

@@ -1,9 +1,9 @@
-"""Says why a PyTorch training run broke. Public names are loaded when first asked for: start-up is quick."""
+"""Explain why a PyTorch training run broke. Public names load on first use, which keeps start-up fast."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = (
-    False  # type checkers know the name; importing `typing` would cost every child 10 ms
+    False  # Type checkers know the name; importing `typing` would cost every child process 10 ms.
 )
 if TYPE_CHECKING:
     from typing import Any
@@ -23,7 +23,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its home."""
+    """Return a public name, importing its module on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'torchwhy' has no attribute {name!r}")
     from importlib import import_module

@@ -1,10 +1,10 @@
-"""Every error torchwhy raises to its user: one sentence that helps, and a slug that is an anchor in docs/errors.md."""
+"""The errors that torchwhy shows to users: a message that helps, and a slug that is an anchor in docs/errors.md."""
 
 from __future__ import annotations
 
 
 class TorchwhyError(Exception):
-    """The base of all errors shown to users."""
+    """The base class of all errors shown to users."""
 
     def __init__(self, message: str, *, slug: str) -> None:
         super().__init__(message)
@@ -16,7 +16,7 @@ class TorchwhyError(Exception):
 
 
 class UsageError(TorchwhyError):
-    """The command line asks for something that cannot be done."""
+    """The command line asks for something impossible."""
 
 
 class TraceError(TorchwhyError):

@@ -1,4 +1,4 @@
-"""The nouns that all stages share: where, how sure, what proves it, what cures it, and the finding itself."""
+"""The types that all stages share: a finding with its place, certainty, evidence and fixes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Certainty = Literal["observed", "replayed", "verified"]
 Safety = Literal["safe", "changes-results", "show-only"]
 Verdict = Literal["cured", "symptom-only", "no-difference", "not-run"]
 
-# What a finding affects: training itself, only what is computed in evaluation, or the batches that were lost when
-# the program caught an exception and went on.
+# What a finding affects: training itself, only values computed in evaluation, or the batches that the program lost
+# when it caught an exception and went on.
 Scope = Literal["training", "evaluation", "lost-batches"]
 
 
 @dataclass(frozen=True)
 class SourceSpan:
-    """A stretch of the user's source: columns count from 0, `end_column` is exclusive."""
+    """A part of the program's source; columns count from 0, `end_column` is exclusive."""
 
     file: str
     line: int
@@ -32,7 +32,7 @@ class SourceSpan:
     expression: str | None = None
 
     def __str__(self) -> str:
-        """Return `train.py:41 in forward`, the way a person would say it."""
+        """Return `train.py:41 in forward`."""
         if self.function in (None, "<module>"):
             return f"{self.file}:{self.line}"
         return f"{self.file}:{self.line} in {self.function}"
@@ -40,7 +40,7 @@ class SourceSpan:
 
 @dataclass(frozen=True)
 class Sample:
-    """One element of a batch, and where it lives in the dataset when the sampler told us."""
+    """The position of a sample in its batch, and its index in the dataset if the sampler is known."""
 
     position: int
     dataset_index: int | None = None
@@ -59,10 +59,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Trial:
-    """What happened when a fix was run.
+    """The result of running the program with a fix.
 
-    `symptom-only`: the failure is gone, but the model does not learn. `with_it` and `without_it` describe the two
-    runs; the losses are their curves, oldest first.
+    `symptom-only` means that the failure is gone but the model does not learn. `with_it` and `without_it` describe
+    the two runs; the losses are their curves, oldest first.
     """
 
     verdict: Verdict = "not-run"
@@ -82,7 +82,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Fix:
-    """A proposed change of the user's source, as a unified diff or (diff empty) as advice in its title."""
+    """A proposed change to the program: a unified diff, or (if `diff` is empty) advice in the title."""
 
     title: str
     diff: str = ""
@@ -94,8 +94,8 @@ class Fix:
 class Account:
     """How many times too long the updates were (`excess`), and the factor by which a cause lengthened them (`covers`).
 
-    The defaults stand for harm without a measure that the cause accounts for by itself. `otherwise` is what is
-    left to say if the cause does not cover the excess, or another one further back does.
+    The defaults mean that the harm has no measure and the cause explains it alone. `otherwise` is the finding to
+    report if the cause does not cover the excess, or another one further back does.
     """
 
     excess: float = 1.0
@@ -112,10 +112,10 @@ def advice_of(diagnosis: Diagnosis) -> tuple[Fix, ...]:
 class Finding:
     """One thing that is wrong, in the program's own words and numbers.
 
-    `diagnosis` holds what was measured; the message derives from it. `reservation` is the reason why a finding
-    weighs less than it looks, `account` what lets `explain` weigh rival causes. `births` and `crash` tie the
-    finding to the recorded events it was read from (a crash by its position among the crashes of the trace).
-    `observed_from` is the first step of the later phase of training that the finding is about.
+    `diagnosis` holds what was measured; the message derives from it. `reservation` is a reason to take the finding
+    less seriously, `account` lets `explain` weigh rival causes. `births` and `crash` refer to the recorded events
+    behind the finding (a crash by its position among the crashes of the trace). `observed_from` is the first step of
+    the observation, if it is a later one.
     """
 
     detector: str

@@ -1,4 +1,4 @@
-"""The stages right of the record, one after another: traces → findings → story → report. Needs no torch."""
+"""The stages after the record, in order: traces → findings → story → report. They do not need torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchwhy.record.trace import Trace
 from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.model import Cost, Report, build, read_report
 
-LAST_RESORT = "unexplained-nonfinite"  # the detector that reports what no other can explain
+LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
 
 
 def load(run_directory: str | os.PathLike[str]) -> Report:
@@ -30,7 +30,7 @@ def load(run_directory: str | os.PathLike[str]) -> Report:
 
 
 def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
-    """Read the traces of a run and return the report; `notes` are what the caller knows besides."""
+    """Return the report of a run, from its traces; `notes` are added to the report's own."""
     run = read_run(run_directory)
     traces = read_traces(run_directory)
     notices: list[str] = []
@@ -45,7 +45,9 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
         notices.append(f"torchwhy could not start in one of the processes {failure}")
     notices += _broken_off(run_directory, steps)
     if traces and steps == 0 and not findings:
-        notices.append("torch was used, but no optimizer step was seen; nothing wrong was found.")
+        notices.append(
+            "the program used torch, but no optimizer step was seen; nothing wrong was found."
+        )
     notices += [*_ending(run, findings), *_left_out(traces), *_switched_off(traces), *notes]
     return build(
         findings,
@@ -58,7 +60,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
 
 
 def _cost_of(traces: Sequence[Trace]) -> Cost | None:
-    """Return what watching cost the rank that it cost most, as far as the ranks could say goodbye."""
+    """Return the cost of watching for the rank where it was highest, among the ranks that recorded their end."""
     endings = [event for trace in traces for event in trace.of(RunEnded)]
     if not endings:
         return None
@@ -67,7 +69,7 @@ def _cost_of(traces: Sequence[Trace]) -> Cost | None:
 
 
 def examine(trace: Trace, notices: list[str]) -> list[Finding]:
-    """Return the story of one rank; a detector that fails is left out and named in `notices`."""
+    """Return the story of one rank; `notices` names each detector that failed."""
     found: list[Finding] = []
     finished: set[str] = set()
     for name, detector in all_detectors().items():
@@ -75,16 +77,16 @@ def examine(trace: Trace, notices: list[str]) -> list[Finding]:
             found += findings_of(detector(), trace)
             finished.add(name)
         except Exception as problem:
-            notices.append(f"the detector {name} failed and was left out: {_in_short(problem)}")
+            notices.append(f"the detector {name} failed and was skipped: {_in_short(problem)}")
     notices += [
-        f"the detector file {file} failed and was left out: {why}" for file, why in failures.items()
+        f"the detector file {file} failed and was skipped: {why}" for file, why in failures.items()
     ]
     if trace.alarms and not found and LAST_RESORT not in finished:
         found.append(_bare_alarm(trace))
     try:
         return tell(found, trace)
     except Exception as problem:
-        notices.append(f"the findings are in no order of cause: {_in_short(problem)}")
+        notices.append(f"the findings are not ordered by cause: {_in_short(problem)}")
         return found
 
 
@@ -93,13 +95,13 @@ def _in_short(problem: Exception) -> str:
 
 
 def _bare_alarm(trace: Trace) -> Finding:
-    """Return the alarm itself as a finding: a failure must be visible even when nobody can explain it."""
+    """Return the alarm itself as a finding, because a failure must show even if no detector explains it."""
     alarm = trace.alarms[0]
     names = ", ".join(alarm.names[:3]) or "no name"
     return Finding(
         detector=LAST_RESORT,
         severity="error",
-        message=f"a {alarm.what} was not finite ({names}), and no detector could say why",
+        message=f"a {alarm.what} was not finite ({names}), and no detector could explain it",
         step=alarm.step,
         rank=trace.rank,
         location=alarm.location,
@@ -107,9 +109,9 @@ def _bare_alarm(trace: Trace) -> Finding:
 
 
 def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
-    """Order ranks by the step in which they failed: the others only received what the first one sent.
+    """Return the sort key of ranks: by the step at which they failed, because bad gradients spread to the others.
 
-    In the same step the culprit is a rank whose own loss was bad: gradients are shared, losses are not.
+    At the same step, a rank with a bad loss comes first: ranks share gradients, but not losses.
     """
     step = min((alarm.step for alarm in trace.alarms), default=math.inf)
     lost = any(
@@ -119,23 +121,25 @@ def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
 
 
 def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[Finding]:
-    """Leave out what another rank has reported already: the same cause on the same line."""
-    said = {(finding.detector, finding.location) for finding in known}
-    return (one for one in findings if (one.detector, one.location) not in said)
+    """Return the findings without those that another rank has already: the same cause at the same place."""
+    reported = {(finding.detector, finding.location) for finding in known}
+    return (one for one in findings if (one.detector, one.location) not in reported)
 
 
 def _without_needless_last_resort(findings: list[Finding]) -> list[Finding]:
-    """Drop what a rank could not explain when another rank, where the value was born, could."""
+    """Return the findings without the unexplained ones of a rank, if another rank explains the failure."""
     explaining = {f.rank for f in findings if f.severity == "error" and f.detector != LAST_RESORT}
     return [f for f in findings if f.detector != LAST_RESORT or not explaining - {f.rank}]
 
 
 def _broken_off(run_directory: Path, steps: int) -> Iterator[str]:
-    """Say so when the recording could not be written to its end."""
+    """Yield a note if the recording stopped before the end of the run."""
     stopped = run_directory / RECORDING_STOPPED
     if stopped.exists():
         reason = stopped.read_text(errors="replace").strip() or "is the disk full?"
-        yield f"the recording could not be written after {steps} steps ({reason}); the rest of the run was not watched."
+        yield (
+            f"the recording stopped after {steps} steps ({reason}); the rest of the run was not watched."
+        )
 
 
 def _steps_of(trace: Trace) -> int:
@@ -143,7 +147,7 @@ def _steps_of(trace: Trace) -> int:
 
 
 def _left_out(traces: Sequence[Trace]) -> Iterator[str]:
-    """Say what could not be watched, because this torch or Python lacks something private that it takes."""
+    """Yield a note for each part of torchwhy that is off because torch or Python lacks a private name it uses."""
     for trace in traces:
         for started in trace.of(RunStarted):
             for one in started.missing:
@@ -161,44 +165,44 @@ def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
 
 
 def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
-    """Say how the program ended, where the findings do not say it already."""
+    """Yield how the program ended, unless the findings show it already."""
     if run.exit_code is None:
-        yield "the run has not ended, or torchwhy was killed; this is what was recorded so far."
+        yield "the run has not ended, or torchwhy was killed; the report covers what was recorded so far."
     if run.signal is not None:
         name = signals.Signals(run.signal).name
         if name == "SIGINT":
-            yield "the program was interrupted from the keyboard; this is what was seen until then."
+            yield "the program was interrupted from the keyboard; the report covers the run until then."
         elif name == "SIGKILL":
             yield (
-                "the program was killed (SIGKILL). If you did not do it, the system was probably "
-                "short of memory: `dmesg` tells."
+                "the program was killed (SIGKILL). If you did not kill it, the system probably ran out "
+                "of memory: check `dmesg`."
             )
         else:
-            yield f"the program was ended by {name}."
+            yield f"{name} ended the program."
     elif run.exit_code and not findings:
         yield f"the program itself ended with exit code {run.exit_code}."
 
 
 def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
-    """Return one sentence for a run that left no trace."""
+    """Return why a run left no trace."""
     failure = boot_failure(run_directory)
     if failure is not None:
         return f"the program ran unwatched, because torchwhy could not start inside it {failure}"
     flag = isolating_flag(run.command)
     if flag is not None:
         return (
-            f"the program ran unwatched, because `{flag}` makes Python ignore the environment "
-            "through which torchwhy comes in; run it without."
+            f"the program ran unwatched, because `{flag}` makes Python ignore the environment variables "
+            f"that start torchwhy; run it without `{flag}`."
         )
     return (
-        "nothing can be said about this run: no Python process that is watched used torch. If one did, it was forked "
-        'off another (multiprocessing\'s "fork"; with "spawn" it is watched), or started without torchwhy\'s '
-        "environment (PYTHONPATH, TORCHWHY_RUN)."
+        "nothing to report: no watched Python process used torch. If one did, it was forked from another process "
+        '(multiprocessing\'s "fork"; with "spawn" it is watched), or started without torchwhy\'s environment '
+        "(PYTHONPATH, TORCHWHY_RUN)."
     )
 
 
 def boot_failure(run_directory: Path) -> str | None:
-    """Return why torchwhy could not start in a process of the run, if that happened."""
+    """Return why torchwhy could not start in a process of the run; None if it could."""
     path = run_directory / BOOT_FAILURE
     if not path.exists():
         return None
@@ -207,7 +211,7 @@ def boot_failure(run_directory: Path) -> str | None:
 
 
 def isolating_flag(command: Sequence[str]) -> str | None:
-    """Return the flag that keeps us out of `python -I script.py`: -I, -E or -S, alone or with others."""
+    """Return the flag that keeps torchwhy out of `python -I script.py`: -I, -E or -S, alone or with others."""
     if not Path(command[0]).name.startswith(("python", "pypy")):
         return None
     for word in command[1:]:

@@ -94,7 +94,7 @@ def test_full_disk_does_not_disturb_training(pairs: Pairs) -> None:
     assert [event.step for event in watched.events if isinstance(event, Step)] == [0, 1, 2]
     assert not any(isinstance(event, RunEnded) for event in watched.events)
     assert any(
-        "could not be written after 3 steps" in note
+        "the recording stopped after 3 steps" in note
         for note in diagnose(watched.folder / "run").notes
     )
 

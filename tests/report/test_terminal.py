@@ -23,7 +23,7 @@ torchwhy: training broke at step 300 ──────────────�
   where     train.py:7 in distance (module net.head)
             7 │ return torch.sqrt(squared)
               │        ^^^^^^^^^^^^^^^^^^^
-  since     step 300, sample 7 of the batch (index 3091 of the dataset)
+  since     step 300, sample 7 of the batch (row 3091 of the dataset)
   evidence  · squared was 0 there
             · result: float32[32] in 0…3.12, 1 +inf, first at [7]
             · the pair was last seen whole (at step 150)
@@ -38,7 +38,7 @@ torchwhy: training broke at step 300 ──────────────�
 
   F3 warning train.py:12 in main: the learning rate 0.5 is 4.2 times above the …
 
-  note: the detector dead-units failed and was left out: KeyError: 'x'
+  note: the detector dead-units failed and was skipped: KeyError: 'x'
 
   Full report: .torchwhy/runs/20260131T120000Z-train-4f3a/report.json
   About this cause: torchwhy explain root-gradient-at-zero
@@ -124,7 +124,7 @@ def test_a_run_that_was_not_seen_claims_nothing(shown):
 def test_only_warnings_are_not_called_broken(shown):
     text = shown(build([RATE], command=["x"], steps=9, directory=Path("/")))
 
-    assert text.startswith("torchwhy: training works against itself at step 31 ")
+    assert text.startswith("torchwhy: training has a problem at step 31 ")
 
 
 def test_lost_batches_are_called_so(shown):
@@ -132,7 +132,7 @@ def test_lost_batches_are_called_so(shown):
 
     text = shown(build([lost], command=["x"], steps=9, directory=Path("/")))
 
-    assert text.startswith("torchwhy: training goes on without some of its batches at step 31 ")
+    assert text.startswith("torchwhy: training lost batches at step 31 ")
 
 
 def test_an_expression_over_several_lines_is_marked_on_each(shown, tmp_path):
@@ -223,7 +223,7 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
     assert "with it: 212 steps past the failure" in text
     assert "without █▁× 2.3 → nan" in text
     assert "with █▃▁ 2.3 → 0.4" in text
-    assert "also tried  clip the gradients (changes results; tried: hides the symptom only)" in text
+    assert "also tried  clip the gradients (changes results; tried: only hides the symptom)" in text
     assert "but the loss stays at 2.3" in text
 
 

@@ -1,1 +1,1 @@
-"""Findings → one story: cause before consequence, echoes dropped, root first."""
+"""Findings → one story: causes before consequences, the root cause first, duplicates dropped."""

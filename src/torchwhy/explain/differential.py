@@ -1,7 +1,6 @@
-"""The differential diagnosis: of several findings about one event or one excess, keep what accounts for it best.
+"""The differential diagnosis: of several findings about one event or one excess, keep the one that explains it best.
 
-Causes measure and judge by themselves; what one cause means for another is decided here, by the tables of
-precedence.py.
+Each cause measures and judges independently; this module decides between them, by the tables in precedence.py.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from torchwhy.record.trace import Trace
 
 
 def keep_accountable(findings: list[Finding]) -> list[Finding]:
-    """Keep the causes that cover the excess they account for, and of rivals the one furthest back.
+    """Return the findings whose cause covers its measured excess; of rivals, the one furthest back.
 
-    A finding that gives way is replaced by what is left to say without the excess, or dropped.
+    A finding that gives way is replaced by its `account.otherwise`, or dropped if it has none.
     """
     covering = [one for one in (_covering(finding) for finding in findings) if one is not None]
     weighty = {one.detector for one in covering if one.severity != "note"}
@@ -52,7 +51,7 @@ def _otherwise(finding: Finding) -> Iterator[Finding]:
 
 
 def keep_one_per_crash(findings: list[Finding]) -> list[Finding]:
-    """Keep the most specific of the findings about one exception."""
+    """Return the findings with only the most specific ones of each exception."""
     best: dict[object, int] = {}
     for finding in (one for one in findings if one.crash is not None):
         crash = _crash_of(finding)
@@ -69,7 +68,7 @@ def _crash_of(finding: Finding) -> object:
 
 
 def keep_most_specific(findings: list[Finding]) -> list[Finding]:
-    """Drop a finding if a more specific one reports all of its births."""
+    """Return the findings without those whose births a more specific one reports as well."""
     return [finding for finding in findings if not _is_outdone(finding, findings)]
 
 
@@ -84,7 +83,7 @@ def _is_outdone(finding: Finding, findings: list[Finding]) -> bool:
 
 
 def causes_by_name(finding: Finding, findings: list[Finding]) -> Iterator[int]:
-    """Yield the places of findings that may explain one, the nearest cause first."""
+    """Yield the indices of findings that may explain this one, by the tables, the nearest cause first."""
     by_table = [
         place
         for place, other in enumerate(findings)
@@ -105,8 +104,8 @@ def _not_later(cause: Finding, consequence: Finding) -> bool:
     return cause.step is None or consequence.step is None or cause.step <= consequence.step
 
 
-def died_of_a_value(finding: Finding, trace: Trace) -> bool:
-    """Tell whether an exception came after a bad value had raised the alarm."""
+def follows_an_alarm(finding: Finding, trace: Trace) -> bool:
+    """Tell whether a finding is about an exception that came after an alarm."""
     if not is_about_exception(finding) or finding.step is None:
         return False
     return any(alarm.step <= finding.step for alarm in trace.alarms)

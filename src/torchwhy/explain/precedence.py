@@ -1,12 +1,12 @@
-"""Which cause comes before which: every table by which `explain` arbitrates between findings, in one place."""
+"""Which cause precedes which: every table by which `explain` arbitrates between findings."""
 
 from __future__ import annotations
 
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding
 
-# Several causes may recognise one birth or one exception. The most specific one reports it: most causes name the
-# mistake and have 0; above them are those that prove more, below them those that name only the arithmetic, or nothing.
+# Several causes may recognise one birth or one exception; the most specific one reports it. Most causes name the
+# mistake and have 0. Those above prove more; those below name only the arithmetic, or nothing.
 SPECIFICITY = {
     "optimizer-epsilon": 2,
     "clip-of-infinite-norm": 2,
@@ -22,15 +22,15 @@ SPECIFICITY = {
     "unexplained-error": -1,
 }
 
-# Causes that account for the same measured excess. The first of a row gives way to the others, which lie further back:
-# with inputs of size 1 the gradient would not have exploded.
+# Causes that explain the same measured excess. The first of a row gives way to the others, which lie further back: with
+# inputs of size 1 the gradient would not have exploded.
 GIVES_WAY_TO: dict[str, tuple[str, ...]] = {
     "exploding-gradients": ("unscaled-inputs", "unscaled-targets"),
     "badly-scaled-initialisation": ("unscaled-inputs",),
     "sum-over-batch": ("unscaled-inputs", "unscaled-targets"),
 }
 
-# What a network looks like that does not learn, whatever the reason.
+# A network that does not learn shows these, whatever the cause.
 SYMPTOMS = (
     "stuck-loss",
     "collapsed-output",
@@ -39,7 +39,7 @@ SYMPTOMS = (
     "saturated-activations",
 )
 
-# From the nearest cause to the one furthest back: of several that fit, the first is taken.
+# From the nearest cause to the one furthest back; of several that fit, the first counts.
 MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "collapsed-output": ("stuck-loss",),
     "dead-units": ("stuck-loss", "collapsed-output", "vanishing-gradients"),
@@ -63,7 +63,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "learning-rate-too-low",
         "exploding-gradients",
     ),
-    # Relative to weights of 0 every update is too large.
+    # Every update is too large relative to weights of 0.
     "constant-initialisation": (*SYMPTOMS, "learning-rate-too-low", "learning-rate-too-high"),
     "badly-scaled-initialisation": (
         *SYMPTOMS,
@@ -79,9 +79,9 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "unscaled-targets",
         "wrong-value-range",
     ),
-    # Wiring: what the program does not do explains what its training looks like.
+    # Wiring: a missing or misplaced call explains how training goes.
     "clip-after-step": ("exploding-gradients", "loss-spike", "learning-rate-too-high"),
-    # Clipped with the loss scale still in them, gradients are clipped to nothing.
+    # Gradients that are clipped before unscaling end up close to 0.
     "clip-of-infinite-norm": (*SYMPTOMS, "learning-rate-too-low"),
     "missing-zero-grad": (
         *SYMPTOMS,
@@ -122,12 +122,12 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
 }
 # From the nearest cause to the one furthest back.
 NEARNESS = list(MAY_EXPLAIN)
-# A program that is wired or fed wrongly does not learn; then the symptom is no cause of its own.
+# Wrong wiring or wrong data keeps a program from learning, so a symptom is not a cause of its own there.
 FAMILIES_BEHIND_SYMPTOMS = ("wiring", "data")
 
 
 def specificity(finding: Finding) -> int:
-    """Return how much a cause proves, compared with others that recognise the same event."""
+    """Return how specific a cause is among those that recognise the same event."""
     return SPECIFICITY.get(finding.detector, 0)
 
 
@@ -139,10 +139,10 @@ def family_of(finding: Finding) -> str:
 
 
 def is_dynamics(finding: Finding) -> bool:
-    """Tell whether the finding is about the course of training, and so stands behind the births it names."""
+    """Tell whether the finding is about how training went, and so lies further back than the births it names."""
     return family_of(finding) == "dynamics"
 
 
 def is_about_exception(finding: Finding) -> bool:
-    """Tell whether the finding explains why the program stopped with an exception."""
+    """Tell whether the finding explains an exception."""
     return family_of(finding) == "errors"

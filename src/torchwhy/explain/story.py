@@ -1,7 +1,7 @@
-"""Findings → one story: the root cause first, its consequences under it, nothing told twice.
+"""Findings → one story: the root cause first, its consequences under it, without duplicates.
 
-Decides from the births that the findings name: which value came from which, which backward formula belongs to
-which expression, what happened first; where births say nothing, from the tables in precedence.py.
+The births of the findings decide: which value came from which, which backward formula belongs to which expression,
+what happened first. Where they do not, the tables in precedence.py do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from torchwhy.explain.ancestry import SEVERITIES, Ancestry
 from torchwhy.explain.differential import (
     causes_by_name,
-    died_of_a_value,
+    follows_an_alarm,
     keep_accountable,
     keep_most_specific,
     keep_one_per_crash,
@@ -23,12 +23,12 @@ from torchwhy.record.trace import Trace
 
 
 def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
-    """Return the findings as trees, `explains` holding the consequences: errors first, the root cause on top."""
+    """Return the findings as trees, with consequences in `explains`: errors first, the root cause on top."""
     ancestry = Ancestry(trace)
     weighed = sorted(keep_accountable(findings), key=ancestry.rank)
     kept = keep_most_specific(merge_repeats(keep_one_per_crash(weighed), ancestry))
     causes = dict(find_causes(kept, ancestry))
-    causes.update(find_deaths(kept, trace))
+    causes.update(find_fatal_values(kept, trace))
     return [
         grow(finding, kept=kept, causes=causes)
         for number, finding in sorted(enumerate(kept), key=lambda pair: ancestry.rank(pair[1]))
@@ -37,7 +37,7 @@ def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
 
 
 def merge_repeats(findings: list[Finding], ancestry: Ancestry) -> list[Finding]:
-    """Keep the first of several findings of one detector at one expression, and say how many there were."""
+    """Return the findings with repeats of one detector at one expression merged into the first, with their number."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(_place(finding), []).append(finding)
@@ -58,14 +58,12 @@ def _merged(group: list[Finding]) -> Finding:
     births = dict.fromkeys(birth for finding in group for birth in finding.births)
     steps = sorted({finding.step for finding in group if finding.step is not None})
     when = f", at steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else ""
-    count = Evidence(
-        f"the same was found {len(group)} times at this place{when}", value=float(len(group))
-    )
+    count = Evidence(f"found {len(group)} times at this place{when}", value=float(len(group)))
     return replace(first, births=tuple(births), evidence=(*first.evidence, count))
 
 
 def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[int, int]]:
-    """Yield (consequence, cause) by their places in the list; whoever is in no pair stands for itself."""
+    """Yield (consequence, cause) as indices; findings in no pair are independent."""
     chosen: dict[int, int] = {}
     for number in range(len(findings)):
         for cause in _candidates(number, findings, ancestry):
@@ -75,16 +73,16 @@ def find_causes(findings: list[Finding], ancestry: Ancestry) -> Iterator[tuple[i
                 break
 
 
-def find_deaths(findings: list[Finding], trace: Trace) -> Iterator[tuple[int, int]]:
-    """Yield (exception, cause) for an exception that came of a value which was not finite."""
+def find_fatal_values(findings: list[Finding], trace: Trace) -> Iterator[tuple[int, int]]:
+    """Yield (exception, cause) as indices for exceptions that a non-finite value caused."""
     sources = [number for number, finding in enumerate(findings) if finding.births]
     for number, finding in enumerate(findings):
-        if sources and number not in sources and died_of_a_value(finding, trace):
+        if sources and number not in sources and follows_an_alarm(finding, trace):
             yield number, sources[0]
 
 
 def _leads_to(start: int, goal: int, chosen: dict[int, int]) -> bool:
-    """Tell whether following causes from `start` comes to `goal`, which would be a circle."""
+    """Tell whether following causes from `start` reaches `goal`, which would close a cycle."""
     place: int | None = start
     while place is not None:
         if place == goal:
@@ -124,7 +122,7 @@ def _candidates(number: int, findings: list[Finding], ancestry: Ancestry) -> Ite
 def _by_descent(
     finding: Finding, others: list[int], *, findings: list[Finding], ancestry: Ancestry
 ) -> Iterator[int]:
-    """Yield those whose births are ancestors, provided that every birth of the finding has one of them."""
+    """Yield the findings whose births are ancestors, if every birth of the finding descends from one of them."""
     owned = {birth for other in others for birth in findings[other].births} - set(finding.births)
     if not all(ancestry.of(birth) & owned for birth in finding.births):
         return
@@ -138,7 +136,7 @@ def _by_descent(
 def grow(finding: Finding, *, kept: list[Finding], causes: dict[int, int]) -> Finding:
     """Return the finding with everything it explains under it, in the order of `kept`.
 
-    What leads to an error is no mere warning.
+    A warning that explains an error becomes an error.
     """
     number = next(place for place, other in enumerate(kept) if other is finding)
     below = tuple(

@@ -1,1 +1,1 @@
-"""One model, many renderers. Needs no torch, and knows nothing of how the findings came about."""
+"""One report model and its renderers, independent of torch and of how the findings were made."""

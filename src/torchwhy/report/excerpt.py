@@ -1,4 +1,4 @@
-"""The user's source line with the guilty expression marked under it."""
+"""The source lines of a finding, with the expression at fault marked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torchwhy.finding import SourceSpan
 
-LARGEST_SPAN_LINES = 5  # a longer expression is shown by its beginning
+LARGEST_SPAN_LINES = 5  # Of a longer expression, only the beginning is shown.
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
 
 
 def _still_the_same(span: SourceSpan, source: list[str]) -> bool:
-    """Tell whether the file still holds what was recorded; an edited file would be marked wrongly."""
+    """Tell whether the file still has the recorded expression on its line; else the marks would be wrong."""
     if span.expression is None:
         return True
     first_words = span.expression.strip().splitlines()[0].strip()

@@ -1,4 +1,4 @@
-"""The report as data: what all renderers show, and the stable form of report.json (schema 1)."""
+"""The report as data, which all renderers show, and its stable JSON form (report.json, schema 1)."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Outcome = Literal["healthy", "suspect", "failed"]
 
 @dataclass(frozen=True)
 class Cost:
-    """What watching took of the time of the program, both in seconds."""
+    """The time that watching took, and the time of the whole program, in seconds."""
 
     own_seconds: float
     seconds: float
 
     @property
     def share(self) -> float:
-        """Return our part of the whole."""
+        """Return the share of the time that watching took."""
         return self.own_seconds / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Report:
-    """What is to be said about one run; the first finding is the root cause unless the run is healthy.
+    """The report of one run; the first finding is the root cause unless the run is healthy.
 
-    `notes` are sentences about the looking itself: what could not be seen, and why.
+    `notes` are sentences about the recording itself: what torchwhy could not see, and why.
     """
 
     command: tuple[str, ...]
@@ -46,7 +46,7 @@ class Report:
 
     @property
     def outcome(self) -> Outcome:
-        """Return `failed` with an error, `suspect` with nothing worse than a warning, else `healthy`."""
+        """Return `failed` if there is an error, `suspect` if there is a warning, else `healthy`."""
         severities = {finding.severity for finding in self.findings}
         if "error" in severities:
             return "failed"
@@ -59,7 +59,7 @@ class Report:
 
     def id_of(self, finding: Finding) -> str:
         """Return `F1` for the first finding, and so on."""
-        keys = [_key(known) for known in self.findings]
+        keys = [_key(one) for one in self.findings]
         return f"F{keys.index(_key(finding)) + 1}"
 
     def to_json(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Report:
             path.write_text(text + "\n", encoding="utf8")
         except OSError as problem:
             raise TorchwhyError(
-                f"the report cannot be written to {path}: {problem.strerror}.",
+                f"cannot write the report to {path}: {problem.strerror}.",
                 slug="cannot-write-report",
             ) from problem
 
@@ -118,20 +118,20 @@ def build(
     notes: Sequence[str] = (),
     cost: Cost | None = None,
 ) -> Report:
-    """Return the report of a story told root first; files inside `directory` are named relative to it.
+    """Return the report of a story, root cause first; paths inside `directory` become relative to it.
 
-    A finding that is only mentioned as explained by another gets its place after the told ones.
+    Findings that only appear as consequences of others are listed after the top-level ones.
     """
     severities = {finding.severity for finding in findings}
-    told = list(findings)
+    ordered = list(findings)
     if severities & {"error", "warning"}:
-        # A note is no root cause, even if the story began with it.
-        told.sort(key=lambda finding: finding.severity == "note")
-    known: dict[tuple[object, ...], Finding] = {}
-    for finding in (*told, *_explained(told)):
+        # A note is no root cause, even if the story begins with it.
+        ordered.sort(key=lambda finding: finding.severity == "note")
+    by_key: dict[tuple[object, ...], Finding] = {}
+    for finding in (*ordered, *_explained(ordered)):
         relative = _relative(finding, directory)
-        known.setdefault(_key(relative), relative)
-    return Report(tuple(command), steps, tuple(known.values()), tuple(notes), cost)
+        by_key.setdefault(_key(relative), relative)
+    return Report(tuple(command), steps, tuple(by_key.values()), tuple(notes), cost)
 
 
 def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -141,11 +141,11 @@ def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
-    """Return what makes two mentions of a finding the same one, whatever later stages added to it."""
+    """Return the identity of a finding, which later stages do not change."""
     diagnosis = finding.diagnosis
     facts = json.dumps(diagnosis.facts(), sort_keys=True) if diagnosis is not None else ""
-    told = facts or finding.message
-    return finding.detector, finding.rank, finding.step, finding.location, told
+    content = facts or finding.message
+    return finding.detector, finding.rank, finding.step, finding.location, content
 
 
 def _relative(finding: Finding, directory: Path) -> Finding:
@@ -226,13 +226,13 @@ def read_report(path: Path) -> Report:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise TraceError(
             f"{path} is not a report of schema {SCHEMA} ({type(problem).__name__}: {problem}). "
-            "Delete it, and the report is made again from the trace.",
+            "Delete it, and torchwhy makes the report again from the trace.",
             slug="unreadable-report",
         ) from problem
 
 
 def from_json(facts: Mapping[str, Any]) -> Report:
-    """Return the report that `to_json` was asked for."""
+    """Return the report that `to_json` wrote."""
     if facts["schema"] != SCHEMA:
         raise ValueError(f"schema {facts['schema']}")
     by_id = {finding["id"]: finding for finding in facts["findings"]}

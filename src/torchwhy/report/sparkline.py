@@ -1,4 +1,4 @@
-"""A curve in one line of text."""
+"""A curve as one line of text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from itertools import pairwise
 
 LEVELS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"
-WIDE_RATIO = (
-    1000.0  # beyond it a linear curve shows only its largest value, so it is drawn in logarithms
-)
+WIDE_RATIO = 1000.0  # A linear curve of a wider range shows only its largest values, so its scale is logarithmic.
 
 
 def sparkline(series: Sequence[float], width: int = 40) -> str:
     """Return the series as bars, oldest first; non-finite values are crosses.
 
-    Longer series are cut into `width` stretches, each shown by its most extreme value, so no spike is lost.
+    A longer series is cut into `width` stretches, each shown by its most extreme value, so that no spike is lost.
     """
     values = [_most_extreme(stretch) for stretch in _stretches(series, width)]
     finite = [value for value in values if math.isfinite(value)]

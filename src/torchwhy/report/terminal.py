@@ -21,11 +21,11 @@ from torchwhy.report.model import Report
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.window import DiffLines, SourceLine
 
-SHORT_RUN_SECONDS = 60.0  # below this, the share is mostly that of the first step
-WIDEST = 120  # longer lines of prose are hard to read
+SHORT_RUN_SECONDS = 60.0  # In a shorter run the first step takes most of the watching time.
+WIDEST = 120  # Longer lines of prose are hard to read.
 WIDTH_OF_A_FILE = 100
 EVIDENCE_SHOWN = 6
-ROOM_FOR_A_CURVE = 48  # what is left of 80 columns beside the label and the numbers
+ROOM_FOR_A_CURVE = 48  # The label and the numbers leave this many of 80 columns.
 CONSEQUENCES_SHOWN = 4
 DIFF_LINES_SHOWN = 14
 FIXES_SHOWN = 4
@@ -38,7 +38,7 @@ SAFETY_WORDS = {
 }
 VERDICT_WORDS = {
     "cured": "tried: cured",
-    "symptom-only": "tried: hides the symptom only",
+    "symptom-only": "tried: only hides the symptom",
     "no-difference": "tried: no difference",
     "not-run": "not tried",
 }
@@ -51,14 +51,14 @@ PLAIN_SIGNS = str.maketrans(
 
 @dataclass(frozen=True)
 class Place:
-    """Where the run was recorded (`run`), and the directory its file names are relative to."""
+    """The directory of the recorded run (`run`), and the one that its file names are relative to."""
 
     run: Path
     directory: Path
 
 
 def show(report: Report, place: Place, stream: IO[str]) -> None:
-    """Write the report to a stream, as beautiful as the stream can take."""
+    """Write the report to a stream, with colours and width as the stream allows."""
     terminal = stream.isatty()
     buffer = io.StringIO()
     sizing = Console(file=stream)
@@ -72,7 +72,7 @@ def show(report: Report, place: Place, stream: IO[str]) -> None:
         emoji=False,
     )
     for part in _parts(report, place):
-        # Plain lines are left to the terminal to wrap, so that a path in them can be copied whole.
+        # The terminal wraps plain lines itself, so that a path in them can be copied whole.
         console.print(part, soft_wrap=isinstance(part, Text))
     stream.write(
         fit_encoding(_without_trailing_blanks(buffer.getvalue()), getattr(stream, "encoding", None))
@@ -81,7 +81,7 @@ def show(report: Report, place: Place, stream: IO[str]) -> None:
 
 
 def fit_encoding(text: str, encoding: str | None) -> str:
-    """Return the text in signs that the encoding has."""
+    """Return the text in characters that the encoding has."""
     try:
         text.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -119,11 +119,11 @@ def _healthy(report: Report) -> Iterator[RenderableType]:
 
 
 def _title(report: Report, root: Finding) -> Text:
-    words = {"failed": "training broke", "suspect": "training works against itself"}
+    words = {"failed": "training broke", "suspect": "training has a problem"}
     if root.scope == "evaluation":
         words["failed"] = "evaluation broke"
     if root.scope == "lost-batches":
-        words["suspect"] = "training goes on without some of its batches"
+        words["suspect"] = "training lost batches"
     when = f" {_moment(root.step)}" if root.step is not None else ""
     rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
     return Text(f"torchwhy: {words[report.outcome]}{when}{rank}", style=STYLES[root.severity])
@@ -169,7 +169,7 @@ def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
 
 
 def _listed(sign: str, lines: Iterator[Text]) -> Table:
-    """Return lines behind a sign, so that a wrapped line is not taken for two."""
+    """Return lines with a sign before each, so that a wrapped line does not look like two."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -203,7 +203,7 @@ def _since(root: Finding) -> str:
     if root.sample is not None:
         sample = f"sample {root.sample.position} of the batch"
         if root.sample.dataset_index is not None:
-            sample += f" (index {root.sample.dataset_index} of the dataset)"
+            sample += f" (row {root.sample.dataset_index} of the dataset)"
         words.append(sample)
     return ", ".join(words)
 
@@ -248,7 +248,7 @@ def _chain(finding: Finding, depth: int) -> Iterator[tuple[int, Finding]]:
 
 
 def _fix(fix: Fix, *, with_diff: bool, file: str | None = None) -> Iterator[RenderableType]:
-    """Return a fix and its trial; `file` is where the finding stands, so that a change elsewhere says so."""
+    """Yield a fix and its trial; a change to another file than `file`, the finding's, names its place."""
     title = Text(fix.title)
     if fix.diff or fix.trial.verdict != "not-run":
         words = f" ({SAFETY_WORDS[fix.safety]}; {VERDICT_WORDS[fix.trial.verdict]})"
@@ -264,7 +264,7 @@ def _fix(fix: Fix, *, with_diff: bool, file: str | None = None) -> Iterator[Rend
 
 
 def _diff_lines(diff: str, usual_file: str | None) -> list[str]:
-    """Return the changed lines; in several places or another file, each place with its file and line."""
+    """Return the changed lines; if they are in several places or another file, with the file and line of each."""
     lines = diff.splitlines()
     several = sum(line.startswith("@@") for line in lines) > 1
     shown: list[str] = []
@@ -280,7 +280,7 @@ def _diff_lines(diff: str, usual_file: str | None) -> list[str]:
 
 
 def _curves(fix: Fix) -> Iterator[Text]:
-    """Return the losses without and with the fix, one under the other."""
+    """Yield the losses without and with the fix, one under the other."""
     trial = fix.trial
     for label, losses in (("without", trial.before_losses), ("with", trial.after_losses)):
         if losses is not None and len(losses) > 1:
@@ -323,7 +323,7 @@ def _where_to_read_on(report: Report, root: Finding, place: Place) -> Text:
 
 
 def _cost(report: Report, *, before: str) -> str:
-    """Say what watching took: of a short run, in which the first step is most of it, in seconds."""
+    """Return how long watching took: in seconds for a short run, else as a share of the time."""
     cost = report.cost
     if cost is None:
         return ""

@@ -1,4 +1,4 @@
-"""A line of source that is longer than the terminal is wide: the part that matters is shown, not the beginning."""
+"""Source lines wider than the terminal: the part that matters is shown, not the beginning."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-BEFORE = 12  # columns left before the part that matters, so that it has some context
+BEFORE = 12  # Columns of context before the part that matters.
 CUT = "…"
 
 
 def first_column(text: str, start: int, end: int, width: int) -> int:
-    """Return the column at which to begin, so that `start` to `end` is in view; 0 where it is anyway."""
+    """Return the first column to show so that `start` to `end` is in view; 0 if the line's beginning shows it."""
     if len(text) <= width or end < width:
         return 0
     return max(0, min(start - BEFORE, len(text) - width))
@@ -21,7 +21,7 @@ def first_column(text: str, start: int, end: int, width: int) -> int:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """One line behind a margin, with the columns from `start` to `end` marked by carets below."""
+    """One line after a margin, with carets under the columns from `start` to `end`."""
 
     margin: str
     text: str
@@ -44,7 +44,7 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class DiffLines:
-    """The lines of a diff; of a changed line that is too long, the change is in view in both versions."""
+    """The lines of a diff; if a changed line is too long, both versions show the change."""
 
     lines: tuple[str, ...]
 
@@ -57,7 +57,7 @@ class DiffLines:
 
 
 def changes_in(lines: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Yield for every line of a diff the columns that its other version does not share; (0, 0) if it has none."""
+    """Yield for every line of a diff the columns that differ from its other version; (0, 0) if it has none."""
     for number, line in enumerate(lines):
         sign = line[:1]
         step = {"-": 1, "+": -1}.get(sign, 0)
