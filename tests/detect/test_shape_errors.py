@@ -57,6 +57,18 @@ def in_linear(**more: Any) -> Crash:
     )
 
 
+def resized(**more: Any) -> OperandTrial:
+    return OperandTrial(
+        kind="resize-layer",
+        target="net.out",
+        parameter="in_features",
+        right=1568,
+        wrong=1050,
+        worked=True,
+        **more,
+    )
+
+
 def names(event: Crash) -> list[str]:
     """Return the shape detectors that claim a crash."""
     return [detector.name for detector in SHAPE_DETECTORS if list(detector().scan(trace_of(event)))]
@@ -92,23 +104,22 @@ def test_layer_that_worked_before_is_not_blamed():
 
 
 def test_only_a_trial_that_went_through_is_offered():
-    good = OperandTrial(
-        kind="resize-layer", change="make it 1568", worked=True, diff="--- a\n+++ b\n"
+    bad = OperandTrial(
+        kind="transpose-input", target="x", method=".transpose(-1, -2)", worked=False
     )
-    bad = OperandTrial(kind="transpose-input", change="x.transpose(-1, -2)", worked=False)
 
-    finding = scan(LinearSizeMismatch, in_linear(trials=[bad, good]))
+    finding = scan(LinearSizeMismatch, in_linear(trials=[bad, resized(diff="--- a\n+++ b\n")]))
 
-    assert [fix.title for fix in finding.fixes] == ["make it 1568"]
+    (fix,) = finding.fixes
+    assert fix.title == "make net.out an nn.Linear with in_features=1568 in place of 1050"
     assert finding.fixes[0].trial.verdict == "cured"
     assert finding.fixes[0].safety == "changes-results"
 
 
 def test_number_that_comes_through_a_constructor_is_blamed_where_it_is_written():
     written = SourceSpan("other.py", 30, expression="1050")
-    trial = OperandTrial(kind="resize-layer", change="make it 1568", worked=True, location=written)
 
-    finding = scan(LinearSizeMismatch, in_linear(trials=[trial]))
+    finding = scan(LinearSizeMismatch, in_linear(trials=[resized(location=written)]))
 
     assert finding.location == written
 
@@ -129,7 +140,9 @@ def test_number_that_comes_through_a_constructor_is_blamed_where_it_is_written()
                 CHANNELS,
                 layers=[CONV],
                 trials=[
-                    OperandTrial(kind="permute-input", change="x.permute(0, 3, 1, 2)", worked=True)
+                    OperandTrial(
+                        kind="permute-input", target="x", method=".permute(0, 3, 1, 2)", worked=True
+                    )
                 ],
             ),
             "channels-last-image",

@@ -113,7 +113,7 @@ def test_bad_label_is_told_with_its_row_of_the_dataset():
 
 def test_labels_that_count_from_one_are_recognised():
     facts = {**OUT_OF_RANGE, "range_values": [3], "range_minimum": 1.0, "range_maximum": 3.0}
-    shift = OperandTrial(kind="shift-target", change="y - 1", worked=True)
+    shift = OperandTrial(kind="shift-target", target="y", method=" - 1", worked=True)
 
     finding = scan(
         LabelOutOfRange,

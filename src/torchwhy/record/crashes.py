@@ -78,15 +78,25 @@ class OperandTrial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     """A change that was tried on the real operands right after the exception, and whether it went through.
 
     `kind` says what sort of change (`resize-layer`, `permute-input`, `cast-target` …), `diff` is the same change of the
-    user's source where the edit is certain, `location` the place it changes.
+    user's source where the edit is certain, `location` the place it changes. `target` is what was changed, in the
+    program's words: the path of a layer, or the expression of a tensor (empty: it has none). `method` is the text put
+    behind a tensor, as `.unsqueeze(0)` or ` - 1`. Of a layer, `parameter` is a number of its constructor, `right` the
+    value that fits what it was given and `wrong` the value that it has. `order` are arguments in another order.
+    Traces of older versions hold all this as a sentence, `change`.
     """
 
-    change: str
     worked: bool
     kind: str = ""
     detail: str = ""
     diff: str = ""
     location: SourceSpan | None = None
+    target: str = ""
+    method: str = ""
+    parameter: str = ""
+    right: int | None = None
+    wrong: int | None = None
+    order: list[str] = []
+    change: str = ""
 
 
 class Crash(Event, frozen=True, tag="crash"):

@@ -115,13 +115,16 @@ def is_matrix_product(node: ast.AST | None) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
 
 
-def context_of(header: str) -> ast.expr | None:
-    """Return `torch.no_grad()` of `with torch.no_grad():`; None for other text."""
-    try:
-        statement = ast.parse(f"{header.strip()}\n    pass").body[0]
-    except SyntaxError:
-        return None
-    return statement.items[0].context_expr if isinstance(statement, ast.With) else None
+def contexts_of(header: str) -> list[ast.expr]:
+    """Return `a()` and `b()` of `with a(), b():`; nothing for other text."""
+    for text in (header, f"{header}\n    pass"):
+        try:
+            statement = ast.parse(text.strip()).body[0]
+        except (SyntaxError, IndexError):
+            continue
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            return [item.context_expr for item in statement.items]
+    return []
 
 
 def is_numbers_alone(node: ast.expr) -> bool:

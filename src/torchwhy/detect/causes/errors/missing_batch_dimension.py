@@ -64,7 +64,7 @@ class MissingBatchDimension(Detector):
         """Return the finding of a model that took one sample for a batch and failed only behind its flattening."""
         shape = next((one.shape for one in crash.event.walk if one.what == "input"), None)
         diagnosis = SampleTakenForBatch(
-            sample=Sized(_first_argument(whole) or "the input of the model", shape),
+            sample=Sized(whole.target or _first_argument(whole) or "the input of the model", shape),
             layer=crash.layer.path if crash.layer is not None else None,
         )
         return crash.finding(
@@ -113,7 +113,7 @@ def _sample(crash: CrashView) -> Sized:
 
 
 def _first_argument(whole: OperandTrial) -> str | None:
-    """Return what the model was called with, in the program's words."""
+    """Return what the model was called with, for a trace that does not hold it."""
     written = whole.location.expression if whole.location is not None else None
     call = expression_of(written or "")
     return text_of(call.args[0]) if isinstance(call, Call) and call.args else None

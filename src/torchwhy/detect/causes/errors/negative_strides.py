@@ -30,7 +30,7 @@ class ReversedArray(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         if self.turned is not None:
             yield Evidence("the array is turned round here", location=self.turned)
-        if self.part is not None:
+        if self.part:
             yield Evidence(f"it is the part {self.part} of a sample")
 
 

@@ -22,7 +22,8 @@ PAD = (
     "give the DataLoader a `collate_fn` that pads: `torch.nn.utils.rnn.pad_sequence(samples, "
     "batch_first=True)`, and mask the padding in the loss"
 )
-WHOLE_SAMPLE = "the sample"  # in the place of the name of a part
+# The path of a part that is the whole sample; the second in traces of older versions.
+WHOLE_SAMPLE = ("", "the sample")
 
 
 class SamplesOfSizes(Diagnosis):
@@ -170,7 +171,7 @@ def diagnosed(crash: CrashView) -> SamplesOfSizes:
     part, indices = crash.fact("field"), crash.numbers("indices") or []
     if part is not None and crash.event.facts.get("first_index") is not None:
         return PartsDiffer(
-            part=part if part != WHOLE_SAMPLE else None,
+            part=part if part not in WHOLE_SAMPLE else None,
             first=crash.numbers("first_size"),
             other=crash.numbers("other_size"),
             first_index=crash.count("first_index"),

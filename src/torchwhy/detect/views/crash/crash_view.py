@@ -155,7 +155,7 @@ class CrashView:
     def fixes(self, *names: str) -> list[Fix]:
         """Return the tried changes of these kinds that worked as fixes, those with a diff first."""
         tried = sorted(self.working(*names), key=lambda trial: not trial.diff)
-        return [fix_of(trial) for trial in tried]
+        return [fix_of(trial, self.layer) for trial in tried]
 
     # Which call failed.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from torchwhy.source.calls import Call
-from torchwhy.source.values import context_of, expression_of, text_of
+from torchwhy.source.values import contexts_of, expression_of, text_of
 
 # By the name of the method that cuts the graph, or by another kind of cut.
 REASONS = {
@@ -43,9 +45,11 @@ EVERYWHERE = (SWITCH, "frozen", "switched-off")  # These cut more than the expre
 def reason_of(kind: str, expression: str, *, switch: str | None = None) -> str:
     """Return why an expression cuts the graph; `switch` is the value of the variable in a `with` statement."""
     if kind == SWITCH:
-        words = _switch_words(expression)
-        holds = f", because `{_context(expression)}` is `{switch}`" if switch is not None else ""
-        return f"`{words}` keeps no graph{holds}"
+        context = _context(expression)
+        if context is None:
+            return f"`@{expression.strip()}` keeps no graph"
+        holds = f", because `{context}` is `{switch}`" if switch is not None else ""
+        return f"`with {context}:` keeps no graph{holds}"
     if kind in MAKERS:
         call = expression_of(expression)
         name = text_of(call.func) if isinstance(call, Call) else kind
@@ -53,13 +57,8 @@ def reason_of(kind: str, expression: str, *, switch: str | None = None) -> str:
     return REASONS.get(kind, "it cuts the graph")
 
 
-def _switch_words(expression: str) -> str:
-    """Return `with torch.no_grad():` or `@torch.no_grad()` for the text of a statement or decorator."""
-    context = _context(expression)
-    return f"with {context}:" if expression.startswith(("with ", "async with ")) else f"@{context}"
-
-
-def _context(expression: str) -> str:
-    """Return `torch.no_grad()` for `with torch.no_grad():`."""
-    context = context_of(expression)
-    return expression.strip() if context is None else text_of(context)
+def _context(expression: str) -> str | None:
+    """Return `torch.no_grad()` for `with torch.no_grad():`, None for a decorator."""
+    contexts = [text_of(context) for context in contexts_of(expression)]
+    named = (text for text in contexts if "grad" in text or "inference" in text)
+    return next(chain(named, contexts), None)

@@ -44,7 +44,8 @@ class Misfit:
     @property
     def fitting_change(self) -> str | None:
         """Return the first change of the data that makes it fit the layer."""
-        return next((words_of(trial) for trial in self.crash.working(*self.reshapes)), None)
+        tried = self.crash.working(*self.reshapes)
+        return next((words_of(trial, self.layer) for trial in tried), None)
 
     @property
     def has_worked(self) -> bool:

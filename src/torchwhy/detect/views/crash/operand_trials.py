@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from torchwhy.finding import Fix, Safety, Trial
-from torchwhy.record.events import OperandTrial
+from torchwhy.record.events import Layer, OperandTrial
 
 BATCHED_MODEL = "add-batch-to-model"  # The trial of the whole model on a batch of one.
 
 
-def words_of(trial: OperandTrial) -> str:
-    """Return the change in words."""
-    return trial.change
+def words_of(trial: OperandTrial, layer: Layer | None) -> str:
+    """Return the change in words; `layer` is the one that raised."""
+    if trial.change:
+        return trial.change
+    match trial.kind:
+        case "resize-layer":
+            made = layer.kind if layer is not None else "Module"
+            return (
+                f"make {trial.target} an nn.{made} with {trial.parameter}={trial.right} in place of "
+                f"{trial.wrong}"
+            )
+        case "resize-table":
+            return f"make {trial.target} with {trial.right} rows in place of {trial.wrong}"
+        case "swap-arguments":
+            order = ", ".join(trial.order)
+            return f"give the model's output first and the target second: {order}"
+        case "use-reshape":
+            return f"`reshape` in place of `view`: `{trial.target}.reshape(…)`"
+    if trial.target:
+        return f"{trial.target}{trial.method}"
+    return f"{trial.method} on the input"
 
 
-def fix_of(trial: OperandTrial) -> Fix:
+def fix_of(trial: OperandTrial, layer: Layer | None) -> Fix:
     """Return a tried change as a fix: a patch if the edit is certain, otherwise advice."""
     safety: Safety = "changes-results" if trial.diff else "show-only"
     verdict = Trial(verdict="cured" if trial.worked else "no-difference")
-    return Fix(title=words_of(trial), diff=trial.diff, safety=safety, trial=verdict)
+    return Fix(title=words_of(trial, layer), diff=trial.diff, safety=safety, trial=verdict)

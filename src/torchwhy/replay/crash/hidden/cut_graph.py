@@ -27,36 +27,16 @@ from torchwhy.source.files import layer_of, loaded, scope_of, span_in
 from torchwhy.source.scopes import covers, inside, line_at
 from torchwhy.source.values import text_of
 
-# What takes a value out of its graph, and the words for it.
-METHODS = {
-    "item": "`.item()` makes a plain number of it",
-    "tolist": "`.tolist()` makes plain numbers of it",
-    "numpy": "`.numpy()` makes an array of it",
-    "detach": "`.detach()` takes it out of the graph",
-    "detach_": "`.detach_()` takes it out of the graph",
-    "argmax": "`argmax` has no derivative",
-    "argmin": "`argmin` has no derivative",
-    "argsort": "`argsort` has no derivative",
-    "long": "whole numbers have no derivative",
-    "int": "whole numbers have no derivative",
-    "bool": "truth values have no derivative",
-    "eq": "a comparison has no derivative",
-    "ne": "a comparison has no derivative",
-    "gt": "a comparison has no derivative",
-    "lt": "a comparison has no derivative",
-    "ge": "a comparison has no derivative",
-    "le": "a comparison has no derivative",
-    "one_hot": "one-hot codes of whole numbers have no derivative",
-}
-MAKERS = {
-    "tensor": "makes a new tensor, which knows nothing of the old one's graph",
-    "as_tensor": "makes a new tensor of plain numbers",
-    "from_numpy": "makes a new tensor of an array",
-    "Tensor": "makes a new tensor, which knows nothing of the old one's graph",
-    "FloatTensor": "makes a new tensor, which knows nothing of the old one's graph",
-    "float": "makes a plain number of it",
-    "Variable": "makes a new variable, which knows nothing of the old one's graph",
-}
+# Methods that take a value out of its graph, and functions that make a new tensor or number of it.
+METHODS = frozenset(
+    {
+        *("item", "tolist", "numpy", "detach", "detach_", "argmax", "argmin", "argsort"),
+        *("long", "int", "bool", "eq", "ne", "gt", "lt", "ge", "le", "one_hot"),
+    }
+)
+MAKERS = frozenset(
+    {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "float", "Variable"}
+)
 SWITCHES = ("no_grad", "inference_mode")
 MOST_HOPS = 60
 
@@ -82,16 +62,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Cut:
-    """The expression that cut the graph, and why it does."""
+    """The expression that cut the graph; `kind` is the name of a method or function, or what else it is."""
 
     where: SourceSpan
-    why: str
     kind: str
     switch: str | None = None  # what the variable of a `with` statement holds
 
 
 def look(frames: list[TracebackFrame]) -> HiddenFacts:
-    """Return where the graph was cut: the place `cut` and the facts `why`, `kind`, `loss`."""
+    """Return where the graph was cut: the place `cut` and the facts `kind`, `switch`, `loss`."""
     hidden = HiddenFacts()
     users = user_frames(frames)
     call = backward_call(users[0]) if users else None
@@ -101,7 +80,7 @@ def look(frames: list[TracebackFrame]) -> HiddenFacts:
     hidden.facts["loss"] = text_of(loss)
     cut = Search().in_frames(users, loss) or _switched_off(users)
     if cut is not None:
-        hidden.facts.update(why=cut.why, kind=cut.kind)
+        hidden.facts["kind"] = cut.kind
         if cut.switch is not None:
             hidden.facts["switch"] = cut.switch
         hidden.places["cut"] = cut.where
@@ -165,7 +144,7 @@ class Search:
         if isinstance(value, torch.Tensor) and value.requires_grad:
             return None
         if isinstance(node, ast.Attribute) and node.attr == "data":
-            return _cut(node, place, "`.data` is the value without its graph", "data")
+            return _cut(node, place, "data")
         if (
             value is not None
             and not isinstance(value, (torch.Tensor, float, int))
@@ -189,7 +168,7 @@ class Search:
         if isinstance(node, ast.Compare):
             if _has_no_graph(node.left, place):
                 return None
-            return _cut(node, place, "a comparison has no derivative", "comparison")
+            return _cut(node, place, "comparison")
         if not isinstance(node, ast.Call):
             return None
         function = node.func
@@ -197,7 +176,7 @@ class Search:
         if isinstance(function, ast.Attribute) and last in METHODS:
             if _has_no_graph(function.value, place):
                 return None
-            return _cut(node, place, METHODS[last], last)
+            return _cut(node, place, last)
         if (
             last in MAKERS
             and node.args
@@ -207,7 +186,7 @@ class Search:
                 node.args[0]
             ):
                 return None
-            return _cut(node, place, f"`{text_of(function)}(…)` {MAKERS[last]}", last)
+            return _cut(node, place, last)
         return self._in_callee(node, place, line=line)
 
     def _in_callee(self, call: ast.Call, place: Place, *, line: int) -> Cut | None:  # noqa: ARG002
@@ -249,8 +228,8 @@ def _has_no_graph(node: ast.AST, place: Place) -> bool:
     return is_real and not value.requires_grad
 
 
-def _cut(node: ast.AST, place: Place, why: str, kind: str) -> Cut:
-    return Cut(span_in(place.code, node), why, kind)
+def _cut(node: ast.AST, place: Place, kind: str) -> Cut:
+    return Cut(span_in(place.code, node), kind)
 
 
 def _mentions(node: ast.AST) -> bool:
@@ -266,13 +245,11 @@ def _under_switch(line: int, place: Place) -> Cut | None:
     for node in inside(place.scope):
         if isinstance(node, (ast.With, ast.AsyncWith)) and covers(node, line):
             for item in node.items:
-                words = text_of(item.context_expr)
                 if _switches_off(item.context_expr):
-                    return _cut(node, place, f"`with {words}:` keeps no graph", "no_grad")
+                    return _cut(node, place, "no_grad")
                 named = _switch_named(item.context_expr, place, node.lineno)
                 if named is not None:
-                    why = f"`with {words}:` keeps no graph, for `{words}` is `{named}`"
-                    return replace(_cut(node, place, why, "no_grad"), switch=named)
+                    return replace(_cut(node, place, "no_grad"), switch=named)
     return None
 
 
@@ -308,7 +285,7 @@ def _switches_off(node: ast.AST) -> bool:
 def _decorated(scope: ast.AST, place: Place) -> Cut | None:
     for decorator in getattr(scope, "decorator_list", ()):
         if _switches_off(decorator):
-            return _cut(decorator, place, f"`@{text_of(decorator)}` keeps no graph", "no_grad")
+            return _cut(decorator, place, "no_grad")
     return None
 
 
@@ -362,7 +339,7 @@ def _switched_off(users: list[TracebackFrame]) -> Cut | None:
     if modules and not any(p.requires_grad for module in modules for p in module.parameters()):
         found = _statement(users, _freezes) or next(iter(freezing(user_sources())), None)
         if found is not None:
-            return Cut(found, "every parameter of the model is frozen here", "frozen")
+            return Cut(found, "frozen")
     return None
 
 

@@ -155,9 +155,8 @@ def _note_unequal(samples: list[Any], indices: list[int], hidden: HiddenFacts) -
         other = next(
             number for number, shape in enumerate(shapes) if shape is not None and shape != first
         )
-        hidden.facts.update(
-            field=path or "the sample", first_size=first, other_size=list(shapes[other] or [])
-        )
+        # The path of a sample that is itself an array is empty.
+        hidden.facts.update(field=path, first_size=first, other_size=list(shapes[other] or []))
         hidden.facts["different"] = float(len({tuple(shape) for shape in known}))
         if other < len(indices):
             hidden.facts.update(first_index=float(indices[0]), other_index=float(indices[other]))
@@ -183,7 +182,7 @@ def _note_reversed(samples: list[Any], hidden: HiddenFacts) -> None:
     """Name the first field that is an array read backwards."""
     for path, array in _arrays_in(samples[0]):
         if any(stride < 0 for stride in array.strides):
-            hidden.facts["reversed"] = path or "the sample"
+            hidden.facts["reversed"] = path
             return
 
 

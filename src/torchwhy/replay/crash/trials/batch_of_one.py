@@ -42,7 +42,6 @@ def add_batch_to_model(case: Case) -> Iterator[OperandTrial]:
     callees = below(case.frames, caller)
     outer = replace(case, frame=caller, callees=callees, operands=operands_of(caller, callees))
     operand = operand_of(outer, args[place])
-    name = operand.name if operand is not None else "the input of the model"
     batched = [*args[:place], args[place].unsqueeze(0), *args[place + 1 :]]
     try:
         call.variables["self"](*batched, **call.variables["kwargs"])
@@ -51,7 +50,8 @@ def add_batch_to_model(case: Case) -> Iterator[OperandTrial]:
         worked, detail = False, str(problem)[:200]
     yield OperandTrial(
         kind="add-batch-to-model",
-        change=f"{name}.unsqueeze(0)",
+        target=operand.name if operand is not None else "",
+        method=".unsqueeze(0)",
         worked=worked,
         detail=detail,
         diff=diff_of(outer, operand, ".unsqueeze(0)") if operand is not None else "",

@@ -105,7 +105,10 @@ def resize_layer(case: Case) -> Iterator[OperandTrial]:
     number, diff = _edit(case, layer, size.parameter, new, given=call.args[0])
     yield OperandTrial(
         kind="resize-layer",
-        change=f"make {case.path_of(layer)} an nn.{type(layer).__name__} with {size.parameter}={new} in place of {old}",
+        target=case.path_of(layer),
+        parameter=size.parameter,
+        right=new,
+        wrong=old,
         worked=worked,
         detail=detail,
         diff=diff,
@@ -132,7 +135,10 @@ def resize_table(case: Case) -> Iterator[OperandTrial]:
     number, diff = _edit(case, layer, "num_embeddings", rows, given=index)
     yield OperandTrial(
         kind="resize-table",
-        change=f"make {case.path_of(layer)} with {rows} rows in place of {layer.num_embeddings}",
+        target=case.path_of(layer),
+        parameter="num_embeddings",
+        right=rows,
+        wrong=layer.num_embeddings,
         worked=worked,
         detail=detail,
         diff=diff,

@@ -119,7 +119,7 @@ def _swapped(case: Case, call: Call, given: torch.Tensor, target: torch.Tensor) 
         worked, detail = False, str(problem)[:200]
     return OperandTrial(
         kind="swap-arguments",
-        change=f"give the model's output first and the target second: {names[1]}, {names[0]}",
+        order=[names[1], names[0]],
         worked=worked,
         detail=detail,
     )

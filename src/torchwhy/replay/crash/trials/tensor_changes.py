@@ -237,11 +237,14 @@ def attempt(
 ) -> OperandTrial:
     """Do the failing call again with one tensor changed, and write the same change into the source."""
     operand = operand_of(case, value)
-    name = operand.name if operand is not None else "the input"
+    target = ""
+    if operand is not None:
+        target = operand.name if binds_tightly(operand.node) else f"({operand.name})"
     if case.caught and _runs_users_code(call):
         return OperandTrial(
             kind=kind,
-            change=f"{name}{text}",
+            target=target,
+            method=text,
             worked=False,
             detail="not tried, because the program goes on",
         )
@@ -250,11 +253,14 @@ def attempt(
         worked, detail = True, _outcome(result)
     except Exception as problem:
         worked, detail = False, str(problem)[:200]
-    shown = name if operand is None or binds_tightly(operand.node) else f"({name})"
     return OperandTrial(
-        kind=kind, change=f"{shown}{text}" if operand else f"{text} on {name}", worked=worked, detail=detail,
+        kind=kind,
+        target=target,
+        method=text,
+        worked=worked,
+        detail=detail,
         diff=diff_of(case, operand, text) if operand is not None else "",
-    )  # fmt: skip
+    )
 
 
 def _runs_users_code(call: Call) -> bool:

@@ -31,9 +31,11 @@ def reshape_for_view(case: Case) -> Iterator[OperandTrial]:
         except Exception as problem:
             detail = str(problem)[:200]
     function, receiver = viewed
-    change = f"{text_of(receiver)}.reshape"
-    diff = case.diff_of(function, change)
+    tensor = text_of(receiver)
     yield OperandTrial(
-        kind="use-reshape", change=f"`reshape` in place of `view`: `{change}(…)`", worked=worked, detail=detail,
-        diff=diff,
-    )  # fmt: skip
+        kind="use-reshape",
+        target=tensor,
+        worked=worked,
+        detail=detail,
+        diff=case.diff_of(function, f"{tensor}.reshape"),
+    )
