@@ -33,7 +33,6 @@ class Detector(ABC):
 
     name: ClassVar[str]
     symptom: ClassVar[Symptom | None] = None  # Set if it differs from that of the family.
-    needs: ClassVar[frozenset[str]] = frozenset()
     # True if `scan` reads one observation and runs on each of them (`detect/each_observation.py`). A cause that reads
     # the whole run must not do so: in a later observation it would miss the facts of the earlier optimizers.
     every_observation: ClassVar[bool] = False
