@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/test_programs.py tests/test_snapshots.py \
-	tests/test_pipeline.py tests/test_layers.py tests/test_sizes.py
+RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source tests/commands tests/test_programs.py \
+	tests/test_snapshots.py tests/test_prose.py tests/test_pipeline.py tests/test_layers.py tests/test_house.py \
+	tests/test_sizes.py tests/test_private_names.py
 
 export OMP_NUM_THREADS ?= 1
 

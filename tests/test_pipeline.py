@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tests.support.findings import said
 from tests.support.recording import alarm, birth, steps
 from torchwhy import pipeline
 from torchwhy.detect.base import Detector
@@ -37,7 +38,7 @@ class Barking(Detector):
     name = "barking"
 
     def scan(self, trace):
-        yield Finding("barking", "warning", f"rank {trace.rank} barks", rank=trace.rank)
+        yield Finding("barking", "warning", said(f"rank {trace.rank} barks"), rank=trace.rank)
 
 
 @pytest.fixture
@@ -248,8 +249,8 @@ def test_the_time_to_the_failure_leaves_out_the_steps_after_it():
 
 
 def test_a_rank_that_explains_silences_one_that_cannot() -> None:
-    unexplained = Finding(LAST_RESORT, "error", "something is NaN", rank=0)
-    explained = Finding("division-by-zero", "error", "divided by 0", rank=1)
+    unexplained = Finding(LAST_RESORT, "error", said("something is NaN"), rank=0)
+    explained = Finding("division-by-zero", "error", said("divided by 0"), rank=1)
 
     kept = _without_needless_last_resort([unexplained, explained])
 

@@ -25,7 +25,7 @@ def without_prose() -> Iterator[None]:
     """Replace the text of every message, advice, title and piece of evidence as it is made."""
     with (
         mock.patch.object(Diagnosis, "fill", return_value="x"),
-        mock.patch.object(Finding, "__init__", _forgetting(Finding, "message")),
+        mock.patch.object(Finding, "message", "x"),
         mock.patch.object(Evidence, "__init__", _forgetting(Evidence, "claim")),
         mock.patch.object(Fix, "__init__", _forgetting(Fix, "title")),
     ):

@@ -120,8 +120,7 @@ class Finding:
 
     detector: str
     severity: Severity
-    message: str = ""
-    diagnosis: Diagnosis | None = None
+    diagnosis: Diagnosis
     step: int | None = None
     rank: int = 0
     location: SourceSpan | None = None
@@ -137,12 +136,10 @@ class Finding:
     reservation: Diagnosis | None = None
     account: Account | None = None
 
-    def __post_init__(self) -> None:
-        if self.diagnosis is not None:
-            object.__setattr__(self, "message", self._sentence(self.diagnosis))
-
-    def _sentence(self, diagnosis: Diagnosis) -> str:
-        sentence = diagnosis.sentence
+    @property
+    def message(self) -> str:
+        """Return what is wrong, in one sentence."""
+        sentence = self.diagnosis.sentence
         if self.reservation is not None:
             sentence += f"; {self.reservation.sentence}"
         if self.observed_from is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import all_detectors, failures
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
 from torchwhy.record.events import ProbeFailed, RunEnded, RunStarted
@@ -20,6 +21,19 @@ from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
+
+
+class BareAlarm(Diagnosis):
+    """A value that was not finite, in a run in which every cause failed that could explain it."""
+
+    what: str
+    names: list[str]
+    message = "a {what} was not finite ({shown}), and no detector could explain it"
+
+    @property
+    def shown(self) -> str:
+        """Return the first few names."""
+        return ", ".join(self.names[:3]) or "no name"
 
 
 def load(run_directory: str | os.PathLike[str]) -> Report:
@@ -97,11 +111,10 @@ def _in_short(problem: Exception) -> str:
 def _bare_alarm(trace: Trace) -> Finding:
     """Return the alarm itself as a finding, because a failure must show even if no detector explains it."""
     alarm = trace.alarms[0]
-    names = ", ".join(alarm.names[:3]) or "no name"
     return Finding(
         detector=LAST_RESORT,
         severity="error",
-        message=f"a {alarm.what} was not finite ({names}), and no detector could explain it",
+        diagnosis=BareAlarm(what=alarm.what, names=alarm.names),
         step=alarm.step,
         rank=trace.rank,
         location=alarm.location,

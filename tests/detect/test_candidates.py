@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.detect.helpers import optimizer
+from tests.support.findings import said
 from torchwhy.detect.causes.dynamics.overfitting import Overfitting
 from torchwhy.detect.causes.dynamics.stuck_loss import StuckLoss
 from torchwhy.detect.views.training.sweeps import judged_among
@@ -34,7 +35,7 @@ def candidate(index: int, losses: list[float], *, lr: float, start: int = 0) -> 
 
 def severity_of_the_first(*events: Event) -> str:
     trace = Trace(events)
-    finding = Finding(detector="any", severity="error", message="bad", step=0)
+    finding = Finding(detector="any", severity="error", diagnosis=said("bad"), step=0)
     return judged_among(finding, next(iter(trainings(trace))), trace).severity
 
 

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from tests.support.findings import said
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops, optimizers
@@ -24,7 +25,7 @@ def at(text, expression, **facts):
     column = lines[line - 1].index(expression)
     span = SourceSpan("t.py", line, line, column, column + len(expression), expression=expression)
     return Source("t.py", program), Finding(
-        "name", "error", facts.pop("message", ""), location=span, **facts
+        "name", "error", facts.pop("diagnosis", said("")), location=span, **facts
     )
 
 
@@ -212,7 +213,7 @@ def test_every_way_to_write_minus_infinity_is_found(infinity):
 
 def test_nothing_is_proposed_for_a_changed_or_an_installed_file(tmp_path):
     place = SourceSpan("t.py", 2, 2, 4, 16, expression="torch.log(x)")
-    finding = Finding("log-of-nonpositive", "error", "", location=place)
+    finding = Finding("log-of-nonpositive", "error", said(""), location=place)
     (tmp_path / "t.py").write_text("import torch\ny = torch.exp(x)\n")
     installed = tmp_path / "site-packages"
     installed.mkdir()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tests.support.findings import said
 from torchwhy.explain.differential import keep_accountable
 from torchwhy.finding import Account, Finding
 
 
 def claim(detector: str, account: Account | None = None, severity: str = "error") -> Finding:
-    return Finding(detector, severity, "told", account=account)  # type: ignore[arg-type]
+    return Finding(detector, severity, said("told"), account=account)  # type: ignore[arg-type]
 
 
 def names(findings: list[Finding]) -> list[tuple[str, str]]:

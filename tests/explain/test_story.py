@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.support.findings import said
 from torchwhy.explain.story import tell
 from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.record.events import Alarm, Birth, ForwardTwin
@@ -29,7 +30,7 @@ def finding(detector: str, *births: int, line: int | None = None, **facts: Any) 
     )
     given = {
         "severity": "error",
-        "message": f"{detector} happened",
+        "diagnosis": said(f"{detector} happened"),
         "step": 3,
         "location": location,
     }
@@ -252,7 +253,7 @@ def test_no_findings_give_no_story() -> None:
 
 def test_exception_is_told_once_by_the_detector_that_says_most():
     told = [
-        Finding(detector=name, severity="error", message=name, step=3, crash=0)
+        Finding(detector=name, severity="error", diagnosis=said(name), step=3, crash=0)
         for name in ("unexplained-error", "broadcast-mismatch", "ragged-last-batch")
     ]
 
@@ -266,7 +267,7 @@ def test_exceptions_of_different_steps_are_told_each():
         Finding(
             "no-graph",
             "warning",
-            "a",
+            said("a"),
             step=step,
             location=SourceSpan("t.py", step),
             evidence=(Evidence("x"),),
@@ -278,8 +279,8 @@ def test_exceptions_of_different_steps_are_told_each():
 
 
 def test_exception_after_a_bad_value_is_its_consequence():
-    spoiled = Finding("log-of-nonpositive", "error", "log of 0", step=3, births=(1,))
-    died = Finding("unexplained-error", "error", "refused", step=3, crash=0)
+    spoiled = Finding("log-of-nonpositive", "error", said("log of 0"), step=3, births=(1,))
+    died = Finding("unexplained-error", "error", said("refused"), step=3, crash=0)
     trace = Trace((Alarm(step=3, optimizer=None, what="value", losses=[]), birth(1)))
 
     (root,) = tell([died, spoiled], trace)

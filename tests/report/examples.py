@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.findings import said
 from torchwhy.finding import Evidence, Finding, Fix, Sample, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 
@@ -22,14 +23,18 @@ SPAN = SourceSpan(
 CLIPPED = Finding(
     "clip-of-infinite-norm",
     "error",
-    "clip_grad_norm_ multiplied every gradient by 1/inf = 0, and inf times 0 gave NaN in 12 gradients",
+    said(
+        "clip_grad_norm_ multiplied every gradient by 1/inf = 0, and inf times 0 gave NaN in 12 gradients"
+    ),
     step=300,
     location=SourceSpan("train.py", 44, 44, 4, 30, "main"),
 )
 RATE = Finding(
     "learning-rate-too-high",
     "warning",
-    "the learning rate 0.5 is 4.2 times above the stable 0.119 and the loss swings since step 31",
+    said(
+        "the learning rate 0.5 is 4.2 times above the stable 0.119 and the loss swings since step 31"
+    ),
     step=31,
     location=SourceSpan("train.py", 12, function="main"),
 )
@@ -42,7 +47,7 @@ DIFF = """--- a/train.py
 ROOT = Finding(
     "root-gradient-at-zero",
     "error",
-    "the gradient of a square root at 0 is infinite: squared reached 0 for one pair",
+    said("the gradient of a square root at 0 is infinite: squared reached 0 for one pair"),
     step=300,
     location=SPAN,
     certainty="replayed",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import CLIPPED, DIRECTORY, RATE, ROOT, SPAN, report
+from tests.support.findings import said
 from torchwhy.errors import TraceError
 from torchwhy.finding import Evidence, Finding, Trial
 from torchwhy.report.model import build, from_json, read_report
@@ -124,7 +125,7 @@ def test_files_inside_the_directory_are_relative_and_others_are_not():
             replace(
                 ROOT, evidence=(Evidence("made", location=replace(SPAN, file="/home/a/b.py")),)
             ),
-            Finding("x", "note", "y", location=outside),
+            Finding("x", "note", said("y"), location=outside),
         ],
         command=[],
         steps=1,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import PROGRAM, RATE, ROOT, report
+from tests.support.findings import said
 from torchwhy.finding import Fix, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
@@ -161,7 +162,7 @@ def test_a_file_that_was_changed_since_is_not_marked_wrongly(shown, tmp_path):
 
 
 def test_markup_in_the_programs_own_words_is_shown_as_it_is(shown):
-    odd = replace(RATE, message="x[red] :smile: [/] was odd")
+    odd = replace(RATE, diagnosis=said("x[red] :smile: [/] was odd"))
 
     assert "x[red] :smile: [/] was odd" in shown(
         build([odd], command=[], steps=1, directory=Path("/"))

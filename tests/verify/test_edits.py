@@ -7,6 +7,7 @@ import ast
 import msgspec
 import pytest
 
+from tests.support.findings import said
 from torchwhy.finding import Finding, Fix, SourceSpan
 from torchwhy.record.events import ProgramFile
 from torchwhy.source.edits import Source
@@ -139,7 +140,7 @@ def test_a_diff_for_another_text_is_refused(tmp_path):
 
 def test_a_file_changed_since_the_run_is_noticed_wherever_it_changed(tmp_path):
     (tmp_path / "t.py").write_text("a = 1\n\n\n\n\nb = 2\n")
-    finding = Finding("name", "error", "message", location=SourceSpan("t.py", 1))
+    finding = Finding("name", "error", said("message"), location=SourceSpan("t.py", 1))
     diffs.record_sources(tmp_path, [finding], tmp_path)
     diffs.check_unchanged(tmp_path, ["t.py"], tmp_path)
     (tmp_path / "t.py").write_text("a = 1\n\n\n\n\nb = 3\n")
@@ -154,7 +155,7 @@ def test_a_file_changed_while_the_program_ran_is_noticed(tmp_path):
     ran = ProgramFile(file="t.py", sha256=digest(b"a = 1\n"), text="a = 1\n")
     (tmp_path / "rank0.jsonl").write_bytes(msgspec.json.encode(ran) + b"\n")
     (tmp_path / "t.py").write_text("a = 2\n")
-    finding = Finding("name", "error", "message", location=SourceSpan("t.py", 1))
+    finding = Finding("name", "error", said("message"), location=SourceSpan("t.py", 1))
 
     diffs.record_sources(tmp_path, [finding], tmp_path)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tests.support.findings import said
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.verify.run_result import RunResult, compare, is_convincing
 
 PLACE = SourceSpan("train.py", 7, expression="torch.sqrt(x)")
-ROOT = Finding("root-gradient-at-zero", "error", "the root", step=40, location=PLACE)
+ROOT = Finding("root-gradient-at-zero", "error", said("the root"), step=40, location=PLACE)
 FALLING = tuple(2.0 * 0.99**step for step in range(200))
 FLAT = (2.3,) * 200
 
@@ -46,13 +47,13 @@ def test_the_same_failure_is_no_difference():
 
 
 def test_the_same_cause_as_a_warning_is_no_cure():
-    left = Finding("root-gradient-at-zero", "warning", "still there")
+    left = Finding("root-gradient-at-zero", "warning", said("still there"))
 
     assert compare(control(), trial(FALLING, left), ROOT)[0] == "no-difference"
 
 
 def test_a_note_that_is_left_is_named():
-    note = Finding("unused-parameters", "note", "one layer is idle")
+    note = Finding("unused-parameters", "note", said("one layer is idle"))
 
     assert compare(control(), trial(FALLING, note), ROOT) == (
         "cured",

@@ -35,7 +35,7 @@ def _line_of(finding: Finding) -> tuple[str, int] | None:
 
 
 def _same(one: Finding, other: Finding) -> bool:
-    return (one.diagnosis, one.message) == (other.diagnosis, other.message)
+    return one.diagnosis == other.diagnosis
 
 
 def _observed_later(finding: Finding, trace: Trace) -> Finding:
@@ -56,9 +56,6 @@ def _observed_later(finding: Finding, trace: Trace) -> Finding:
     return replace(
         finding,
         observed_from=step,
-        message=finding.message
-        if finding.diagnosis is not None
-        else f"{finding.message} (since step {step}, in a later phase of training)",
         step=max(finding.step or 0, step),
         evidence=evidence,
     )

@@ -47,7 +47,7 @@ def merge_repeats(findings: list[Finding], ancestry: Ancestry) -> list[Finding]:
 def _place(finding: Finding) -> object:
     where = finding.location
     if where is None:
-        return finding.detector, str(finding.diagnosis), finding.message
+        return finding.detector, repr(finding.diagnosis)
     return finding.detector, where.file, where.line, where.column, where.end_column
 
 

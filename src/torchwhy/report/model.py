@@ -93,7 +93,7 @@ class Report:
             "evidence": [_evidence_to_json(evidence) for evidence in finding.evidence],
             "explains": [self.id_of(explained) for explained in finding.explains],
             "fixes": [_fix_to_json(fix) for fix in finding.fixes],
-            "facts": {} if finding.diagnosis is None else finding.diagnosis.facts(),
+            "facts": finding.diagnosis.facts(),
             "scope": finding.scope,
         }
 
@@ -142,10 +142,8 @@ def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 def _key(finding: Finding) -> tuple[object, ...]:
     """Return the identity of a finding, which later stages do not change."""
-    diagnosis = finding.diagnosis
-    facts = json.dumps(diagnosis.facts(), sort_keys=True) if diagnosis is not None else ""
-    content = facts or finding.message
-    return finding.detector, finding.rank, finding.step, finding.location, content
+    measured = repr(finding.diagnosis)
+    return finding.detector, finding.rank, finding.step, finding.location, measured
 
 
 def _relative(finding: Finding, directory: Path) -> Finding:

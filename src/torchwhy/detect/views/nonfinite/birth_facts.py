@@ -135,26 +135,23 @@ def finding_from(
     birth: Birth,
     *,
     detector: str,
-    message: str = "",
+    diagnosis: Diagnosis,
     evidence: Iterable[Evidence] = (),
-    diagnosis: Diagnosis | None = None,
     location: SourceSpan | None = None,
 ) -> Finding:
     """Return the finding for one birth, with the evidence that every birth has.
 
     Its place is the expression of the birth unless `location` names another.
     """
-    own = diagnosis.evidence() if diagnosis is not None else ()
     return Finding(
         detector=detector,
         severity="error",
-        message=message,
         diagnosis=diagnosis,
         step=birth.step,
         rank=trace.rank,
         location=location or birth.location,
-        evidence=(*own, *evidence, *common_evidence(trace, birth)),
-        fixes=advice_of(diagnosis) if diagnosis is not None else (),
+        evidence=(*diagnosis.evidence(), *evidence, *common_evidence(trace, birth)),
+        fixes=advice_of(diagnosis),
         scope=scope_of(trace, birth),
         certainty=certainty_of(trace, birth),
         sample=sample_of(birth),
