@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from torchwhy.detect.causes.wiring.activation_on_logits import ActivationOnLogits
-from torchwhy.detect.causes.wiring.broadcast_in_loss import BroadcastInLoss, stretched
+from torchwhy.detect.causes.wiring.broadcast_in_loss import BroadcastInLoss, broadcast_to_pairs
 from torchwhy.detect.causes.wiring.detached_graph import DetachedGraph
 from torchwhy.detect.causes.wiring.log_of_softmax import LogOfSoftmax
 from torchwhy.detect.causes.wiring.lstm_batch_first import LstmBatchFirst
@@ -191,8 +191,8 @@ def test_relu_that_is_pooled_before_the_loss_is_not_reported():
         ([], [8], None),
     ],
 )
-def test_what_is_stretched(left, right, result):
-    assert stretched(left, right) == result
+def test_shapes_of_n_values_that_broadcast_to_pairs(left, right, result):
+    assert broadcast_to_pairs(left, right) == result
 
 
 def squared_error(graph: Graph, *, axis: str = "none") -> GraphOperation:

@@ -19,7 +19,7 @@ from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# What an activation can give at all.
+# The range of values that each activation can return.
 RANGES = {
     "relu": (0.0, math.inf),
     "softplus": (0.0, math.inf),
@@ -27,18 +27,19 @@ RANGES = {
     "tanh": (-1.0, 1.0),
     "_softmax": (0.0, 1.0),
 }
-# A log-softmax whose result is used otherwise is that of an attention, and not of a loss.
+# The operations after a log-softmax that make it part of a loss; without them it belongs to an attention.
 BEFORE_LOGITS = (
     "param → relu|sigmoid|tanh → _log_softmax ⇢ nll_loss_forward|nll_loss2d_forward|gather|index|mul",
     "param → relu|tanh|softplus → binary_cross_entropy_with_logits",
 )
 ERRORS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 DIFFERENCES = {"sub", "rsub"}
-OUTSIDE = 0.1  # share of the targets' own range that must lie outside: noise around the edge is no mistake
+# Targets must leave the activation's range by this share of their own range: noise at the edge is harmless.
+OUTSIDE = 0.1
 
 
 class ActivationBeforeLoss(Diagnosis):
-    """An activation stands between the last layer and the loss; `measured` is the range of what it limits."""
+    """An activation sits between the last layer and the loss; `measured` is the range of the logits or targets."""
 
     activation: str
     written: str
@@ -48,20 +49,20 @@ class ActivationBeforeLoss(Diagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"the activation is {self.written}, with nothing between it and the loss",
+            f"the activation is {self.written}, directly before the loss",
             step=0,
             location=self.activation_at,
         )
 
 
 class LimitedLogits(ActivationBeforeLoss):
-    """Logits that come out of an activation cannot take every value."""
+    """The logits come from an activation, so they cannot take every value."""
 
-    message = "the logits of this loss come out of a {activation}: they {limits}"
+    message = "the logits of this loss come from a {activation}, so they {limits}"
 
     @property
     def limits(self) -> str:
-        """Return which values the activation cannot give."""
+        """Return which values the logits cannot take."""
         low, high = RANGES[self.activation]
         return "cannot be below 0" if high == math.inf else f"cannot leave {low:g}…{high:g}"
 
@@ -73,15 +74,15 @@ class LimitedLogits(ActivationBeforeLoss):
 
 
 class TargetsOutOfReach(ActivationBeforeLoss):
-    """The targets leave the range of the activation that gives the predictions."""
+    """The targets leave the range of the activation that returns the predictions."""
 
     measured: tuple[float, float]
     is_below: bool
-    message = "the prediction comes out of a {activation}, which cannot follow the targets {where}"
+    message = "the prediction comes from a {activation}, which cannot reach targets {where}"
 
     @property
     def where(self) -> str:
-        """Return how far the targets go."""
+        """Return how far the targets go beyond the range."""
         low, high = self.measured
         return f"down to {low:.3g}" if self.is_below else f"up to {high:.3g}"
 
@@ -92,7 +93,7 @@ class TargetsOutOfReach(ActivationBeforeLoss):
 
 
 class ActivationOnLogits(Detector):
-    """The last layer has an activation that the loss does not want."""
+    """The last layer has an activation that does not suit the loss."""
 
     name = "activation-on-logits"
     every_observation = True
@@ -126,7 +127,7 @@ def _logits(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, LimitedLogits
 
 
 def _regressions(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, TargetsOutOfReach]]:
-    """Yield the errors whose targets an activation cannot reach, whichever side of them the prediction is on."""
+    """Yield the losses whose targets an activation cannot reach; the prediction may be either operand."""
     for error in graph.operations(*ERRORS, *DIFFERENCES):
         if base_of(error) in DIFFERENCES and not graph.goes_to_loss(error, ELEMENTWISE):
             continue
@@ -149,7 +150,7 @@ def _regressions(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, TargetsO
 
 
 def _outside(measured: tuple[float, float], limits: tuple[float, float]) -> tuple[bool, bool]:
-    """Tell whether targets leave a range below and above, by a good part of their own range."""
+    """Tell whether targets leave a range below, and whether above, by more than `OUTSIDE` of their own range."""
     width = measured[1] - measured[0]
     low, high = limits
     is_below = width > 0 and measured[0] < low - OUTSIDE * width

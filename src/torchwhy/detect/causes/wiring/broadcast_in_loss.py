@@ -22,7 +22,7 @@ BINARY = ("sub", "rsub", "add", "mul", "div")
 
 
 class EveryPairCompared(Diagnosis):
-    """Two operands with as many values each were stretched to all pairs of them."""
+    """Two operands with the same number of values were broadcast to all pairs of them."""
 
     left: Shape
     right: Shape
@@ -31,10 +31,10 @@ class EveryPairCompared(Diagnosis):
     left_made_at: SourceSpan | None
     right_made_at: SourceSpan | None
     message = (
-        "shapes {shapes[0]} and {shapes[1]} were stretched to {shapes[2]}: "
+        "shapes {shapes[0]} and {shapes[1]} broadcast to {shapes[2]}: "
         "every sample is paired with every other"
     )
-    advice = "give both the same shape: `.squeeze(1)` on one, or `.unsqueeze(1)` on the other"
+    advice = "give both the same shape: `.squeeze(1)` on one or `.unsqueeze(1)` on the other"
 
     @property
     def shapes(self) -> list[str]:
@@ -44,18 +44,18 @@ class EveryPairCompared(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         left, right, result = map(elements, (self.left, self.right, self.result))
         yield Evidence(
-            f"{left} values meet {right} others in {result} pairs", step=0, location=self.at
+            f"{left} values and {right} values form {result} pairs", step=0, location=self.at
         )
-        makers = (self.left_made_at, self.right_made_at)
-        for shape, place in zip(self.shapes, makers, strict=False):
+        producers = (self.left_made_at, self.right_made_at)
+        for shape, place in zip(self.shapes, producers, strict=False):
             if place is not None and place != self.at:
                 made = expression_of(place, "an operation")
-                claim = f"the one of shape {shape} was made by {made}"
+                claim = f"the operand of shape {shape} comes from {made}"
                 yield Evidence(claim, step=0, location=place)
 
 
 class BroadcastInLoss(Detector):
-    """Shapes (n, 1) and (n,) met in a loss and gave (n, n)."""
+    """Shapes (n, 1) and (n,) met in a loss and broadcast to (n, n)."""
 
     name = "broadcast-in-loss"
     every_observation = True
@@ -67,7 +67,7 @@ class BroadcastInLoss(Detector):
             if len(operation.input_shapes) < 2 or operation.location in seen:
                 continue
             left, right = graph.shape_given(operation, 0), graph.shape_given(operation, 1)
-            result = stretched(left, right)
+            result = broadcast_to_pairs(left, right)
             if result is None or not _is_mistake(graph, operation, result):
                 continue
             seen.add(operation.location)
@@ -90,8 +90,8 @@ class BroadcastInLoss(Detector):
                 yield from modules.same_shape(finding.location, source, left=left, right=right)
 
 
-def stretched(left: list[int], right: list[int]) -> list[int] | None:
-    """Return the shape that two operands are stretched to, if they hold as many values each and become more."""
+def broadcast_to_pairs(left: list[int], right: list[int]) -> list[int] | None:
+    """Return the shape that two operands broadcast to, if both have n values and the result has more."""
     if len(left) == len(right) or elements(left) != elements(right) or elements(left) < 2:
         return None
     if [n for n in left if n != 1] != [n for n in right if n != 1]:
@@ -103,7 +103,7 @@ def stretched(left: list[int], right: list[int]) -> list[int] | None:
 
 
 def _is_mistake(graph: ForwardGraph, operation: GraphOperation, result: list[int]) -> bool:
-    """Tell whether what was stretched goes into an average and was not stretched on purpose."""
+    """Tell whether the loss averages the pairs, and the program did not ask for them."""
     if base_of(operation) in ERRORS:
         return graph.operand_trains(operation, 0) or graph.operand_trains(operation, 1)
     if _is_on_purpose(graph, operation):
@@ -133,7 +133,7 @@ def _is_mistake(graph: ForwardGraph, operation: GraphOperation, result: list[int
 
 
 def _is_on_purpose(graph: ForwardGraph, operation: GraphOperation) -> bool:
-    """Tell whether the axis was made for this very expression, or a tensor is compared with itself."""
+    """Tell whether the same line adds the axis, or a tensor is compared with itself."""
     sources = graph.sources(operation)[:2]
     if len(sources) == 2 and sources[0] is not None and sources[0] is sources[1]:
         return True

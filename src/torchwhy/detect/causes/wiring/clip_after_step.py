@@ -11,7 +11,9 @@ from torchwhy.record.learning import StepCalls
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-ENOUGH_STEPS = 2  # of the first six
+ENOUGH_STEPS = (
+    2  # The calls of the first six steps are recorded; two late clips among them are a habit.
+)
 
 
 class ClippedTooLate(Diagnosis):
@@ -21,8 +23,8 @@ class ClippedTooLate(Diagnosis):
     times: int
     seen_at: int
     message = (
-        "{function} runs after the step that used the gradients, and "
-        "before they are cleared: it clips nothing"
+        "{function} runs after the step that used the gradients and "
+        "before zero_grad clears them: no step uses the clipped values"
     )
     advice = "clip between loss.backward() and optimizer.step()"
 
@@ -40,7 +42,7 @@ class ClipAfterStep(Detector):
     name = "clip-after-step"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        # The first event holds what came before the first step, so a clip after a step shows from the second on.
+        # The first event holds the calls before the first step, so a clip after a step shows from the second on.
         late = [
             (event.step, clip)
             for event in trace.of(StepCalls)[1:]

@@ -15,45 +15,45 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-WORDS = {
+REASONS = {
     "detach": "`.detach()` takes the value out of the graph",
     "data": "`.data` is the value without its graph",
-    "parameter": "`nn.Parameter` makes a new leaf, which holds the values and knows nothing of their graph",
-    "item": "a plain number knows nothing of its graph, and a new tensor made of it begins an empty one",
-    "number": "a plain number knows nothing of its graph",
-    "array": "an array or list knows nothing of its graph, and a new tensor made of it begins an empty one",
-    "no-grad": "nothing computed under `no_grad` has a graph",
+    "parameter": "`nn.Parameter` makes a new leaf, which has the values but not their graph",
+    "item": "a plain number has no graph, and a new tensor made from it starts an empty one",
+    "number": "a plain number has no graph",
+    "array": "an array or list has no graph, and a new tensor made from it starts an empty one",
+    "no-grad": "autograd records nothing under `no_grad`",
     "underivable": "this operation has no derivative",
-    "flat": "the derivative of this operation is 0 wherever it has one",
+    "flat": "the derivative of this operation is 0 wherever it exists",
 }
-CURES = {
+REMEDIES = {
     "detach": "remove the `.detach()`",
-    "data": "use the tensor itself in place of `.data`",
-    "parameter": "use the tensor itself, not an `nn.Parameter` made of it",
-    "item": "use the tensor itself, not a new tensor made of its number",
+    "data": "use the tensor itself instead of `.data`",
+    "parameter": "use the tensor itself, not an `nn.Parameter` made from it",
+    "item": "use the tensor itself, not a new tensor made from its number",
     "number": "use the tensor itself, not its number",
-    "array": "stay with torch operations between the parameters and the loss",
-    "no-grad": "compute this part outside of `no_grad`",
-    "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or keep the value before it was rounded",
-    "underivable": "use an operation with a derivative: probabilities in place of the chosen class",
+    "array": "use torch operations all the way from the parameters to the loss",
+    "no-grad": "compute this part outside `no_grad`",
+    "flat": "draw as `mean + std * torch.randn_like(std)` (`rsample`), or use the value before rounding",
+    "underivable": "use an operation with a derivative: probabilities instead of the chosen class",
 }
 MOST_NAMED = 4
 
 
 class GraphIsCut(Diagnosis):
-    """The value of some parameters goes on without its graph, so they get no gradient."""
+    """The graph between some parameters and the loss is cut, so they get no gradient."""
 
     names: list[str]
     how: str
     op: str
     is_whole: bool
     seen_at: int
-    message = "the graph is cut here, so {who} a gradient{other}: {why}"
-    advice = "{cure}"
+    message = "the graph is cut here, so {parameters_get} a gradient{other}: {reason}"
+    advice = "{remedy}"
 
     @property
-    def who(self) -> str:
-        """Return which parameters get no gradient."""
+    def parameters_get(self) -> str:
+        """Return which parameters get no gradient, with the verb."""
         if self.is_whole:
             return "no parameter of the optimizer gets"
         verb = "gets" if len(self.names) == 1 else "get"
@@ -61,50 +61,50 @@ class GraphIsCut(Diagnosis):
 
     @property
     def other(self) -> str:
-        """Return what the gradient is, where there is one."""
+        """Return ` other than 0` where the operation passes a gradient of 0."""
         return " other than 0" if self.how == "flat" else ""
 
     @property
-    def why(self) -> str:
-        """Return what the cut does."""
-        return WORDS[self.how]
+    def reason(self) -> str:
+        """Return why this place cuts the graph."""
+        return REASONS[self.how]
 
     @property
-    def cure(self) -> str:
+    def remedy(self) -> str:
         """Return what keeps the graph."""
-        return CURES[self.how]
+        return REMEDIES[self.how]
 
     def evidence(self) -> Iterator[Evidence]:
         shown = first_of(self.names, most=MOST_NAMED)
         yield Evidence(
-            f"used in the forward pass, held by the optimizer, and without gradient: {shown}",
+            f"used in the forward pass and held by the optimizer, but without a gradient{self.other}: {shown}",
             value=float(len(self.names)),
             step=self.seen_at,
         )
-        them = "it" if len(self.names) == 1 else "them"
-        claim = f"the first operation that no longer knew {them} is {_plain(self.op)}"
+        their = "its" if len(self.names) == 1 else "their"
+        claim = f"the first operation outside {their} graph is {_plain(self.op)}"
         yield Evidence(claim, step=self.seen_at)
 
 
 class DrawnWithoutDerivative(Diagnosis):
-    """A draw ends the graph of its mean and spread, and layers with weights work on it."""
+    """A random draw ends the graph of its mean and spread, and layers with weights compute on it."""
 
     seen_at: int
     message = (
-        "the graph is cut here: what was drawn has no derivative, so nothing that is computed from it "
-        "trains the mean and the spread it was drawn with"
+        "the graph is cut here: the draw has no derivative, so nothing computed from it "
+        "trains its mean and spread"
     )
     advice = "draw with a derivative: `rsample()`, or `mean + std * torch.randn_like(std)`"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            "layers with weights work on what was drawn, and no log-probability of it is taken",
+            "layers with weights compute on the draw, and nothing takes its log-probability",
             step=self.seen_at,
         )
 
 
 class DetachedGraph(Detector):
-    """Parameters are used and given to the optimizer, but the graph between them and the loss is cut."""
+    """The optimizer holds parameters that the program uses, but the graph between them and the loss is cut."""
 
     name = "detached-graph"
     every_observation = True
@@ -127,7 +127,7 @@ class DetachedGraph(Detector):
         yield from graphs.drawn_with_derivative(finding.location, source)
 
     def _draws(self, trace: Trace) -> Iterator[Finding]:
-        """Yield the draws behind which some other term of the loss gives their mean a gradient."""
+        """Yield the draws that cut the graph although another term of the loss gives their mean a gradient."""
         lines = {cut.location.line for cut in trace.of(GraphCut) if cut.location is not None}
         for draw in draws_without_derivative(ForwardGraph(trace)):
             if draw.location is None or draw.location.line in lines:
@@ -140,22 +140,22 @@ class DetachedGraph(Detector):
 
 
 def _plain(op: str) -> str:
-    """Return `div` for `aten.div.Tensor`; torch's own word for a new tensor says nothing to anybody."""
+    """Return `div` for `aten.div.Tensor`, and plain words for names that only torch's internals use."""
     name = op.split(".")[1] if op.count(".") else op
     if name == "_local_scalar_dense":
         return "item"
-    return "the making of a new tensor" if name.startswith("lift_fresh") else name
+    return "the creation of a new tensor" if name.startswith("lift_fresh") else name
 
 
 def _severity(cut: GraphCut) -> Severity:
     if cut.whole:
         return "error"
-    meant = cut.joins or (cut.how == "no-grad" and cut.loaded)
-    return "note" if meant else "warning"
+    is_meant = cut.joins or (cut.how == "no-grad" and cut.loaded)
+    return "note" if is_meant else "warning"
 
 
 def _is_wrong_model(trace: Trace, cut: GraphCut) -> bool:
-    """Tell whether nothing that the optimizer holds learns, and nobody holds what does: it was made for another."""
+    """Tell whether the optimizer trains nothing while no optimizer holds what gets gradients: a wrong model."""
     if not cut.whole:
         return False
     return any(
@@ -167,12 +167,14 @@ def _is_wrong_model(trace: Trace, cut: GraphCut) -> bool:
 
 
 def _is_trained_otherwise(trace: Trace, cut: GraphCut, name: str) -> bool:
-    """Tell whether a parameter gets a gradient later, or changes without one: a moving average writes it."""
+    """Tell whether a parameter gets a gradient later, or changes without one, as a moving average does."""
     seen = [
         (decode(sample.weight_rms[place]), decode(sample.gradient_rms[place]))
         for sample in trace.of(Weights)
         if sample.optimizer == cut.optimizer and name in sample.names
         for place in [sample.names.index(name)]
     ]
-    decays = cut.how == "flat"  # a gradient of 0 is one, so weight decay and momentum go on
+    decays = (
+        cut.how == "flat"
+    )  # With a gradient of 0, weight decay and momentum still change the weights.
     return any(gradient > 0 or (weight != seen[0][0] and not decays) for weight, gradient in seen)

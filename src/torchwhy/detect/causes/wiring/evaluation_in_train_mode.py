@@ -26,9 +26,9 @@ ATTENTION = "scaled_dot_product_attention"
 
 
 class EvaluatedInTrainMode(Diagnosis):
-    """A model is evaluated while layers with a mode are in train mode.
+    """A model is evaluated while its dropout and batch normalisation are in train mode.
 
-    `uncalled` is the statement that names `eval` and does not call it, `switched` the last call of `train` or `eval`.
+    `uncalled` is the statement that names `eval` without calling it, `switched` the last call of `train` or `eval`.
     """
 
     path: str
@@ -46,30 +46,31 @@ class EvaluatedInTrainMode(Diagnosis):
         shown = first_of(self.layers)
         if self.uncalled is not None:
             return (
-                f"`{self.uncalled}` lacks its brackets, so `{self.path}` is evaluated in train mode: "
-                f"{shown} still act as in training"
+                f"`{self.uncalled}` is missing its parentheses, so `{self.path}` is evaluated in train mode: "
+                f"{shown} still behave as in training"
             )
-        return f"`{self.path}` is evaluated here in train mode: {shown} still act as in training"
+        return f"`{self.path}` is evaluated here in train mode: {shown} still behave as in training"
 
     def evidence(self) -> Iterator[Evidence]:
         gradients = "with gradients" if self.gradients else "without gradients"
         yield Evidence(
-            f"{self.forwards} forward passes in train mode, {gradients}, fed no "
-            "backward pass, the last after the last step",
+            f"{self.forwards} forward passes in train mode, {gradients}, led to no "
+            "backward pass; the last ran after the last step",
             value=float(self.forwards),
             step=self.first_step,
         )
+        # The program named `eval` without calling it, or undid it without a call of train().
         if self.switched == "eval":
-            return  # it was looked up and not called, or undone by hand
+            return
         if self.switched_at is None:
-            yield Evidence("eval() was not called on the model before")
+            yield Evidence("the program did not call eval() on the model before")
         else:
-            claim = f"the last switch before was {self.switched}(), {self.switched_at}"
+            claim = f"the last mode switch before was {self.switched}(), {self.switched_at}"
             yield Evidence(claim, location=self.switched_at)
 
 
 class DroppedInEvaluation(Diagnosis):
-    """A function drops values whatever the mode of its module."""
+    """A function drops values although its module is in eval mode."""
 
     call: str
     function: str
@@ -77,24 +78,24 @@ class DroppedInEvaluation(Diagnosis):
     seen_at: int
     forwards: int
     evaluated_at: SourceSpan | None
-    message = "`{call}` drops values in evaluation, too: a function does not know that `{path}` is in eval mode"
-    advice = "tell it the mode: {switch}"
+    message = "`{call}` drops values although `{path}` is in eval mode: the function does not read the mode"
+    advice = "pass the mode: {switch}"
 
     @property
     def switch(self) -> str:
-        """Return the argument that tells the function its mode."""
+        """Return the argument that passes the mode to the function."""
         if self.function == ATTENTION:
             return "dropout_p=p if self.training else 0.0"
         return "training=self.training"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"at step {self.seen_at} it dropped values in a forward of `{self.path}` with training=False",
+            f"at step {self.seen_at} it dropped values in a forward pass of `{self.path}` with training=False",
             step=self.seen_at,
             location=self.evaluated_at,
         )
         yield Evidence(
-            f"{self.forwards} forward passes in eval mode gave results with random zeros in them",
+            f"{self.forwards} forward passes in eval mode computed with random zeros",
             value=float(self.forwards),
             location=self.evaluated_at,
         )
@@ -114,26 +115,26 @@ class EvaluationInTrainMode(Detector):
         yield from self._functions(trace)
 
     def _functions(self, trace: Trace) -> Iterator[Finding]:
-        """Yield the places where a function drops values though its model is in eval mode."""
-        told = set()
+        """Yield a finding for each function that drops values although its model is in eval mode."""
+        reported = set()
         for seen in trace.of(DropoutInEvaluation):
             modes = [m for m in trace.of(ForwardModes) if m.path == seen.path and not m.training]
             evaluations = [mode for mode in modes if not mode.backwards and not mode.discarded]
-            if seen.location in told or not evaluations or not training_modes(trace, seen.path):
+            if seen.location in reported or not evaluations or not training_modes(trace, seen.path):
                 continue
-            told.add(seen.location)
+            reported.add(seen.location)
             yield self._dropped(trace, seen, evaluations)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
             case DroppedInEvaluation():
-                yield from loops.dropout_told_the_mode(finding.location, source)
+                yield from loops.dropout_with_mode(finding.location, source)
             case EvaluatedInTrainMode(path=path):
                 yield from statements.called(finding.location, source)
                 yield from loops.evaluate_in_eval_mode(finding.location, source, path=path)
 
     def _evaluated(self, trace: Trace, mode: ForwardModes, layers: list[str]) -> Finding:
-        # A train() call that training itself goes through was not made for the sake of this forward.
+        # A train() call that training itself uses was not written for this forward pass.
         shared = any(
             mode.switched_at is not None and other.switched_at == mode.switched_at
             for other in training_modes(trace, mode.path)
@@ -164,7 +165,7 @@ class EvaluationInTrainMode(Detector):
     ) -> Finding:
         text = (seen.location.expression or "") if seen.location is not None else "dropout"
         call = expression_of(text)
-        is_meant = any(mode.repeats for mode in evaluations) or _is_told_to_drop(call)
+        is_meant = any(mode.repeats for mode in evaluations) or _always_drops(call)
         diagnosis = DroppedInEvaluation(
             call=short(text),
             function=word_of(call) or "dropout",
@@ -182,7 +183,7 @@ class EvaluationInTrainMode(Detector):
         )
 
 
-def _is_told_to_drop(call: Expression | None) -> bool:
-    """Tell whether `training=True` is written in a call."""
+def _always_drops(call: Expression | None) -> bool:
+    """Tell whether a call passes `training=True`."""
     given = keyword(call, "training") if isinstance(call, Call) else None
     return given is not None and is_true(given)

@@ -21,7 +21,7 @@ from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# The layers of torch whose output may be that of a model.
+# Layers of torch that can be the output layer of a model.
 LAYERS = {
     "Linear", "Bilinear", "LSTM", "GRU", "RNN", "LayerNorm", "GroupNorm",
     *(f"{kind}{dimensions}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for dimensions in (1, 2, 3)),
@@ -29,13 +29,13 @@ LAYERS = {
 
 
 class Frozen(Diagnosis):
-    """Parameters are used and do not require gradients; `training` are the others that the optimizer trains."""
+    """Parameters in use do not require gradients; `training` names those that the optimizer trains."""
 
     frozen: list[str]
     training: list[str]
     made_at: SourceSpan | None
     seen_at: int
-    advice = "freeze before the new layer is put in, or set its requires_grad to True"
+    advice = "freeze before you add the new layer, or set its requires_grad to True"
 
     @property
     def shown(self) -> str:
@@ -45,41 +45,43 @@ class Frozen(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         count = len(self.frozen)
         yield Evidence(
-            f"{count} tensors are used and do not require gradients: {self.shown}",
+            f"{count} tensors in use do not require gradients: {self.shown}",
             value=float(count),
             step=self.seen_at,
             location=self.made_at,
         )
-        trained = f"these train: {listed(self.training)}" if self.training else "none trains"
-        yield Evidence(f"in the optimizer, {trained}", value=float(len(self.training)))
+        trained = listed(self.training) if self.training else "nothing"
+        yield Evidence(f"the optimizer trains {trained}", value=float(len(self.training)))
 
 
 class AllFrozen(Frozen):
     """Every parameter that an optimizer holds is frozen."""
 
-    message = "every parameter of the optimizer is frozen: nothing learns"
+    message = "every parameter of the optimizer is frozen, so nothing learns"
 
 
 class NewLayerFrozen(Frozen):
     """A layer with random values is frozen while loaded weights train."""
 
-    message = "the new layer is frozen, the loaded weights train: {shown} keep their random values"
+    message = (
+        "the new layer is frozen while the loaded weights train: {shown} keep their random values"
+    )
 
 
 class OutputFrozen(Frozen):
     """The output layer is frozen at random values."""
 
-    message = "the output layer is frozen at random values ({shown}), while layers before it train"
+    message = "the output layer is frozen at random values ({shown}) while layers before it train"
 
 
 class StillFrozen(Frozen):
-    """An optimizer of a later phase is given more parameters than the one before it, and all of them are frozen."""
+    """A later optimizer gets more parameters than the one before it, and the new ones are still frozen."""
 
     message = (
-        "this optimizer is given {shown} besides what was trained before, but they are still "
-        "frozen: it trains the same as the one before it"
+        "this optimizer also gets {shown}, but they are still frozen: it trains the same "
+        "parameters as the one before it"
     )
-    advice = "if they are to learn, set requires_grad to True before it is made"
+    advice = "if they should learn, set requires_grad to True before you create the optimizer"
 
 
 class FrozenEverything(Detector):
@@ -127,7 +129,7 @@ class FrozenEverything(Detector):
             yield self._error(trace, census, OutputFrozen, head, training)
 
     def _judge_later(self, trace: Trace, census: ParameterCensus) -> Iterator[Finding]:
-        """Judge an optimizer that is given what the one before it left out, and finds that frozen still."""
+        """Judge an optimizer that gets parameters which the one before it lacked and which are still frozen."""
         given, before = held_by(trace, census.optimizer), held_before(trace, census)
         own = [one for one in census.parameters if one.name in given]
         training = [one for one in own if one.requires_grad and one.gradient == "nonzero"]
@@ -143,7 +145,7 @@ class FrozenEverything(Detector):
             yield self.found(
                 trace,
                 _diagnosis(census, StillFrozen, frozen, training),
-                # All parameters of a model are handed over by habit, too, where a part is to stay as it is.
+                # Programs also pass all parameters of a model by habit, although a part should stay frozen.
                 severity="note",
                 step=census.step,
                 location=place_of(trace, census.optimizer),

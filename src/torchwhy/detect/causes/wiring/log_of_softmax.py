@@ -13,24 +13,26 @@ from torchwhy.source.edits import Source
 
 
 class LogarithmOfSoftmax(Diagnosis):
-    """A logarithm is taken of a softmax, which may round to 0."""
+    """The program takes the logarithm of a softmax, whose values may round to 0."""
 
     smallest: float | None
     softmax_at: SourceSpan | None
-    message = "the logarithm is taken of a softmax{so_far}: one that rounds to 0 gives -inf"
-    advice = "take log_softmax of the logits in one step"
+    message = (
+        "this is the logarithm of a softmax{so_far}: a probability that rounds to 0 gives -inf"
+    )
+    advice = "compute log_softmax of the logits in one step"
 
     @property
     def so_far(self) -> str:
-        """Return the smallest value that was seen."""
-        return "" if self.smallest is None else f"; the smallest so far is {self.smallest:.3g}"
+        """Return the smallest probability, if it is known."""
+        return "" if self.smallest is None else f" (smallest value so far {self.smallest:.3g})"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(f"the softmax is {self.softmax_at}", step=0, location=self.softmax_at)
 
 
 class LogOfSoftmax(Detector):
-    """The logarithm of a softmax is taken in two steps."""
+    """The logarithm of a softmax is computed in two steps."""
 
     name = "log-of-softmax"
     every_observation = True

@@ -32,14 +32,14 @@ class BatchTakenForTime(Diagnosis):
 
 
 class SamplesReachEachOther(BatchTakenForTime):
-    """Changing one sample moved the outputs of others, through a layer that takes time first."""
+    """Changing one sample changed the outputs of others, through a layer that expects time first."""
 
     moved: int
     tried_at: int
     given: Shape
     called_at: SourceSpan | None
     message = (
-        "`{layer}` ({kind_of_layer}) takes its input {given} as (time, batch, …) "
+        "`{layer}` ({kind_of_layer}) reads its input {given} as (time, batch, …) "
         "and {runs} over the {rows} samples of the batch"
     )
 
@@ -58,27 +58,27 @@ class SamplesReachEachOther(BatchTakenForTime):
 
 
 class LastSampleTaken(BatchTakenForTime):
-    """The program takes the last along dimension 1 for the last moment, and there the layer has its batch."""
+    """The program takes the last index of dimension 1 as the last time step, but there the layer has its batch."""
 
     selection: str
     shape: Shape
     selected_at: SourceSpan | None
     message = (
-        "`{layer}` ({kind_of_layer}) takes its input as (time, batch, …): it runs over the {rows} "
+        "`{layer}` ({kind_of_layer}) reads its input as (time, batch, …): it runs over the {rows} "
         "samples of the batch"
     )
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{self.selection} takes the last along dimension 1 of {self.shape} for the last moment, "
-            "and there the layer has its batch",
+            f"{self.selection} takes the last index of dimension 1 of {self.shape} as the last time step, "
+            "but there the layer has its batch",
             step=0,
             location=self.selected_at,
         )
 
 
 class LstmBatchFirst(Detector):
-    """A recurrent or attention layer runs over the samples of the batch, because `batch_first` was forgotten."""
+    """A recurrent or attention layer runs over the samples of the batch, because `batch_first` is missing."""
 
     name = "lstm-batch-first"
 
@@ -113,7 +113,7 @@ class LstmBatchFirst(Detector):
         )
 
     def _read_off(self, trace: Trace, layer: TimeFirst) -> Iterator[Finding]:
-        """Judge by what is taken of the layer's states: the last of dimension 1, which is the last sample."""
+        """Judge by what the program selects from the layer's states: the last of dimension 1, the last sample."""
         taken = last_of_second_dimension(ForwardGraph(trace), layer.layer)
         called = _call_of(trace, layer.layer)
         if taken is None or called is None:
@@ -147,5 +147,5 @@ def _call_of(trace: Trace, path: str | None) -> ModuleCalled | None:
 def _with_batch_first(diagnosis: BatchTakenForTime) -> Fix:
     kind = diagnosis.kind_of_layer
     return Fix(
-        f"make it with batch_first=True: `{kind}(…, batch_first=True)`", safety="changes-results"
+        f"create it with batch_first=True: `{kind}(…, batch_first=True)`", safety="changes-results"
     )

@@ -259,26 +259,24 @@ def evaluate_in_eval_mode(place: SourceSpan | None, source: Source, *, path: str
     )
 
 
-def dropout_told_the_mode(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a function that drops values told the mode of its module, in a method that has a `self` to ask."""
+def dropout_with_mode(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield a dropout function with the mode of its module as an argument, in a method that has `self`."""
     call = source.at(place)
     if not isinstance(call, ast.Call):
         return
     probability = keyword(call, "dropout_p")
     if probability is not None:
         text = f"{source.of(probability)} if self.training else 0.0"
-        yield from source.fix(
-            f"tell it the mode: dropout_p={text}", source.replace(probability, text)
-        )
+        yield from source.fix(f"pass the mode: dropout_p={text}", source.replace(probability, text))
         return
     method = source.scope_of(call)
     first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
-    is_told = keyword(call, "training") is not None or len(call.args) > SWITCH_POSITION
-    if not first or first[0].arg != "self" or is_told:
+    has_mode = keyword(call, "training") is not None or len(call.args) > SWITCH_POSITION
+    if not first or first[0].arg != "self" or has_mode:
         return
     text = source.of(call)
     changed = f"{text[:-1].rstrip().rstrip(',')}, training=self.training)"
-    yield from source.fix("tell dropout the mode of its module", source.replace(call, changed))
+    yield from source.fix("pass the module's mode to dropout", source.replace(call, changed))
 
 
 def _evaluated(source: Source, call: ast.Call, path: str) -> str:
