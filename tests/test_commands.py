@@ -14,7 +14,7 @@ import pytest
 from tests.support.guest import Workshop
 from tests.support.recording import RECORDING_WIRE
 from torchwhy.commands import Parser, main, run
-from torchwhy.commands.doctor import check_accelerator, features_told
+from torchwhy.commands.doctor import check_accelerator, feature_lines
 from torchwhy.observe.torch_features.table import FEATURES
 from torchwhy.record.run_file import Run, read_run, write_run
 
@@ -196,7 +196,7 @@ def test_a_failure_that_was_not_seen_is_run_again(records):
 
     assert ended.out == "trained\n"
     assert ended.err.splitlines()[0] == (
-        "torchwhy: running the program again up to step 4 to see where the bad value is born "
+        "torchwhy: running the program again up to step 4 to find where the bad value appears "
         "(`--no-rerun` forbids it)."
     )
     assert "log-of-nonpositive · error · replayed" in ended.err
@@ -334,19 +334,20 @@ def test_doctor_tries_a_real_child(capsys):
     assert code == 0, lines
     assert lines[0].startswith("ok       Python 3.")
     assert lines[1].startswith("ok       torch 2.")
-    assert lines[2] == "ok       a program that imports torch is watched"
+    assert lines[2] == "ok       torchwhy watches programs that import torch"
     assert (
-        lines[-1] == f"ok       all {len(FEATURES)} private features of torch and Python are there"
+        lines[-1]
+        == f"ok       all {len(FEATURES)} private features of torch and Python are present"
     )
 
 
 def test_doctor_tells_what_is_lost_with_a_private_name():
     missing = {"engine": [], "frames": ["sys._getframe"]}
 
-    lines = list(features_told(missing, verbose=False))
+    lines = list(feature_lines(missing, verbose=False))
 
     assert lines == [
-        "ok       1 of 2 private features of torch and Python are there",
+        "ok       1 of 2 private features of torch and Python are present",
         f"missing  frames: {FEATURES['frames'].lost}",
         "             sys._getframe",
     ]
@@ -357,16 +358,16 @@ def test_doctor_knows_that_an_accelerator_may_be_of_no_use(monkeypatch):
 
     assert "built" in check_accelerator({"tensor-exchange": []})[1]
     assert check_accelerator({"tensor-exchange": ["torch.Tensor._x"]})[1].startswith(
-        "no accelerator (this torch does not offer its tensors to C code)"
+        "no accelerator (this torch does not expose its tensors to C code)"
     )
 
 
 def test_doctor_lists_the_whole_table_when_asked():
-    lines = list(features_told({name: [] for name in FEATURES}, verbose=True))
+    lines = list(feature_lines({name: [] for name in FEATURES}, verbose=True))
 
     assert lines[0].startswith("ok       all ")
     assert len(lines) == 1 + 2 * len(FEATURES)
-    assert f"there    engine: without it {FEATURES['engine'].lost}" in lines
+    assert f"present  engine: without it {FEATURES['engine'].lost}" in lines
     assert "             torch.Tensor._version" in lines
 
 

@@ -1,4 +1,4 @@
-"""The command line: one file per subcommand, whose docstring is its help; list order is help order."""
+"""The command line: one file per subcommand, whose docstring is its help; `COMMANDS` is the order of the help."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ BAD_INPUT = 2
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one sentence with a slug, like all our errors."""
+    """An argument parser whose errors are one sentence with a slug, like all errors of torchwhy."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the complaint instead of ending the process."""
-        raise UsageError(f"{message}; `{self.prog} --help` tells more.", slug="wrong-option")
+        """Raise the error instead of ending the process."""
+        raise UsageError(f"{message}; see `{self.prog} --help`.", slug="wrong-option")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"torchwhy: {problem}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader of our output has left (`| head`); what is still buffered must not complain at exit.
+        # The reader of the output has closed it (`| head`); flushing the buffer at exit must not raise again.
         sys.stdout = None
         return 0
     except KeyboardInterrupt:
@@ -73,8 +73,8 @@ def _help_of(module: ModuleType) -> tuple[str, str, str]:
 def _parser_of_all() -> Parser:
     parser = Parser(
         prog="torchwhy",
-        description="Says why a PyTorch training run broke.",
-        epilog="`torchwhy COMMAND --help` tells more about a command.",
+        description="Explain why a PyTorch training run broke.",
+        epilog="`torchwhy COMMAND --help` describes a command.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"torchwhy {__version__}")

@@ -1,7 +1,7 @@
-"""Tell what works in this environment: Python, torch, whether a program can be watched, and what of it.
+"""Check this environment: Python, torch, whether torchwhy can watch a program, and which parts of it.
 
-Torchwhy uses private names of torch and of Python. Where a version lacks one, what needs it is left out, and all
-the rest works; here it is told what is lost.
+Torchwhy uses private names of torch and Python. If a version lacks one, only the part that needs it is off; this
+command lists what is lost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OLDEST_TORCH = (2, 4)
-CHILD_SECONDS = 120.0  # the first import of torch from a cold disk takes long
+CHILD_SECONDS = 120.0  # The first import of torch from a cold disk takes long.
 PROBE = """
 import json, sys
 try:
@@ -47,18 +47,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print one line per thing that was looked at; exit with 1 if something does not work."""
+    """Print one line per check; return 1 if something does not work."""
     boot, missing = check_boot()
     checks = [check_python(), check_torch(), boot, check_accelerator(missing), *last_run()]
     for works, line in checks:
         print(f"{'ok     ' if works else 'problem'}  {line}")
-    for line in features_told(missing, verbose=options.verbose):
+    for line in feature_lines(missing, verbose=options.verbose):
         print(line)
     return 0 if all(works for works, _ in checks) else 1
 
 
-def features_told(missing: dict[str, list[str]], *, verbose: bool) -> Iterator[str]:
-    """Yield the table of private names for an environment, by feature which ones it lacks: in short what is lost."""
+def feature_lines(missing: dict[str, list[str]], *, verbose: bool) -> Iterator[str]:
+    """Yield the features that lack a private name, and what is lost without each; all features if `verbose`."""
     from torchwhy.observe.torch_features.table import FEATURES
 
     if not missing:
@@ -66,20 +66,20 @@ def features_told(missing: dict[str, list[str]], *, verbose: bool) -> Iterator[s
     known = [feature for name, feature in FEATURES.items() if name in missing]
     lacking = [feature for feature in known if missing[feature.name]]
     if not lacking:
-        yield f"ok       all {len(known)} private features of torch and Python are there"
+        yield f"ok       all {len(known)} private features of torch and Python are present"
     else:
-        there = len(known) - len(lacking)
-        yield f"ok       {there} of {len(known)} private features of torch and Python are there"
+        present = len(known) - len(lacking)
+        yield f"ok       {present} of {len(known)} private features of torch and Python are present"
     for feature in known if verbose else lacking:
         names = missing[feature.name]
-        state, without = ("missing", "") if names else ("there  ", "without it ")
+        state, without = ("missing", "") if names else ("present", "without it ")
         yield f"{state}  {feature.name}: {without}{feature.lost}"
         since = f" (since {feature.since})" if feature.since else ""
         yield f"{'':13}{', '.join(names or feature.names)}{since}"
 
 
 def last_run() -> list[Check]:
-    """Return what watching cost in the newest run of this directory; nothing where there is none to tell of."""
+    """Return what watching cost in the newest run of this directory; nothing if there is none."""
     from torchwhy.commands.report import find_run
     from torchwhy.errors import TorchwhyError
     from torchwhy.record.events import Thinned
@@ -96,10 +96,10 @@ def last_run() -> list[Check]:
         return []
     cost = report.cost
     line = (
-        f"the last run, {directory.name}: {report.steps} steps watched, {cost.own_seconds:.2f} s of "
-        f"{cost.seconds:.2f} s were torchwhy's ({cost.share:.1%}; in a short run mostly the first step)"
+        f"the last run, {directory.name}: {report.steps} steps watched; torchwhy took {cost.own_seconds:.2f} s of "
+        f"{cost.seconds:.2f} s ({cost.share:.1%}; in a short run mostly in the first step)"
     )
-    return [(True, line), *((True, f"there from step {e.step} on: {e.reason}") for e in thinned)]
+    return [(True, line), *((True, f"in it, from step {e.step} on: {e.reason}") for e in thinned)]
 
 
 def check_python() -> Check:
@@ -108,7 +108,7 @@ def check_python() -> Check:
 
 
 def check_torch() -> Check:
-    """Return whether a torch we know is installed, without importing it."""
+    """Return whether a supported torch is installed, without importing it."""
     from importlib import metadata
 
     try:
@@ -122,25 +122,25 @@ def check_torch() -> Check:
 
 
 def check_accelerator(missing: dict[str, list[str]]) -> Check:
-    """Return whether ordinary steps are watched in C; without it all works, and tiny steps cost more."""
+    """Return whether C code watches ordinary steps; without it everything works, but tiny steps cost more."""
     from torchwhy.observe.native import records
 
     if records.fast is not None and not missing.get("tensor-exchange"):
-        return True, "the accelerator was built: ordinary steps are watched in C"
+        return True, "accelerator built: C code watches ordinary steps"
     if records.fast is not None:
-        reason = "this torch does not offer its tensors to C code"
+        reason = "this torch does not expose its tensors to C code"
     elif records.is_refused():
         reason = f"{records.VARIABLE}=0"
     else:
-        reason = "there was no C compiler when installing"
+        reason = "no C compiler was found at installation"
     return (
         True,
-        f"no accelerator ({reason}): Python watches every step, which takes some 40 µs more",
+        f"no accelerator ({reason}): Python code watches every step, which takes about 40 µs more",
     )
 
 
 def check_boot() -> tuple[Check, dict[str, list[str]]]:
-    """Return whether a child process is really watched, by starting one, and which private names it lacks."""
+    """Start a child process and return whether torchwhy watches it, and which private names it lacks."""
     import tempfile
 
     from torchwhy.observe.launch import child_environment, describe_run
@@ -164,8 +164,11 @@ def check_boot() -> tuple[Check, dict[str, list[str]]]:
         if failure.exists():
             return (False, f"torchwhy fails inside a program:\n{failure.read_text()}"), {}
     if not facts["armed"]:
-        return (False, "a child process does not load torchwhy: is PYTHONPATH ignored here?"), {}
+        return (
+            False,
+            "child processes do not load torchwhy: does Python ignore PYTHONPATH here?",
+        ), {}
     if not facts["torch"]:
-        return (True, "a child process is ready to be watched (torch itself was not imported)"), {}
-    watched = (bool(facts["watching"]), "a program that imports torch is watched")
+        return (True, "torchwhy can watch child processes (torch itself was not imported)"), {}
+    watched = (bool(facts["watching"]), "torchwhy watches programs that import torch")
     return watched, facts["features"]

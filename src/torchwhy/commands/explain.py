@@ -1,7 +1,7 @@
 """Print the manual page of a cause, or the causes that match some words; without a word, list all causes.
 
 torchwhy explain log-of-nonpositive          the page: what, why, fix, programs that show it
-torchwhy explain nan                         the causes that have to do with NaN
+torchwhy explain nan                         the causes that involve NaN
 torchwhy explain mat1 and mat2 shapes        the causes of an error message
 """
 
@@ -17,7 +17,7 @@ from torchwhy.errors import UsageError
 if TYPE_CHECKING:
     from torchwhy.detect.base import Detector
 
-ALMOST_A_NAME = 0.85  # similarity from which a query is a name with a typing error
+ALMOST_A_NAME = 0.85  # From this similarity on, a query is a name with a typo.
 LAST_LINE = "`torchwhy explain NAME` prints a page, `torchwhy explain WORD` searches them."
 
 
@@ -27,12 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="WORD",
         nargs="*",
-        help="the name of a cause as in a report, or words to search for, such as those of an error message",
+        help="the name of a cause as in a report, or words to search for, such as an error message",
     )
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the page, the matches or the list on stdout."""
+    """Print the page, the matches or the list to stdout."""
     from torchwhy.detect.registry import all_detectors
 
     causes = all_detectors()

@@ -1,10 +1,9 @@
-"""Try changes of the source that may cure a failure, each in a run of its own, and say which one does.
+"""Try changes to the source that may cure a failure, each in its own run, and report which one does.
 
-With a program (`torchwhy fix train.py --lr 3`) it is run and diagnosed first; without one, the last run is
-taken. Every trial runs the program again, with the same seeds and an edited copy of the source, up to the
-failure and a good way past it, in a copy of its directory where that can be; what it writes under absolute
-paths it writes again. Your files stay as they are until `torchwhy fix --apply` writes the change that was seen
-to cure the last run into them.
+With a program (`torchwhy fix train.py --lr 3`), torchwhy first runs and diagnoses it; without one, it takes the last
+run. Every trial runs the program again, with the same seeds and an edited copy of the source, well past the failure,
+if possible in a copy of its directory. Files under absolute paths are written again. Your source stays unchanged
+until `torchwhy fix --apply` writes the change that cured the last run into it.
 
 The exit code is 0 if a change cures the run or nothing is wrong with it, otherwise 1.
 """
@@ -35,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write the change that cured the last run into the source",
     )
     parser.add_argument("--yes", action="store_true", help="with --apply: do not ask")
-    parser.add_argument("--run", metavar="RUN", help="take this recorded run in place of the last")
+    parser.add_argument("--run", metavar="RUN", help="use this recorded run instead of the last")
     parser.add_argument(
         "--no-rerun", action="store_true", help="only show the changes; never run the program again"
     )
@@ -43,12 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
-    """Cut the command line at the program."""
+    """Return the own options and the program's command line."""
     return running.split(words, parser)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Apply, or diagnose and try."""
+    """Apply the proven fix of a run, or diagnose a run and try fixes; return the exit code."""
     if options.apply and options.program:
         raise UsageError(
             "--apply takes no program: it writes the fix of the last run into the source.",
@@ -58,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
         return _apply(find_run(options.run), ask=not options.yes)
     if options.program:
         return _judged(_run_with_trials(options))
-    # Trials run in other directories, and must find the run from there.
+    # Trials run in other directories and must find the run from there.
     directory = find_run(options.run).absolute()
     _try(directory, options)
     return _judged(directory)
@@ -81,7 +80,7 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
 
     started_in = Path(read_run(run_directory).directory)
     check_unchanged(run_directory, recorded_sources(run_directory), started_in)
-    # Changes are built from diagnoses, and a stored report holds only the sentences and facts of these.
+    # Proposals need typed diagnoses; a stored report has only their sentences and facts.
     findings = diagnose(run_directory).findings
     report = trials.try_fixes(
         run_directory,
@@ -93,7 +92,7 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
     report.write(run_directory / "report.json")
     trials.remember_sources(run_directory, report)
     show(report, Place(Path(os.path.relpath(run_directory)), started_in), sys.stderr)
-    trials.say_what_to_do(report, started_in, tried=True, stream=sys.stderr)
+    trials.print_next_step(report, started_in, tried=True, stream=sys.stderr)
 
 
 def _judged(run_directory: Path) -> int:
@@ -113,8 +112,7 @@ def _apply(run_directory: Path, *, ask: bool) -> int:
     fix = best_fix(load(run_directory))
     if fix is None:
         raise UsageError(
-            f"the run {run_directory.name} has no fix that was seen to cure it; `torchwhy fix` tries "
-            "the known ones.",
+            f"no tried fix cures the run {run_directory.name}; `torchwhy fix` tries the known ones.",
             slug="no-verified-fix",
         )
     directory = Path(read_run(run_directory).directory)
@@ -132,7 +130,7 @@ def _apply(run_directory: Path, *, ask: bool) -> int:
 def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise UsageError(
-            "there is nobody to ask: `torchwhy fix --apply --yes` writes without asking.",
+            "cannot ask for confirmation without a terminal: `torchwhy fix --apply --yes` writes without asking.",
             slug="not-confirmed",
         )
     with suppress(EOFError):

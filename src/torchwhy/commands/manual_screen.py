@@ -1,4 +1,4 @@
-"""A manual page and a list of causes for the terminal: what, why and fix on the first screen, programs after them."""
+"""Manual pages and lists of causes for the terminal: what, why and fix on the first screen, then the programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from torchwhy.detect.manuals.page import DIFF_HEAD, FENCE, Manual
 
-# In the order of the screen; a page of another package may have further sections.
+# In screen order; a page of another package may have further sections.
 TITLES = {
     "What it finds": "What it finds",
     "Why it breaks training": "Why it breaks training",
@@ -29,7 +29,7 @@ TITLES = {
 HEADING = "bold yellow"
 MARK = re.compile(r"# <- .*")
 DIFF_STYLES = {"+": "green", "-": "red"}
-SUMMARY_COLUMNS = 36  # with less room beside the names, summaries stand below them
+SUMMARY_COLUMNS = 36  # With less room beside the names, the summaries go below them.
 
 
 def page_parts(manual: Manual, group: str) -> Iterator[RenderableType]:
@@ -71,7 +71,7 @@ def _prose(text: str) -> Iterator[RenderableType]:
 
 
 def _program(head: str, text: str) -> RenderableType:
-    """Return the program in colour, with the mark of its guilty line in red."""
+    """Return the program in colour, with the mark of the line at fault in red."""
     code = head + text.rstrip()
     shown = Syntax(code, "python", theme="ansi_dark", background_color="default", word_wrap=True)
     for number, line in enumerate(code.splitlines(), start=1):
@@ -82,7 +82,7 @@ def _program(head: str, text: str) -> RenderableType:
 
 
 def _diff(body: str, *, numbered: bool) -> RenderableType:
-    """Return a diff; `…` stands for the lines between two hunks."""
+    """Return a diff with `…` for the lines between two hunks."""
     head = DIFF_HEAD.match(body)
     lines = Text(f"# program {head['number']}\n" if head and numbered else "", style="dim")
     for line in _dedented(body[head.end() :] if head else body):
@@ -93,7 +93,7 @@ def _diff(body: str, *, numbered: bool) -> RenderableType:
 
 
 def _dedented(hunks: str) -> list[str]:
-    """Return the lines of a diff without the margin that all of them share behind their sign."""
+    """Return the lines of a diff without the indentation that they all share after their sign."""
     lines = hunks.splitlines()
     code = textwrap.dedent("\n".join("" if line == "@@" else line[1:] for line in lines))
     return [
@@ -116,7 +116,7 @@ def list_parts(
 
 @dataclass(frozen=True)
 class CauseRows:
-    """Names beside their summaries, or above them where the terminal is narrow."""
+    """Names beside their summaries, or above them on a narrow terminal."""
 
     rows: list[tuple[str, str]]
     name_width: int

@@ -16,7 +16,7 @@ from rich.theme import Theme
 
 from torchwhy.report.terminal import fit_encoding
 
-WIDEST = 100  # longer lines of prose are hard to read
+WIDEST = 100  # Longer lines of prose are hard to read.
 # rich's own style has a black background, which stands out on a light terminal.
 THEME = Theme({"markdown.code": "bold cyan"})
 # As git sets them: end if it fits on a screen, keep colours, leave the text on the screen.
@@ -24,7 +24,7 @@ LESS_OPTIONS = "FRX"
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    """Print the parts on stdout, which must be a terminal."""
+    """Print the parts to stdout, which must be a terminal."""
     screen = Console(file=sys.stdout)
     text = fit_encoding(rendered(parts, screen.width), sys.stdout.encoding)
     command = _pager() if text.count("\n") >= screen.height else []
@@ -34,7 +34,7 @@ def show(parts: Iterable[RenderableType]) -> None:
 
 
 def rendered(parts: Iterable[RenderableType], width: int) -> str:
-    """Return the parts as text with the escapes that this terminal understands."""
+    """Return the parts as text with escape codes."""
     buffer = io.StringIO()
     console = Console(
         file=buffer,
@@ -51,7 +51,7 @@ def rendered(parts: Iterable[RenderableType], width: int) -> str:
 
 
 def _pager() -> list[str]:
-    """Return the user's pager and its arguments; nothing means none is wanted or there is none."""
+    """Return the user's pager and its arguments; empty if there is none or the user wants none."""
     if not sys.stdin.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return []
     try:
@@ -62,7 +62,7 @@ def _pager() -> list[str]:
 
 
 def _paged(command: list[str], text: str) -> bool:
-    """Tell whether the pager took the text; a user who leaves it early has seen enough."""
+    """Run the pager and tell whether it started; the user may leave it early."""
     environment = {"LESS": LESS_OPTIONS, **os.environ}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
@@ -71,6 +71,6 @@ def _paged(command: list[str], text: str) -> bool:
     with contextlib.suppress(BrokenPipeError):
         process.communicate(text.encode(sys.stdout.encoding or "utf8", errors="replace"))
     while process.poll() is None:
-        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is for the pager
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is for the pager.
             process.wait()
     return True

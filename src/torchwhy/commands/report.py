@@ -1,4 +1,4 @@
-"""Show the report of a recorded run again; without a name, of the last run here.
+"""Show the report of a recorded run again; without a name, that of the last run here.
 
 RUN is a directory under .torchwhy/runs, its name, or the beginning or end of its name.
 """
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the report on stdout."""
+    """Print the report to stdout."""
     from torchwhy.pipeline import load
     from torchwhy.record.run_file import read_run
 
@@ -42,7 +42,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
-    """Return the directory of the run that is meant."""
+    """Return the directory of the named run, or of the last one."""
     known = sorted(
         (path.parent for path in runs.glob("*/run.json")),
         key=lambda path: (path.name[:MOMENT_LENGTH], (path / "run.json").stat().st_mtime),
@@ -61,7 +61,7 @@ def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
         return matches[0]
     if matches:
         raise TraceError(
-            f"{name!r} may be any of {len(matches)} runs: {_names(matches)}.", slug="unknown-run"
+            f"{name!r} matches {len(matches)} runs: {_names(matches)}.", slug="unknown-run"
         )
     recorded = f"recorded are {_names(known)}" if known else "none is recorded"
     raise TraceError(f"there is no run {name!r} in {runs}; {recorded}.", slug="unknown-run")

@@ -1,4 +1,4 @@
-"""Decides about running the program again, and tells the person who waits."""
+"""Run the program again if the failure needs it, and show the progress."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from torchwhy.replay.step.rerun_parent import (
 )
 from torchwhy.verify import scratch
 
-QUIET_SECONDS = 1.0  # a shorter wait needs no progress
+QUIET_SECONDS = 1.0  # A shorter wait needs no progress line.
 
 
-def look_again(
+def rerun_if_needed(
     run_directory: Path, run: Run, *, allowed: bool, limit_seconds: float, stream: IO[str] | None
 ) -> str | None:
-    """Run the program again if the failure was not seen through the microscope; return what to note."""
+    """Run the program again if no replay showed the failure; return a note if that is not possible."""
     traces = read_traces(run_directory)
     step = needs_rerun(traces)
     if step is None:
@@ -50,9 +50,9 @@ def look_again(
 def _run_again(
     run_directory: Path, run: Run, step: int, *, limit_seconds: float, progress: Progress
 ) -> str | None:
-    """Run again in a copy of the program's directory, so that no file of the user is written a second time.
+    """Run again in a copy of the program's directory, so that the program does not overwrite the user's files.
 
-    Where there can be no copy, or the program does not get there in it, it runs in its own directory.
+    If a copy is impossible, or the rerun fails in it, run in the program's own directory.
     """
     began = time.monotonic()
     directory = Path(run.directory)
@@ -64,8 +64,8 @@ def _run_again(
             problem = rerun(
                 run_directory, step, limit_seconds=limit_seconds, progress=progress, place=place
             )
-        except OSError as reason:  # no room, or a file that may not be read
-            problem = f"the program's directory could not be copied: {reason}"
+        except OSError as reason:  # The disk is full, or a file cannot be read.
+            problem = f"cannot copy the program's directory: {reason}"
         finally:
             shutil.rmtree(copied, ignore_errors=True)
         left = limit_seconds - (time.monotonic() - began)
@@ -80,27 +80,27 @@ def _run_again(
 def goal(step: int) -> str:
     """Return why the program runs again."""
     if step < 0:
-        return "running the program again to see where the bad value is born"
-    return f"running the program again up to step {step} to see where the bad value is born"
+        return "running the program again to find where the bad value appears"
+    return f"running the program again up to step {step} to find where the bad value appears"
 
 
 def _silent(_seconds: float, _step: int | None) -> None:
-    """Tell nothing."""
+    """Show no progress."""
 
 
 def _progress(stream: IO[str], step: int) -> Progress:
     if not stream.isatty():
         return _silent
 
-    told = ""
+    shown = ""
 
-    def tell(seconds: float, reached: int | None) -> None:
-        nonlocal told
+    def show(seconds: float, reached: int | None) -> None:
+        nonlocal shown
         position = "starting" if reached is None else f"step {reached} of {step}"
         line = f"torchwhy: {position}, {seconds:.0f} s"
-        if seconds >= QUIET_SECONDS and line != told:
-            told = line
+        if seconds >= QUIET_SECONDS and line != shown:
+            shown = line
             stream.write(f"\r\x1b[K{line}")
             stream.flush()
 
-    return tell
+    return show

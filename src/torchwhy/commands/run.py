@@ -1,11 +1,11 @@
-"""Run a training program unchanged, and say why it broke if it breaks.
+"""Run a training program unchanged, and explain the failure if it breaks.
 
 The program is a script (`torchwhy run train.py --lr 3`), a module (`torchwhy run -m package.train`) or any
 command that starts Python somewhere (`torchwhy run torchrun --nproc-per-node 2 train.py`). Everything
-after the program belongs to the program. The report goes to stderr, and to .torchwhy/runs/.
+after the program belongs to the program. The report goes to stderr and to .torchwhy/runs/.
 
-The exit code is the program's own; 1 when torchwhy stopped it before a bad update was written into the
-weights; 65 when --fail-on says so; 2 when the command line makes no sense.
+The exit code is the program's own; 1 if torchwhy stopped the program before it wrote a bad update into the
+weights; 65 if --fail-on applies; 2 if the command line is wrong.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from torchwhy.record.run_file import Run
 FAIL_ON_CODE = 65
 WITHHELD_CODE = 1
 LEVELS = {"error": ("failed",), "warning": ("failed", "suspect")}
-DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # what a person waits for an answer without wondering
-DEFAULT_FIX_LIMIT_SECONDS = 300.0  # for all trials together, as above
+DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # Users wait this long for an answer.
+DEFAULT_FIX_LIMIT_SECONDS = 300.0  # The same, for all trials together.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.usage = "torchwhy run [options] PROGRAM [arguments of the program]"
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there, too")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
     parser.add_argument(
         "--on-failure",
         choices=("stop", "skip", "continue"),
         default="stop",
-        help="after a bad step was withheld and replayed: stop the program (default), go on "
-        "without that update, or go on as if torchwhy were not there",
+        help="after torchwhy withheld and replayed a bad step: stop the program (default), go on "
+        "without that update, or go on with it as if torchwhy were not there",
     )
     parser.add_argument(
         "--fail-on",
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-rerun",
         action="store_true",
-        help="never run the program a second time to see how a failure came about",
+        help="never run the program a second time to find the origin of a failure",
     )
     parser.add_argument(
         "--rerun-limit",
@@ -66,26 +66,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="SHARE",
         type=share,
-        help="how much of the program's time watching may take, such as 0.5%% (default: 1%%); what "
-        "is optional is done less often for it, the check of every step never",
+        help="share of the program's time that watching may take, such as 0.5%% (default: 1%%); optional "
+        "measurements become rarer to stay within it, the check of every step never does",
     )
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="after a failure, try changes of the source, each in a run of its own, and say which cures",
+        help="after a failure, try changes to the source, each in its own run, and report which one cures it",
     )
     add_limit(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    """Add the option that `torchwhy fix` has as well."""
+    """Add the option that `torchwhy run` and `torchwhy fix` share."""
     parser.add_argument(
         "--fix-limit",
         metavar="SECONDS",
         type=positive,
         default=DEFAULT_FIX_LIMIT_SECONDS,
-        help="how long all trials of fixes together may take (default: 300)",
+        help="how long all trials together may take (default: 300)",
     )
 
 
@@ -101,7 +101,7 @@ def positive(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """Return a part of the whole from the command line: `1%` or `0.01`."""
+    """Return a share from the command line: `1%` or `0.01`."""
     try:
         number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -112,7 +112,7 @@ def share(text: str) -> float:
 
 
 def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
-    """Cut the command line at the program: what follows is never looked at."""
+    """Return the own options, and the program with its arguments, which torchwhy does not parse."""
     takes_value = options_with_values(parser)
     position = 0
     while position < len(words):
@@ -126,12 +126,12 @@ def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str],
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the program, think, report."""
+    """Run the program and report; return the exit code."""
     return run_and_report(options)[0]
 
 
 def run_and_report(options: argparse.Namespace) -> tuple[int, Path]:
-    """Run the program, think, report; return the exit code and where it was recorded."""
+    """Run the program and report; return the exit code and the run directory."""
     command: list[str] = options.program
     check_program(command)
     if options.json is not None and not options.json.absolute().parent.is_dir():
@@ -161,13 +161,13 @@ def _exit_code(
 
 
 def _report_if_possible(run_directory: Path, run: Run, options: argparse.Namespace) -> str | None:
-    """Return the outcome, or None: the program's exit code must not be lost over a report that fails."""
+    """Return the outcome; None if the report fails, so that the program's exit code is not lost."""
     try:
         return _report(run_directory, run, options)
     except TorchwhyError as problem:
         print(f"torchwhy: {problem}", file=sys.stderr)
     except BrokenPipeError:
-        pass  # whoever read our stderr has left
+        pass  # The reader of stderr has closed it.
     except Exception as problem:
         import traceback
 
@@ -175,17 +175,17 @@ def _report_if_possible(run_directory: Path, run: Run, options: argparse.Namespa
         with suppress(OSError):
             details.write_text(traceback.format_exc(), encoding="utf8")
         print(
-            f"torchwhy: the report could not be made ({type(problem).__name__}: {problem}). This is "
-            f"a fault of torchwhy; details are in {_as_typed(details)}. [internal-error]",
+            f"torchwhy: the report failed ({type(problem).__name__}: {problem}). This is a bug in "
+            f"torchwhy; details are in {_as_typed(details)}. [internal-error]",
             file=sys.stderr,
         )
     return None
 
 
 def _withheld_an_update(run_directory: Path) -> bool:
-    """Tell whether we kept the program from a bad update: then its success is not its own.
+    """Tell whether torchwhy withheld a bad update, so that an exit code of 0 is not the program's merit.
 
-    A program that could be stopped has ended with 1 by itself; this is for a loop that ended with that step.
+    A program that torchwhy could stop has already ended with 1; this is for a loop that ended with that step.
     """
     from torchwhy.record.run_file import read_traces
 
@@ -193,7 +193,7 @@ def _withheld_an_update(run_directory: Path) -> bool:
 
 
 def check_program(command: list[str]) -> None:
-    """Refuse what cannot run, before anything is recorded."""
+    """Raise `UsageError` for a program that cannot run, before anything is recorded."""
     child_command(command)
     if command[0] in ("-m", "-c") or not is_script(command[0]) or Path(command[0]).is_dir():
         return
@@ -223,10 +223,10 @@ def _show_as_python_does(problem: SyntaxError) -> None:
 
 def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     from torchwhy.commands import trials
-    from torchwhy.commands.rerun import look_again
+    from torchwhy.commands.rerun import rerun_if_needed
     from torchwhy.pipeline import diagnose
 
-    note = look_again(
+    note = rerun_if_needed(
         run_directory,
         run,
         allowed=not options.no_rerun,
@@ -252,7 +252,7 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
         from torchwhy.report.terminal import Place, show
 
         show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)
-        trials.say_what_to_do(report, Path(run.directory), tried=options.fix, stream=sys.stderr)
+        trials.print_next_step(report, Path(run.directory), tried=options.fix, stream=sys.stderr)
     return report.outcome
 
 

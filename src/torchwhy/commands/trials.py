@@ -1,4 +1,4 @@
-"""Decides about trials of fixes, and tells the person who waits."""
+"""Try fixes for a report's root cause, show the progress, and print the next step."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from torchwhy.verify.diffs import record_sources
 from torchwhy.verify.trial import Laboratory, Launch
 
 WARNING = "torchwhy: each trial runs your program again, with an edited copy of the source"
-IN_A_COPY = "in a copy of its directory: files that it writes elsewhere it writes again (`--no-rerun` forbids it)."
-IN_PLACE = (
-    "in its own directory, because {reason}: what it writes to disk it writes again "
-    "(`--no-rerun` forbids it)."
-)
+IN_A_COPY = "in a copy of its directory; it rewrites the files that it writes elsewhere (`--no-rerun` forbids it)."
+IN_PLACE = "in its own directory, because {reason}; it rewrites its output files (`--no-rerun` forbids it)."
 ABOUT_TRIALS = (
     "no fix was tried",
-    "no change of the source",
+    "no change to the source",
+    "no change of the source",  # Reports of earlier versions.
     "after ",
     "the trials were",
     "the program needs files",
@@ -40,7 +38,7 @@ def try_fixes(
     allowed: bool,
     stream: IO[str] | None,
 ) -> Report:
-    """Return the report with what the trials of its root cause's fixes showed."""
+    """Return the report with the tried fixes of its root cause and notes about the trials."""
     root = report.root_cause
     if root is None:
         return report
@@ -51,7 +49,7 @@ def try_fixes(
         tell = _Teller(stream, laboratory)
         outcome = try_all(laboratory, report.findings, limit_seconds=limit_seconds, tell=tell)
     findings = (outcome.finding, *report.findings[1:])
-    # What an earlier `torchwhy fix` of this run had to say about its trials is over.
+    # Notes about the trials of an earlier `torchwhy fix` no longer apply.
     kept = (note for note in report.notes if not note.startswith(ABOUT_TRIALS))
     return replace(report, findings=findings, notes=(*kept, *outcome.notes))
 
@@ -67,20 +65,20 @@ def _untried(root: Finding, report: Report, directory: Path) -> Outcome:
 
 
 def _launcher(stream: IO[str] | None) -> Launch:
-    """Return what runs a trial and, on a terminal, shows the seconds it takes."""
+    """Return a function that runs a trial and, on a terminal, shows the elapsed seconds."""
 
     def launch(place: Path, run: Run, limit_seconds: float) -> Run:
-        told = 0
+        shown = 0
 
         def progress(seconds: float) -> None:
-            nonlocal told
-            if stream is not None and stream.isatty() and int(seconds) > told:
-                told = int(seconds)
-                stream.write(f"\r\x1b[Ktorchwhy:     {told} s of at most {limit_seconds:.0f}")
+            nonlocal shown
+            if stream is not None and stream.isatty() and int(seconds) > shown:
+                shown = int(seconds)
+                stream.write(f"\r\x1b[Ktorchwhy:     {shown} s of at most {limit_seconds:.0f}")
                 stream.flush()
 
         ended = run_quietly(place, run, limit_seconds=limit_seconds, progress=progress)
-        if told and stream is not None:
+        if shown and stream is not None:
             stream.write("\r\x1b[K")
         return ended
 
@@ -88,7 +86,7 @@ def _launcher(stream: IO[str] | None) -> Launch:
 
 
 class _Teller:
-    """Writes progress, after saying once that the program is run again."""
+    """Writes progress; the first line warns that trials run the program again."""
 
     def __init__(self, stream: IO[str] | None, laboratory: Laboratory) -> None:
         self._stream = stream
@@ -108,12 +106,12 @@ class _Teller:
 
 
 def remember_sources(run_directory: Path, report: Report) -> None:
-    """Write down what the files with findings hold, so that `--apply` sees a change of them."""
+    """Store the hashes of the files with findings, so that `--apply` notices a later edit."""
     record_sources(run_directory, report.findings, Path(read_run(run_directory).directory))
 
 
 def best_fix(report: Report) -> Fix | None:
-    """Return the change that was seen to cure the root cause in a run of the whole program."""
+    """Return the change that cured the root cause in a run of the whole program."""
     root = report.root_cause
     for fix in () if root is None else root.fixes:
         if fix.diff and fix.trial.verdict == "cured" and fix.trial.summary:
@@ -121,20 +119,20 @@ def best_fix(report: Report) -> Fix | None:
     return None
 
 
-def say_what_to_do(report: Report, directory: Path, *, tried: bool, stream: IO[str]) -> None:
-    """Say how to take a proven fix over, that there is none, or how to look for one."""
+def print_next_step(report: Report, directory: Path, *, tried: bool, stream: IO[str]) -> None:
+    """Print how to apply a proven fix, how to try fixes, or that none of them cures the run."""
     root = report.root_cause
     if root is None:
         return
     if best_fix(report) is not None:
-        stream.write("  To write the tried change into the source: torchwhy fix --apply\n")
+        stream.write("  To write the proven change into the source: torchwhy fix --apply\n")
     elif not tried and has_candidates(report, directory):
-        stream.write("  To try changes of the source that may cure it: torchwhy fix\n")
+        stream.write("  To try changes to the source that may cure it: torchwhy fix\n")
     elif tried and any(fix.trial.summary for fix in root.fixes):
-        stream.write("  No proven fix: nothing that was tried cures this run.\n")
+        stream.write("  No proven fix: none of the tried changes cures this run.\n")
 
 
 def has_candidates(report: Report, directory: Path) -> bool:
-    """Tell whether there is anything to try for the root cause."""
+    """Tell whether there is a change to try for the root cause."""
     root = report.root_cause
     return root is not None and bool(choose(root, report.findings, directory))

@@ -1,1 +1,1 @@
-"""A fix counts only after an experiment: the same program, the same seeds, broken without it and healthy with it."""
+"""Trials of fixes: the same program with the same seeds, which fails without the fix and must not fail with it."""

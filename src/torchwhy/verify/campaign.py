@@ -1,4 +1,4 @@
-"""The trials of one diagnosed run: candidates one after the other, in bounded time, and what they prove."""
+"""The trials of one diagnosed run: one candidate after another within a time limit, and the judged fixes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from torchwhy.verify.diffs import EditError, edited_texts, joined
 from torchwhy.verify.run_result import RunResult, is_convincing, remaining
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
 
-ENOUGH_SECONDS = 2.0  # with less left a trial would only be started to be killed
-MOST_SECOND_CHANGES = 3  # on top of one that laid a further cause bare
-# Two cures of one program that end a hundredfold apart do not both leave it sound: 1 / 1e-12 is finite, too.
+ENOUGH_SECONDS = 2.0  # With less time left, a trial would be killed soon after its start.
+MOST_SECOND_CHANGES = 3  # Tried together with a change that revealed a second cause.
+# If two cures end a hundredfold apart in loss, the worse one only hides the failure: 1 / 1e-12 is finite, too.
 FAR_ABOVE = 100.0
 RANK = {"cured": 0, "symptom-only": 1, "no-difference": 2, "not-run": 3}
 SAFETY_RANK = {"safe": 0, "changes-results": 1, "show-only": 2}
-NOTHING_KNOWN = "no change of the source is known that could be tried for this cause."
+NOTHING_KNOWN = "no change to the source is known that might cure this cause."
 NOT_REPEATED = (
-    "no fix was tried: the program did not fail again when it was run a second time with the same "
-    "seeds, so a run without failure would prove nothing."
+    "no fix was tried: the program did not fail in a second run with the same seeds, so a run "
+    "without failure would prove nothing."
 )
 
 LEFT_THE_COPY = (
-    "the program needs files that are not in its directory, so trials ran in the directory itself, and what "
-    "the program writes to disk it has written again."
+    "the program needs files outside its directory, so the trials ran in the directory itself, and "
+    "the program wrote its output files again."
 )
 
 Tell = Callable[[str], None]
@@ -37,7 +37,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The finding with its tried fixes, best first, and sentences on what was not tried and why."""
+    """The finding with its tried fixes, best first, and notes on what was not tried and why."""
 
     finding: Finding
     notes: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Outcome:
 def try_all(
     laboratory: Laboratory, findings: Sequence[Finding], *, limit_seconds: float, tell: Tell
 ) -> Outcome:
-    """Try every candidate for the laboratory's finding until one cures it and trains well, or time is up."""
+    """Try the candidates for the laboratory's finding until one cures it and learns, or time is up."""
     chosen = choose(laboratory.finding, findings, laboratory.directory)
     if not chosen:
         return Outcome(laboratory.finding, (NOTHING_KNOWN,))
@@ -64,7 +64,7 @@ def try_all(
 
 
 def choose(root: Finding, findings: Sequence[Finding], directory: Path) -> list[Fix]:
-    """Return what to try for the root cause; where nothing is known for it, what is known for the other errors."""
+    """Return the changes to try for the root cause; if there are none, those for the other errors."""
     others = [one for one in findings if one.severity == "error" and one is not root]
     for finding in (root, *others):
         chosen = candidates(finding, directory)
@@ -77,14 +77,14 @@ def _takes_too_long(laboratory: Laboratory, fixes: Sequence[Fix], limit_seconds:
     names = "; ".join(fix.title for fix in fixes)
     seconds = laboratory.run_seconds
     return (
-        f"no fix was tried, because the failure took {seconds:.0f} seconds to come about and trials may take "
-        f"{limit_seconds:g}; `--fix-limit {2 * seconds:.0f}` allows one. To be tried are: {names}."
+        f"no fix was tried, because the failing run took {seconds:.0f} seconds and trials may take "
+        f"{limit_seconds:g}; `--fix-limit {2 * seconds:.0f}` allows one trial. Candidates: {names}."
     )
 
 
 @dataclass
 class Campaign:
-    """Trials in a row, with the time they may still take."""
+    """The trials so far, and the time left for more."""
 
     laboratory: Laboratory
     control: RunResult
@@ -97,23 +97,23 @@ class Campaign:
 
     @property
     def fixes(self) -> list[Fix]:
-        """Return the fixes that were tried."""
+        """Return the tried fixes."""
         return [one.fix for one in self.tried]
 
     @property
     def is_cured(self) -> bool:
-        """Tell whether one of them cures."""
+        """Tell whether one of the tried fixes cures the run."""
         return any(fix.trial.verdict == "cured" for fix in self.fixes)
 
     @property
     def seconds_left(self) -> float:
-        """Return how long trials may still take."""
+        """Return the time left for trials."""
         return self.began + self.limit_seconds - time.monotonic()
 
     def fails_again(self) -> bool:
-        """Run the program once more as it is, and tell whether it fails."""
+        """Run the program again without a change, and tell whether it fails."""
         self.tell(
-            "the failure was not seen twice yet: running the program once more without a change"
+            "the failure occurred only once so far: running the program again without a change"
         )
         again = self.laboratory.run(
             "control",
@@ -124,13 +124,13 @@ class Campaign:
         return again.failure is not None
 
     def try_each(self, fixes: Sequence[Fix]) -> bool:
-        """Try fixes one after the other; return True at the first that cures."""
+        """Try fixes one after another; return True at the first convincing cure."""
         for number, fix in enumerate(fixes, start=1):
             if self.seconds_left < ENOUGH_SECONDS:
                 names = "; ".join(one.title for one in fixes[number - 1 :])
                 self.notes.append(
-                    f"after {self.limit_seconds:g} seconds of trials these were not tried: {names}; "
-                    "`--fix-limit SECONDS` gives them more."
+                    f"after {self.limit_seconds:g} seconds of trials, these were left untried: {names}; "
+                    "`--fix-limit SECONDS` allows more time."
                 )
                 return False
             self.tell(f"trial {number} of {len(fixes)}: {fix.title}")
@@ -138,7 +138,7 @@ class Campaign:
                 done = self._try(fix)
             except KeyboardInterrupt:
                 self.notes.append(
-                    f"the trials were interrupted; not tried to the end: {fix.title}."
+                    f"the trials were interrupted; this one did not finish: {fix.title}."
                 )
                 self.interrupted = True
                 return self.is_cured
@@ -156,9 +156,9 @@ class Campaign:
         return is_cured and done.result is not None and is_convincing(self.control, done.result)
 
     def judged(self) -> list[Fix]:
-        """Return the tried fixes; where one is seen to learn, those that do not have removed the symptom only.
+        """Return the tried fixes; if one visibly learns, cures that do not are marked `symptom-only`.
 
-        Where none is, those have whose loss ends up far above that of another.
+        If none does, those whose loss ends far above that of another are.
         """
         cured = [one for one in self.tried if one.fix.trial.verdict == "cured"]
         kept = [one for one in cured if self._convinces(one)]
@@ -187,7 +187,7 @@ class Campaign:
             return Tried(replace(fix, trial=Trial(with_it=problem.message)))
 
     def try_second_changes(self) -> None:
-        """Where a change laid a further cause bare, try it together with a cure of that one."""
+        """If a change revealed a second cause, try it together with fixes for that cause."""
         for one in list(self.tried):
             left = None if one.result is None else remaining(one.result, self.laboratory.finding)
             if left is None or one.result is None or not self._is_further(left, one.result):
@@ -201,17 +201,17 @@ class Campaign:
                 )
                 for second in candidates(left, directory, texts)[:MOST_SECOND_CHANGES]
             ]
-            known = {effect_of(other.diff) for other in self.fixes}
-            pairs = [pair for pair in pairs if effect_of(pair.diff) not in known]
+            tried = {effect_of(other.diff) for other in self.fixes}
+            pairs = [pair for pair in pairs if effect_of(pair.diff) not in tried]
             if pairs:
                 self.tell(
-                    f"behind it is a second cause, {left.detector}: trying both changes together"
+                    f"this reveals a second cause, {left.detector}: trying both changes together"
                 )
                 self.try_each(pairs)
                 return
 
     def try_lower_rate(self) -> None:
-        """Where a change removed the finding and the loss does not fall, try it with a lower rate."""
+        """If a change removed the finding but the loss does not fall, try it with a lower learning rate."""
         best = next((one for one in self.tried if one.fix.trial.verdict == "symptom-only"), None)
         place = self.laboratory.finding.location
         if best is None or place is None:
@@ -229,7 +229,7 @@ class Campaign:
         self.try_each(pairs)
 
     def _is_further(self, left: Finding, result: RunResult) -> bool:
-        """Tell whether what is left is another cause that the first one hid."""
+        """Tell whether the remaining finding is another cause that the first one hid."""
         first = self.laboratory.finding
         same_place = (
             left.location is not None

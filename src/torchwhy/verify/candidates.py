@@ -1,4 +1,4 @@
-"""Which changes to try: those a detector has found at once, and those it proposes when it sees the source."""
+"""The changes to try for a finding: the diffs it has, and those its detector proposes for the source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSTALLED = {"site-packages", "dist-packages"}
 def candidates(
     root: Finding, directory: Path, texts: Mapping[Path, str] | None = None
 ) -> list[Fix]:
-    """Return the changes to try, in the order of trust: the cause's own first, then those of its consequences.
+    """Return the changes to try: those of the cause first, then those of its consequences.
 
     `texts` are files as an earlier change left them.
     """
@@ -30,7 +30,7 @@ def candidates(
 
 
 def effect_of(diff: str) -> str:
-    """Return what a diff does, whatever its context and headings, so that no change is tried twice."""
+    """Return the effect of a diff without its context and headings, to recognise equal changes."""
     changed: list[str] = []
     for name, hunks in changed_files(diff).items():
         for hunk in hunks:
@@ -51,14 +51,14 @@ def _below(finding: Finding) -> Iterator[Finding]:
 
 
 def _ready(finding: Finding) -> Iterator[Fix]:
-    """Yield the finding's own diffs; that one went through on the operands alone is no proof yet."""
+    """Yield the finding's own diffs as untried; a trial on the operands alone is no proof."""
     for fix in finding.fixes:
         if fix.diff and fix.safety != "show-only":
             yield replace(fix, trial=Trial())
 
 
 def proposals(finding: Finding, directory: Path, texts: Mapping[Path, str]) -> Iterator[Fix]:
-    """Yield what the finding's detector proposes for the source as it is now."""
+    """Yield the changes that the finding's detector proposes for the current source."""
     detector = all_detectors().get(finding.detector)
     if detector is None or finding.location is None:
         return
@@ -67,14 +67,14 @@ def proposals(finding: Finding, directory: Path, texts: Mapping[Path, str]) -> I
         return
     try:
         yield from detector().propose(finding, source)
-    except Exception:  # a proposal that fails is none; the finding stands without it
+    except Exception:  # The finding is valid without proposals.
         return
 
 
 def open_source(file: str, directory: Path, texts: Mapping[Path, str]) -> Source | None:
-    """Return a file of the program, None if it cannot be read."""
+    """Return a file of the program; None if it cannot be read or belongs to an installed package."""
     path = directory / file
-    if INSTALLED & set(path.parts):  # what others have written is not ours to change
+    if INSTALLED & set(path.parts):
         return None
     try:
         text = texts[path] if path in texts else read(path)

@@ -1,4 +1,4 @@
-"""Diffs → edited texts. A diff is applied exactly where it says, or not at all."""
+"""Diffs → edited texts. A diff applies exactly at its lines, or not at all."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SOURCES_FILE = "sources.json"
 
 
 class EditError(TorchwhyError):
-    """A change cannot be made, because the file is not what the diff was made for."""
+    """A change cannot be made, because the file differs from the one that the diff was made for."""
 
 
 @dataclass(frozen=True)
 class Hunk:
-    """`before` stands at `line` (counted from 1) and becomes `after`."""
+    """A replacement of the lines `before`, which start at `line` (counted from 1), by `after`."""
 
     line: int
     before: tuple[str, ...]
@@ -37,7 +37,7 @@ class Hunk:
 
 
 def changed_files(diff: str) -> dict[str, list[Hunk]]:
-    """Return the hunks of a unified diff by the file's name, without the `a/` that tools put before it."""
+    """Return the hunks of a unified diff by file name, without the `a/` that tools prepend."""
     files: dict[str, list[Hunk]] = {}
     name = None
     lines = [line.rstrip("\r\n") for line in split_lines(diff)]
@@ -70,7 +70,7 @@ def _hunk(lines: list[str], head: re.Match[str]) -> Hunk:
 
 
 def apply(text: str, hunks: Iterable[Hunk], *, file: str) -> str:
-    """Return the text with all hunks made; a hunk that does not stand where it says is an error."""
+    """Return the text with all hunks applied; raise `EditError` if one does not match at its line."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [line.rstrip("\r\n") for line in split_lines(text)]
     for hunk in sorted(hunks, key=lambda one: one.line, reverse=True):
@@ -78,7 +78,7 @@ def apply(text: str, hunks: Iterable[Hunk], *, file: str) -> str:
         end = start + len(hunk.before)
         if [line.rstrip() for line in lines[start:end]] != [line.rstrip() for line in hunk.before]:
             raise EditError(
-                f"{file} has changed since the run: line {hunk.line} is not what the change was "
+                f"{file} has changed since the run: line {hunk.line} is not the one that the change was "
                 "made for. Run the program under torchwhy again.",
                 slug="source-changed",
             )
@@ -90,7 +90,7 @@ def apply(text: str, hunks: Iterable[Hunk], *, file: str) -> str:
 def edited_texts(
     diff: str, directory: Path, texts: Mapping[Path, str] | None = None
 ) -> dict[Path, str]:
-    """Return the new text of every file that a diff changes, by its absolute path; `texts` are edited already."""
+    """Return the new text of every file that a diff changes, by absolute path; `texts` are earlier edits."""
     edited = dict(texts or {})
     for name, hunks in changed_files(diff).items():
         path = find(name, directory)
@@ -99,7 +99,7 @@ def edited_texts(
 
 
 def joined(diffs: Iterable[str], directory: Path) -> str:
-    """Return one diff that makes several changes, each made for what the ones before it left."""
+    """Return one diff that makes several changes, each based on the ones before it."""
     texts: dict[Path, str] = {}
     names: dict[Path, str] = {}
     for diff in diffs:
@@ -109,15 +109,15 @@ def joined(diffs: Iterable[str], directory: Path) -> str:
 
 
 def find(name: str, directory: Path) -> Path:
-    """Return the absolute path of a file as a diff names it."""
+    """Return the absolute path of a file that a diff names."""
     for candidate in (directory / name, Path("/") / name):
         if candidate.is_file():
             return candidate
-    raise EditError(f"{name} is not there any more.", slug="source-changed")
+    raise EditError(f"{name} no longer exists.", slug="source-changed")
 
 
 def read(path: Path) -> str:
-    """Return the text of a source file with its line ends as they are."""
+    """Return the text of a source file with its own line endings."""
     try:
         with path.open(encoding="utf8", newline="") as file:
             return file.read()
@@ -128,7 +128,7 @@ def read(path: Path) -> str:
 
 
 def write_all(texts: Mapping[Path, str]) -> None:
-    """Write files so that each is either the old or the new one at every moment, and none if one cannot be written."""
+    """Write files atomically: each is the old or the new one at every moment."""
     prepared: list[tuple[Path, Path]] = []
     try:
         for path, text in texts.items():
@@ -142,7 +142,7 @@ def write_all(texts: Mapping[Path, str]) -> None:
             unfinished.replace(real)
     except OSError as problem:
         raise EditError(
-            f"the change cannot be written: {problem.strerror}; no file was left half written.",
+            f"cannot write the change: {problem.strerror}; no file is half written.",
             slug="cannot-apply",
         ) from problem
     finally:
@@ -152,9 +152,9 @@ def write_all(texts: Mapping[Path, str]) -> None:
 
 
 def record_sources(run_directory: Path, findings: Iterable[Finding], directory: Path) -> None:
-    """Write down what the files with findings held when they ran, so that a later change of them is noticed.
+    """Store the hashes of the files with findings as they ran, so that `check_unchanged` notices a later edit.
 
-    Of a file whose text is not in the trace it is what it holds now; what is known already stays.
+    If the text of a file is not in the trace, its current hash counts. Hashes stored earlier stay.
     """
     known = recorded_sources(run_directory)
     ran = _hashes_in_traces(run_directory)
@@ -181,7 +181,7 @@ def _files_of(finding: Finding) -> Iterable[str]:
 
 
 def recorded_sources(run_directory: Path) -> dict[str, str]:
-    """Return the fingerprints of files as they were at the run."""
+    """Return the hashes of the files as they ran, by name."""
     try:
         known = json.loads((run_directory / SOURCES_FILE).read_bytes())
     except (OSError, ValueError):
@@ -190,13 +190,13 @@ def recorded_sources(run_directory: Path) -> dict[str, str]:
 
 
 def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) -> None:
-    """Refuse to go on if one of the files is not what it was at the run."""
+    """Raise `EditError` if one of the files has changed since the run."""
     known = recorded_sources(run_directory)
     for name in names:
         path = find(name, directory)
         if name in known and known[name] != digest(path.read_bytes()):
             raise EditError(
-                f"{name} has changed since the run. Run the program under torchwhy again, and the fix "
-                "is made for what the file holds now.",
+                f"{name} has changed since the run. Run the program under torchwhy again to get a fix "
+                "for the current file.",
                 slug="source-changed",
             )

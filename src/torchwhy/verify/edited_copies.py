@@ -1,4 +1,4 @@
-"""Starts the user's command with edited copies of some files in place of the files, which stay untouched."""
+"""Edited copies of source files, which a trial loads instead of the files; the files themselves stay untouched."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-OVERLAY_FILE = "overlay.json"  # boot/overlay.py reads it in every Python process of the trial
+OVERLAY_FILE = "overlay.json"  # boot/overlay.py reads it in every Python process of the trial.
 
 
 def lay(run_directory: Path, texts: Mapping[Path, str]) -> None:
-    """Write edited copies into a trial's run directory; the boot loads them under the original names."""
+    """Write edited copies into a trial's run directory, from which the boot loads them under the original names."""
     folder = run_directory / "overlay"
     folder.mkdir(parents=True, exist_ok=True)
     copies = {}

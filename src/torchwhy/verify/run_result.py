@@ -1,4 +1,4 @@
-"""How a run went, with or without a fix: its losses, where it failed, what was found. And which went better."""
+"""How a run went, with or without a fix: losses, failure, findings; and the verdict on a fix by comparing two runs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.run_file import Run
 from torchwhy.record.trace import Trace
 
-ENOUGH_LOSSES = 16  # fewer losses of a noisy run do not tell whether they fall
-REGAINED = (
-    0.5  # of what the run had learnt before it failed, a cured one must learn at least this share
-)
+ENOUGH_LOSSES = 16  # Fewer losses of a noisy run do not show whether they fall.
+REGAINED = 0.5  # A cured run must regain at least this share of what the broken one learnt before it failed.
 OF_THE_LOSS = frozenset({"broadcast-in-loss"})
-SAME = 1e-6  # relative: losses of one batch under weights that do not move
-CURVE_POINTS = 200  # a curve in the report needs no more
+SAME = 1e-6  # Relative difference between losses of one batch with unchanged weights.
+CURVE_POINTS = 200  # A curve in the report needs no more points.
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run to its end or to the trial's. `failure` is what ended it, in a few words: `NaN at step 412`."""
+    """One run to its end or to the trial's; `failure` is what ended it: `NaN at step 412`."""
 
     losses: tuple[float, ...]
     steps: int
@@ -33,13 +31,13 @@ class RunResult:
     findings: tuple[Finding, ...]
     exit_code: int | None
     timed_out: bool = False
-    repeated: bool = False  # the failure was seen a second time, in a replay or a rerun
-    players: int = 1  # optimizers that made steps, each on a loss of its own
-    unwatched: bool = False  # torchwhy could not start in it, so that it ran without the change
+    repeated: bool = False  # A replay or a rerun reproduced the failure.
+    players: int = 1  # The number of optimizers that made steps, each on a loss of its own.
+    unwatched: bool = False  # torchwhy could not start in it, so it ran without the change.
 
     @property
     def finite_losses(self) -> list[float]:
-        """Return the losses up to the first that is not finite."""
+        """Return the losses before the first non-finite one."""
         kept: list[float] = []
         for loss in self.losses:
             if not math.isfinite(loss):
@@ -49,13 +47,13 @@ class RunResult:
 
     @property
     def first(self) -> float | None:
-        """Return the middle of the first losses."""
+        """Return the median of the first losses."""
         finite = self.finite_losses
         return median(finite[: _edge(finite)]) if finite else None
 
     @property
     def last(self) -> float | None:
-        """Return the middle of the last losses."""
+        """Return the median of the last losses."""
         finite = self.finite_losses
         return median(finite[-_edge(finite) :]) if finite else None
 
@@ -65,23 +63,23 @@ class RunResult:
         return falls(self.finite_losses)
 
     def learns_after(self, step: int) -> bool | None:
-        """Tell whether the loss falls from a step on: where the data changes, only the later losses compare."""
+        """Tell whether the loss falls from a step on; if the data changed there, earlier losses do not compare."""
         return falls(self.finite_losses[step:])
 
     def measures(self) -> dict[str, float]:
         """Return the numbers for report.json."""
-        known = {"steps": float(self.steps), "loss_first": self.first, "loss_last": self.last}
-        return {name: value for name, value in known.items() if value is not None}
+        numbers = {"steps": float(self.steps), "loss_first": self.first, "loss_last": self.last}
+        return {name: value for name, value in numbers.items() if value is not None}
 
     def curve(self) -> tuple[float, ...] | None:
-        """Return the losses, thinned where there are very many."""
+        """Return the losses, thinned if there are very many."""
         if not self.losses:
             return None
         every = math.ceil(len(self.losses) / CURVE_POINTS)
         return (*self.losses[:-1:every], self.losses[-1])
 
     def in_words(self) -> str:
-        """Return `loss 2.31 → 0.42`; nothing without a loss."""
+        """Return `loss 2.31 → 0.42`, or nothing with fewer than two losses."""
         if self.first is None or self.last is None or len(self.finite_losses) < 2:
             return ""
         return f"loss {self.first:.3g} → {self.last:.3g}"
@@ -105,9 +103,9 @@ def _edge(losses: Sequence[float]) -> int:
 def result_of(
     traces: Sequence[Trace], findings: Sequence[Finding], run: Run, *, since: int = 0
 ) -> RunResult:
-    """Read the course of a run from its traces; with several ranks, from the first.
+    """Return the result of a run from its traces; with several ranks, from the first.
 
-    The losses are those from the step `since` on: what an earlier phase learnt is no measure for a later one.
+    Only losses from the step `since` on count: an earlier part of training has another loss.
     """
     if not traces:
         return RunResult((), 0, _exit(run), tuple(findings), run.exit_code, timed_out=run.timed_out)
@@ -125,9 +123,9 @@ def result_of(
         repeated=any(
             replayed.reproduced
             for one in traces
-            for look in (one, one.rerun)
-            if look is not None
-            for replayed in look.of(Replayed)
+            for trace_or_rerun in (one, one.rerun)
+            if trace_or_rerun is not None
+            for replayed in trace_or_rerun.of(Replayed)
             if replayed.how != "first-step"
         ),
         players=max(1, len({step.optimizer for step in steps})),
@@ -135,7 +133,7 @@ def result_of(
 
 
 def failure_of(trace: Trace) -> str | None:
-    """Return what broke the run, in a few words."""
+    """Return what broke the run: `NaN at step 412`, `RuntimeError at step 3`."""
     for alarm in trace.alarms:
         bad = [decode(loss) for loss in alarm.losses if not math.isfinite(decode(loss))]
         what = alarm.what if alarm.what in ("loss", "value", "evaluation") else f"{alarm.what}s"
@@ -145,7 +143,7 @@ def failure_of(trace: Trace) -> str | None:
         return f"{kind} at step {alarm.step}"
     for error in trace.of(ExceptionSeen):
         if not error.caught:
-            when = f"at step {error.step}" if error.step else "before the first step was done"
+            when = f"at step {error.step}" if error.step else "before the end of the first step"
             return f"{error.type} {when}"
     return None
 
@@ -157,7 +155,7 @@ def _exit(run: Run) -> str | None:
 
 
 def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Verdict, str]:
-    """Return whether the trial cured the finding, and why in a few words."""
+    """Return the verdict on a trial, and the reason for it."""
     if trial.unwatched:
         return "not-run", "torchwhy could not start in the changed program"
     left = remaining(trial, finding)
@@ -167,9 +165,9 @@ def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Ver
     if left is not None:
         return "no-difference", f"still {left.detector}: {left.message}"
     if trial.timed_out and (failing_step is None or trial.steps <= failing_step):
-        return "not-run", f"the time limit came at step {trial.steps}, before it could tell"
+        return "not-run", f"the time limit ended it at step {trial.steps}, too early to tell"
     if stands_still(control, trial):
-        return "symptom-only", "no failure, but not one step was made past it"
+        return "symptom-only", "no failure, but also no step past it"
     if not learns_as_well(control, trial) and not is_another_loss(trial, finding):
         return "symptom-only", _does_not_learn(control, trial)
     return "cured", _all_well(control, trial)
@@ -178,7 +176,7 @@ def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Ver
 def _all_well(control: RunResult, trial: RunResult) -> str:
     words = "no finding left" if not trial.findings else _left(trial)
     if goes_alike(control, trial):
-        return f"{words}, the losses are those without it"
+        return f"{words}, the same losses as without it"
     later = trial.learns_after(control.steps) if control.failure is not None else None
     if trial.losses and not trial.learns and not later:
         few = trial.learns is None or (control.failure is not None and later is None)
@@ -189,7 +187,7 @@ def _all_well(control: RunResult, trial: RunResult) -> str:
 
 
 def remaining(trial: RunResult, finding: Finding) -> Finding | None:
-    """Return what still breaks the program: an error, or the same cause as before."""
+    """Return the finding that still breaks the program: an error, or the same cause as before."""
     for one in trial.findings:
         if one.severity == "error" or one.detector == finding.detector:
             return one
@@ -197,21 +195,21 @@ def remaining(trial: RunResult, finding: Finding) -> Finding | None:
 
 
 def stands_still(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether a trial came to its end without a step past the failure: a loop that skips all bad batches."""
+    """Tell whether a trial ended without a step past the failure, as a loop does that skips all bad batches."""
     return control.failure is not None and not trial.timed_out and trial.steps < control.steps
 
 
 def learns_as_well(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether the cured program learns as the broken one did; what cannot be told is not held against it."""
+    """Tell whether the cured program learns as well as the broken one did; True if there are too few losses."""
     if trial.learns is None:
         return True
     later = trial.learns_after(control.steps) if control.failure is not None else None
     if not trial.learns and not later:
         if control.failure is not None and later is None:
-            return True  # too few losses since the failure
-        # Where the broken run had learnt nothing either, there may be nothing to learn.
-        is_held = control.failure is not None and _rests(trial)
-        return not control.learns and not _grew(trial) and not is_held
+            return True
+        # If the broken run had learnt nothing either, there may be nothing to learn.
+        is_pinned = control.failure is not None and _is_constant(trial)
+        return not control.learns and not _grew(trial) and not is_pinned
     if control.failure is not None and control.learns and not later:
         assert control.first is not None
         assert control.last is not None
@@ -221,16 +219,16 @@ def learns_as_well(control: RunResult, trial: RunResult) -> bool:
 
 
 def is_another_loss(trial: RunResult, finding: Finding) -> bool:
-    """Tell whether a cure makes another quantity of the loss, whose course is then no measure for the old one's.
+    """Tell whether the loss with the cure is another quantity, or need not fall, so that the two do not compare.
 
-    The mean over all pairs falls where nothing is learnt; the error of a value that learns from itself need not fall,
-    and nor need the losses of players who learn to beat each other.
+    A broadcast loss, a mean over all pairs, falls although the model learns nothing. The losses of players that
+    learn to beat each other need not fall.
     """
     return (finding.detector in OF_THE_LOSS or trial.players > 1) and not _grew(trial)
 
 
 def is_convincing(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether a cured run is also seen to learn, or is too short to ask for that."""
+    """Tell whether a cured run visibly learns, or is too short to show it."""
     if trial.learns is not False or goes_alike(control, trial):
         return True
     later = trial.learns_after(control.steps) if control.failure is not None else False
@@ -238,7 +236,7 @@ def is_convincing(control: RunResult, trial: RunResult) -> bool:
 
 
 def goes_alike(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether a fix left the losses as they were, as one of memory or of evaluation must."""
+    """Tell whether a fix left the losses unchanged, as fixes for memory or evaluation must."""
     pairs = list(zip(control.losses, trial.losses, strict=False))
     return (
         control.failure is None
@@ -251,8 +249,8 @@ def _grew(trial: RunResult) -> bool:
     return trial.first is not None and trial.last is not None and trial.last > 2 * abs(trial.first)
 
 
-def _rests(trial: RunResult) -> bool:
-    """Tell whether the loss is one number to the end: what was changed lets no gradient through any more."""
+def _is_constant(trial: RunResult) -> bool:
+    """Tell whether the loss is constant in the second half, because the change blocks the gradient."""
     losses = trial.finite_losses
     late = losses[len(losses) // 2 :]
     return len(losses) >= ENOUGH_LOSSES and max(late) - min(late) <= SAME * abs(max(late))
@@ -268,4 +266,4 @@ def _does_not_learn(control: RunResult, trial: RunResult) -> str:
 
 def _left(trial: RunResult) -> str:
     first = trial.findings[0]
-    return f"left is the {first.severity} {first.detector}"
+    return f"the {first.severity} {first.detector} is left"

@@ -1,4 +1,4 @@
-"""A copy of the program's directory for one trial, so that what the program writes does not touch the user's files."""
+"""A copy of the program's directory for one trial, so that the program does not overwrite the user's files."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST_ENTRIES = 20_000  # files and folders; a home directory has more, a project has not
-MOST_IN_A_FOLDER = 2_000  # a folder with more is a data set: it is linked
-LARGEST_FILE = 50_000_000  # bytes; larger files are linked
-MOST_BYTES = 300_000_000  # about a second of copying; what goes beyond is linked
+MOST_ENTRIES = 20_000  # A home directory has more files and folders, a project has fewer.
+MOST_IN_A_FOLDER = 2_000  # A folder with more entries is a dataset and is linked.
+LARGEST_FILE = 50_000_000  # Files with more bytes are linked.
+MOST_BYTES = 300_000_000  # About a second of copying; the rest is linked.
 LEFT_OUT = {".git", ".hg", ".torchwhy", "__pycache__", ".mypy_cache", ".pytest_cache"}
 LINKED = {".venv", "venv", "env", "node_modules", "site-packages"}
 NEEDS_MORE = (
@@ -32,20 +32,20 @@ class Copied:
 
 
 def reason_against(command: Sequence[str], directory: Path) -> str | None:
-    """Return why the program cannot run in a copy of its directory, None if it can."""
+    """Return why the program cannot run in a copy of its directory; None if it can."""
     for word in command:
         if ".." in Path(word.partition("=")[2] or word).parts:
             return f"its command reaches out of its directory ({word})"
     for word in command:
         path = directory / word
         if word.endswith(".py") and path.is_file() and _reaches_out(path):
-            return f"{word} names files by `../`"
+            return f"{word} refers to files by `../`"
     entries = 0
     for _, folders, files in os.walk(directory):
         folders[:] = [one for one in folders if one not in LEFT_OUT | LINKED]
         entries += len(folders) + (len(files) if len(files) <= MOST_IN_A_FOLDER else 1)
         if entries > MOST_ENTRIES:
-            return "its directory holds too many files to be copied"
+            return "its directory has too many files to copy"
     return None
 
 
@@ -55,7 +55,7 @@ def _reaches_out(path: Path) -> bool:
 
 
 def copy(directory: Path, into: Path) -> Copied:
-    """Copy a directory; folders of data and very large files are linked, as they are read and not written."""
+    """Copy a directory; datasets and very large files are linked, because programs only read them."""
     left, links = MOST_BYTES, 0
     for folder, folders, files in os.walk(directory):
         goal = into / os.path.relpath(folder, directory)
@@ -75,7 +75,7 @@ def copy(directory: Path, into: Path) -> Copied:
 
 
 def _is_large(folder: Path) -> bool:
-    """Tell whether a folder is one to link: a link itself, or with very many entries."""
+    """Tell whether to link a folder: it is a link itself, has very many entries, or cannot be read."""
     if folder.is_symlink():
         return True
     try:
@@ -91,7 +91,7 @@ def _link(path: Path, goal: Path) -> int:
 
 
 def moved_command(command: Sequence[str], directory: Path, copied: Path) -> tuple[str, ...]:
-    """Return a command whose absolute paths into the directory lead into the copy."""
+    """Return a command with its absolute paths into the directory moved to the copy."""
     return tuple(
         os.fspath(copied / Path(word).relative_to(directory))
         if Path(word).is_absolute() and Path(word).is_relative_to(directory)
@@ -101,7 +101,7 @@ def moved_command(command: Sequence[str], directory: Path, copied: Path) -> tupl
 
 
 def moved(texts: Mapping[Path, str], directory: Path, copied: Path) -> dict[Path, str]:
-    """Return edited texts by their places in the copy, and by their own for what is imported from there."""
+    """Return edited texts by their paths in the copy, and by their original ones for imports from there."""
     everywhere = dict(texts)
     for path, text in texts.items():
         if path.is_relative_to(directory):

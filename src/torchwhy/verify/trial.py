@@ -1,4 +1,4 @@
-"""One trial: the same command with the same seeds and one change, a good way past the failure."""
+"""One trial: the same command with the same seeds and one change, run well past the failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchwhy.verify.diffs import edited_texts
 from torchwhy.verify.edited_copies import lay
 from torchwhy.verify.run_result import RunResult, compare, result_of
 
-LEAST_MARGIN = 100  # steps past the failure, below which a slow relapse would not be seen
+LEAST_MARGIN = 100  # Fewer steps past the failure would miss a slow relapse.
 MARGIN_SHARE = 0.5
 
 Examine = Callable[[Path], Sequence[Finding]]
@@ -32,10 +32,9 @@ def _launch(trial_directory: Path, run: Run, limit_seconds: float) -> Run:
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What trials of one run share; `examine` gives the findings of a recorded run, `launch` runs one.
+    """What the trials of one run share; `examine` returns the findings of a recorded run, `launch` runs one.
 
-    A trial runs in a copy of the program's directory wherever that can be, so that the program's output files
-    are not written over.
+    A trial runs in a copy of the program's directory if possible, so that it does not overwrite output files.
     """
 
     run_directory: Path
@@ -45,7 +44,7 @@ class Laboratory:
 
     @property
     def directory(self) -> Path:
-        """Return the directory the program was started in."""
+        """Return the program's working directory."""
         return Path(read_run(self.run_directory).directory)
 
     @property
@@ -54,13 +53,13 @@ class Laboratory:
         return read_run(self.run_directory).seconds or 0.0
 
     def control(self, findings: Sequence[Finding]) -> RunResult:
-        """Return the broken program's own recorded result."""
+        """Return the result of the broken run as recorded."""
         run = read_run(self.run_directory)
         since = self.finding.observed_from or 0
         return result_of(read_traces(self.run_directory), findings, run, since=since)
 
     def is_repeatable(self, control: RunResult) -> bool:
-        """Tell whether the failure was seen to happen again by itself, or is of a kind that must."""
+        """Tell whether the failure was reproduced, or is of a kind that always recurs."""
         traces = read_traces(self.run_directory)
         if control.failure is None or control.repeated or not any(one.alarms for one in traces):
             return True
@@ -72,7 +71,7 @@ class Laboratory:
         )
 
     def last_step(self, control: RunResult) -> int | None:
-        """Return where a trial ends: a margin past the failure; None for a program that came to its own end."""
+        """Return the last step of a trial, a margin past the failure; None if the program ended by itself."""
         if control.failure is None and not control.timed_out:
             return None
         failed = max(self.finding.step or 0, control.steps)
@@ -80,7 +79,7 @@ class Laboratory:
 
     @cached_property
     def runs_in_place(self) -> str | None:
-        """Return why trials run in the program's own directory, None if they run in a copy of it."""
+        """Return why trials run in the program's own directory; None if they run in a copy of it."""
         original = read_run(self.run_directory)
         return scratch.reason_against(original.command, self.directory)
 
@@ -91,7 +90,7 @@ class Laboratory:
     def run(
         self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float
     ) -> RunResult:
-        """Run the program with a change (none: as it is) in `trials/<name>` and return its result."""
+        """Run the program in `trials/<name>`, with a change unless `diff` is empty, and return its result."""
         began = time.monotonic()
         result = None
         if self.runs_in_place is None:
@@ -141,7 +140,7 @@ class Laboratory:
 
 @dataclass(frozen=True)
 class Tried:
-    """A fix with its trial, and the result of that trial."""
+    """A fix with its trial, and the result of the trial's run."""
 
     fix: Fix
     result: RunResult | None = None
@@ -151,7 +150,7 @@ class Tried:
 def try_fix(
     laboratory: Laboratory, fix: Fix, *, control: RunResult, name: str, limit_seconds: float
 ) -> Tried:
-    """Return the fix with what its trial showed."""
+    """Run a trial of a fix and return both."""
     result = laboratory.run(
         name,
         fix.diff,
@@ -186,7 +185,7 @@ def _how_far(control: RunResult, result: RunResult) -> str:
         return ""
     if control.failure is not None and result.steps > control.steps:
         return f"{_counted(result.steps - control.steps)} past the failure"
-    return _counted(result.steps) if result.steps else "it ran to its end"
+    return _counted(result.steps) if result.steps else "it ran to the end"
 
 
 def _counted(steps: int) -> str:
