@@ -1,1 +1,1 @@
-"""The waist: everything that thinking knows about a run comes through these files. Needs no torch."""
+"""The record of a run: all that the stages after it know comes from these files. Needs no torch."""

@@ -1,4 +1,4 @@
-"""The event of an exception, and the small records it is made of."""
+"""The event of an exception, and the structs it consists of."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torchwhy.record.numbers import Real
 
 
 class NamedTensor(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A tensor (or array) of the program by the text that names it: `x`, `self.weight`, `batch[0]`.
+    """A tensor (or array) of the program; `name` is the text that names it: `x`, `self.weight`, `batch[0]`.
 
-    `argument` is what the torch function that got it calls it (`input`, `target`). `made_by` is the expression that
-    produced it, `origin` whether that was a batch, an array, an operation … `minimum`/`maximum` are given for integer
-    tensors (labels, indices), `graph` is the name of its grad_fn.
+    `argument` is the argument of torch's function that it was passed for (`input`, `target`). `made_by` is the
+    expression that produced it, `origin` its kind (a batch, an array, an operation …). `minimum` and `maximum` are
+    set for integer tensors (labels, indices). `graph` is the name of its grad_fn.
     """
 
     name: str
@@ -34,7 +34,7 @@ class NamedTensor(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class Layer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A module that was running: its path, its own repr, its numbers, and the expression that constructed it."""
+    """A running module: its path, its repr, its settings, and the expression that constructed it."""
 
     path: str
     kind: str
@@ -44,7 +44,7 @@ class Layer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class WalkStep(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One station of the data's way through the model: the module or expression and the shape that left it."""
+    """One station of the data in the model: a module or expression, and the shape of its result."""
 
     what: str
     shape: list[int]
@@ -53,7 +53,7 @@ class WalkStep(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class FrameSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One frame of the user's code on the way to an exception, outermost first, with the values it held."""
+    """One frame of the program on the way to an exception, with the values of its variables."""
 
     location: SourceSpan
     tensors: list[NamedTensor] = []
@@ -61,7 +61,7 @@ class FrameSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class LoaderFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The DataLoader whose batch was in hand (or being made): how its batches come about."""
+    """The DataLoader of the current batch, or of the one being built, and how it builds batches."""
 
     batch_size: int | None = None
     dataset_length: int | None = None
@@ -75,13 +75,13 @@ class LoaderFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class OperandTrial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A change that was tried on the real operands right after the exception, and whether it went through.
+    """A change that was tried on the real operands right after the exception, and whether the call then worked.
 
-    `kind` says what sort of change (`resize-layer`, `permute-input`, `cast-target` …), `diff` is the same change of the
-    user's source where the edit is certain, `location` the place it changes. `target` is what was changed, in the
-    program's words: the path of a layer, or the expression of a tensor (empty: it has none). `method` is the text put
-    behind a tensor, as `.unsqueeze(0)` or ` - 1`. Of a layer, `parameter` is a number of its constructor, `right` the
-    value that fits what it was given and `wrong` the value that it has. `order` are arguments in another order.
+    `kind` is the kind of change (`resize-layer`, `permute-input`, `cast-target` …), `diff` the same change to the
+    source if the edit is certain, `location` the place it changes. `target` is the changed object in the program's
+    words: the path of a layer, or the expression of a tensor (empty if it has none). `method` is the text appended
+    to a tensor, such as `.unsqueeze(0)` or ` - 1`. For a layer, `parameter` is an argument of its constructor,
+    `right` the value that fits its input and `wrong` its actual value. `order` lists arguments in another order.
     Traces of older versions hold all this as a sentence, `change`.
     """
 
@@ -100,15 +100,15 @@ class OperandTrial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
 
 class Crash(Event, frozen=True, tag="crash"):
-    """An exception, with everything around it that a person would look at.
+    """An exception with its context.
 
-    `frames` are the user's, outermost first; `operands` the tensors named in the failing expression (`location`);
-    `inputs` what the torch function or operation that raised got itself, by its own names for them;
-    `op` is the torch function that raised (`aten::addmm`, `torch.nn.functional.cross_entropy`), `layers` the running
-    modules, outermost first; `walk` the shapes through the model up to here; `facts` are further numbers and `places`
-    further lines, by name.
-    `raised_by`: "user" is a `raise` or `assert` of the program itself, "python" an error of the language (KeyError …).
-    `caught`: the program swallowed it (then `times` counts). `worker` is the original traceback of a loader's worker.
+    `frames` are those of the program, outermost first; `operands` the tensors named in the failing expression
+    (`location`); `inputs` the arguments of the torch function or operation that raised, by its own names for them;
+    `op` that function (`aten::addmm`, `torch.nn.functional.cross_entropy`); `layers` the running modules, outermost
+    first; `walk` the shapes through the model up to here; `facts` further numbers and `places` further lines, by name.
+    `raised_by` is "user" for a `raise` or `assert` of the program, "python" for an error of the language (KeyError …).
+    `caught` means that the program caught it, `times` how often. `worker` is the original traceback of a loader's
+    worker.
     """
 
     step: int

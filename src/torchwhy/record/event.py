@@ -1,4 +1,4 @@
-"""What every event has, and the numbers all of them share."""
+"""The base of all events, and the numbers they share."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ BEFORE_FIRST_STEP = -1
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", kw_only=True):
-    """What every line has: nothing but its kind."""
+    """The base of all events; every line has a kind."""

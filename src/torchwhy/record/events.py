@@ -1,6 +1,6 @@
-"""One frozen, typed record for each kind of line in a trace.
+"""One frozen, typed struct for each kind of line in a trace.
 
-Left of the trace they are written, right of it they are read; nothing else crosses. Numbers that may be
+`observe` and `replay` write them, the later stages read them; nothing else passes between the two. Numbers that may be
 non-finite have type `Real` (see numbers.py). `step` counts optimizer steps from 0; -1 is before the first.
 """
 
@@ -28,7 +28,7 @@ from torchwhy.record.tensors import TensorFacts as TensorFacts
 
 
 class MissingFeature(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Private names that this torch or Python lacks, what is lost without them, and the probes left out for it."""
+    """Private names that torch or Python lacks, what is lost without them, and the probes that are off."""
 
     feature: str
     names: list[str]
@@ -38,7 +38,7 @@ class MissingFeature(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RunStarted(Event, frozen=True, tag="run"):
-    """The first line: which process this is, and what its torch and its Python lack."""
+    """The first line: the process, and the private names that its torch and Python lack."""
 
     schema: int
     pid: int
@@ -71,7 +71,7 @@ class OptimizerMade(Event, frozen=True, tag="optimizer"):
 
 
 class OptimizerDescribed(Event, frozen=True, tag="optimizer-parameters"):
-    """What an optimizer holds, told at its first step: names, shapes and dtypes in the order of its groups."""
+    """The parameters of an optimizer at its first step: names, shapes and dtypes, in the order of its groups."""
 
     index: int
     parameters: list[str]
@@ -80,9 +80,9 @@ class OptimizerDescribed(Event, frozen=True, tag="optimizer-parameters"):
 
 
 class Step(Event, frozen=True, tag="step"):
-    """One optimizer step, before it wrote. `losses` are the roots of the backward passes since the last one.
+    """One optimizer step, before its update. `losses` are the roots of the backward passes since the last step.
 
-    Learning rates are told when they change; one that is no finite number is written as null.
+    Learning rates are recorded when they change; a non-finite one is null.
     """
 
     step: int
@@ -95,12 +95,12 @@ class Step(Event, frozen=True, tag="step"):
 
     @property
     def rates(self) -> list[float]:
-        """Return the learning rates that are finite numbers, where they were told."""
+        """Return the finite learning rates; empty if they did not change."""
         return [rate for rate in self.learning_rates or [] if rate is not None]
 
 
 class Weights(Event, frozen=True, tag="weights"):
-    """Root mean squares of every parameter and gradient of one optimizer, on sampled steps."""
+    """The RMS of every parameter and gradient of one optimizer, at sampled steps."""
 
     step: int
     optimizer: int
@@ -110,7 +110,7 @@ class Weights(Event, frozen=True, tag="weights"):
 
 
 class Thinned(Event, frozen=True, tag="thinned"):
-    """Something optional is done less often from now on, and why."""
+    """An optional measurement becomes rarer from this step on, with the reason."""
 
     step: int
     what: str
@@ -126,9 +126,9 @@ class ScaleChanged(Event, frozen=True, tag="scale"):
 
 
 class Alarm(Event, frozen=True, tag="alarm"):
-    """Something non-finite was about to be written, was found written, or was seen by the program itself.
+    """A non-finite value was about to be written, was found written, or was read by the program itself.
 
-    `since` is the step up to which it is known to have been fine, where that is not the step before.
+    `since` is the last step at which it is known to have been finite, if that is not the step before.
     """
 
     step: int
@@ -149,10 +149,9 @@ OriginKind = Literal[
 class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One argument of an operation, as it was just before the operation ran.
 
-    `at_born` is its value at the first element that went bad (same index after broadcasting).
-    `born_minimum`/`born_maximum` range over all elements that went bad. For scalars only `scalar` is set.
-    `wider_at_born`, for an operand in half precision that is 0 there, is the value which the operations that
-    made it give when they are redone in float32: not 0 means that it underflowed.
+    `at_born` is its value at the first bad element of the result (same index after broadcasting). `born_minimum` and
+    `born_maximum` are taken over all bad elements. For scalars only `scalar` is set. `wider_at_born`, for an operand
+    in half precision that is 0 there, is its value if it is computed in float32; if that is not 0, it underflowed.
     """
 
     name: str | None = None
@@ -171,7 +170,7 @@ class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The forward operation that a backward birth differentiates.
 
-    `hidden_by` is where a `where`, mask or selection discarded exactly the elements that went bad.
+    `hidden_by` is the place of a `where`, mask or selection that discarded exactly the bad elements.
     """
 
     op: str
@@ -183,25 +182,23 @@ class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 Phase = Literal["data", "forward", "backward", "accumulate", "clip", "update"]
-REFUSED = (
-    "value refused with an exception"  # what a birth reached when the program ended because of it
-)
+REFUSED = "value refused with an exception"  # In `reaches`: the value made the program raise an exception.
 
 
 class Birth(Event, frozen=True, tag="birth"):
     """A non-finite value appeared where there was none.
 
     `kind`
-      operation   all operands were finite, the output is not;
-      from-infinity  operands held infinities (their births are `parents`), the output holds new NaN;
-      source      the value came in with a tensor nobody here computed: a batch, a parameter, an array, a constant.
-    `phase` is what the program was doing. `location` is the user's expression; in backward, that of the forward
-    operation being differentiated (the `backward()` call is `called_from`) unless user code itself ran there.
-    `reaches` lists what it spoiled: "loss", "gradient of fc.weight", "parameter fc.weight", "buffer bn.running_mean",
-    "output of net", "value read by the program", `REFUSED`. Empty: it was healed (`healed_by`).
-    `wider` is the same operation redone in a wider type ("finite", "nonfinite", None: not tried).
+      operation      all operands are finite, the output is not;
+      from-infinity  operands contain infinities (their births are `parents`), the output contains new NaN;
+      source         the value came with a tensor that no recorded operation made: a batch, a parameter, a constant.
+    `phase` is what the program was doing. `location` is the program's expression; in backward, that of the
+    differentiated forward operation (the `backward()` call is `called_from`), unless the program's own code ran there.
+    `reaches` lists what the value spoiled: "loss", "gradient of fc.weight", "parameter fc.weight", "buffer
+    bn.running_mean", "output of net", "value read by the program", `REFUSED`; empty if `healed_by` absorbed it.
+    `wider` is the result of redoing the operation in a wider dtype; None if that was not tried.
     `reduced` is the number of elements that went into each output element of a reduction.
-    `made_after` is the step after which the dataset of a batch came into use, None if it is as old as training.
+    `made_after` is the step after which the dataset of a batch came into use; None if it is as old as training.
     """
 
     id: int
@@ -242,7 +239,7 @@ class SampleTried(Event, frozen=True, tag="sample-tried"):
 
 
 class Replayed(Event, frozen=True, tag="replayed"):
-    """How the failing step was seen: `reproduced` compares loss and gradients with the first time, None: it cannot."""
+    """How the failing step was observed; `reproduced` tells whether loss and gradients are the same, None if unknown."""
 
     step: int
     how: Literal["first-step", "in-place", "rerun"]
@@ -252,7 +249,7 @@ class Replayed(Event, frozen=True, tag="replayed"):
 
 
 class ModuleCalled(Event, frozen=True, tag="module"):
-    """One module call of the first step: the walk of shapes through the model."""
+    """One module call of an observed step, with the shapes that went in and out."""
 
     step: int
     path: str
@@ -264,7 +261,7 @@ class ModuleCalled(Event, frozen=True, tag="module"):
 
 
 class GradientsClipped(Event, frozen=True, tag="clip"):
-    """`clip_grad_norm_` or `clip_grad_value_` ran on a watched step; `scaled` if the loss scale was still in them."""
+    """`clip_grad_norm_` or `clip_grad_value_` ran at an observed step; `scaled` if the loss scale was still in them."""
 
     step: int
     scaled: bool
@@ -272,7 +269,7 @@ class GradientsClipped(Event, frozen=True, tag="clip"):
 
 
 class ExceptionSeen(Event, frozen=True, tag="exception"):
-    """An exception left a torch operation (`caught` unknown then: None) or the whole program (False)."""
+    """A torch operation raised an exception (`caught` is None: unknown), or the program ended with it (False)."""
 
     step: int
     type: str
@@ -292,7 +289,7 @@ class ArrayWarning(Event, frozen=True, tag="array-warning"):
 
 
 class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
-    """The microscope stepped back, and why; `compiled`: the program compiles its model."""
+    """The microscope was switched off, with the reason; `compiled` if the program compiles its model."""
 
     step: int
     reason: str
@@ -302,14 +299,14 @@ class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
 
 
 class ProbeFailed(Event, frozen=True, tag="probe-failed"):
-    """One of our probes broke and was switched off; training went on."""
+    """A probe failed and was switched off; training went on."""
 
     probe: str
     reason: str
 
 
 class RunEnded(Event, frozen=True, tag="end"):
-    """The last line of a process that could say goodbye."""
+    """The last line of a process that ended in an orderly way."""
 
     steps: int
     stopped_by_us: bool = False

@@ -1,8 +1,8 @@
-"""Events about learning: what was called in which order, who feeds the loss, who is alive, what is held.
+"""Events about learning: the order of calls, the graph of the loss, activations, parameters, held tensors.
 
-They come from the watched steps (the first, and a few later ones) and from counters that cost nothing. An event of
-the microscope says which look it belongs to: `look` 0 is the one at the beginning of the program, 1, 2 and 3 are those
-at the first steps of optimizers that begin when training is under way (see `Trace.later_observations`).
+They come from observed steps (the first, and a few later ones) and from cheap counters. In events of the microscope,
+`look` is the number of the observation: 0 is the one at the beginning of the program, 1, 2 and 3 are those at the first
+steps of optimizers that begin later (see `Trace.later_observations`).
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from torchwhy.record.event import Event
 from torchwhy.record.numbers import Real
 from torchwhy.record.tensors import TensorFacts
 
-# Asked of the live model after the first step; the detectors look for the answer under these words.
+# The question of an experiment on the live model after the first step, by which causes find its answer.
 SAMPLES_QUESTION = "do other samples' outputs move when sample 0 is changed?"
 
 
 class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One call that matters for the order of a step: zero_grad, backward, clip, step, scheduler, train, eval."""
+    """One call whose order in a step matters: zero_grad, backward, clip, step, scheduler, train, eval."""
 
     name: str
     location: SourceSpan | None = None
     target: str | None = None
     optimizer: int | None = None
-    used: bool = False  # the program does something with the result, where that matters
+    used: bool = False  # The program uses the result; recorded only where that matters.
 
 
 class StepCalls(Event, frozen=True, tag="calls"):
-    """The calls since the step before, in order, for the first few steps."""
+    """The calls since the previous step, in order, for the first few steps."""
 
     step: int
     calls: list[CallSeen]
 
 
 class ManualUpdate(Event, frozen=True, tag="hand-update"):
-    """Where a program without optimizer wrote its weights between two backward passes."""
+    """The place where a program without an optimizer updates its weights between two backward passes."""
 
     step: int
     location: SourceSpan | None = None
 
 
 class StaleGradients(Event, frozen=True, tag="stale-gradients"):
-    """A backward pass added to gradients that an optimizer step had already used and nobody cleared since.
+    """A backward pass added to gradients that an optimizer step had already used and no call has cleared since.
 
-    `times` counts such passes so far; the event is written at the first and then rarely. `location` is the backward
-    call, `stepped_at` the step that used the sum. A program that updates by hand has optimizer -1.
+    `times` counts such passes so far; the event is written at the first one and then rarely. `location` is the
+    backward call, `stepped_at` the step that used the sum. `optimizer` is -1 in a program without an optimizer.
     """
 
     step: int
@@ -60,17 +60,17 @@ class StaleGradients(Event, frozen=True, tag="stale-gradients"):
     stepped_at: SourceSpan | None = None
 
 
-LEAF = "Tensor"  # the owner of a tensor of the program that is to be trained and is no nn.Parameter
+LEAF = "Tensor"  # The owner of a trainable tensor that is no nn.Parameter.
 
 
 class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One parameter after the first step's backward.
+    """One parameter after the first step's backward pass.
 
-    `written_by`: what wrote its values last before training: random initialisation, a load (copy), a constant.
-    `owner` is the class of its module, `registered` whether a model known by a variable reaches it.
-    `made_at` is the line that wrote its values last, `rows_equal` whether all its rows are one and the same.
-    `module` is the path of its module, `training` that module's mode, `model` the variable that holds the whole;
-    `inside` is the module in whose forward an unregistered one ran.
+    `written_by` is what wrote its values last before training: random initialisation, a load (copy), a constant.
+    `owner` is the class of its module, `registered` whether a model held by a variable reaches it. `made_at` is the
+    line that wrote its values last, `rows_equal` whether all its rows are equal. `module` is the path of its module,
+    `training` that module's mode, `model` the variable that holds the whole model, `inside` the module in whose
+    forward an unregistered one ran.
     """
 
     name: str
@@ -94,8 +94,8 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 class ParameterCensus(Event, frozen=True, tag="census"):
     """Every parameter of every known model and optimizer, just before an optimizer's first step.
 
-    `backwards` counts the backward passes before it. `decays` are the weight decays by parameter, told when a group
-    has one of its own. `initial_rates` are the rates that a scheduler found when it was made.
+    `backwards` counts the backward passes before it. `decays` are the weight decays by parameter, recorded if a group
+    has one of its own. `initial_rates` are the learning rates before any scheduler changed them.
     """
 
     step: int
@@ -108,12 +108,12 @@ class ParameterCensus(Event, frozen=True, tag="census"):
 
 
 class GraphOperation(Event, frozen=True, tag="operation"):
-    """One forward operation of the first step; `inputs` are the `order`s of the operations that made its operands.
+    """One forward operation of an observed step; `inputs` are the `order`s of the operations that made its operands.
 
-    A leaf operand is named: `parameter fc.weight`, `batch[0]`, `array`. `differentiable`: autograd recorded it.
-    Views (`is_view`) are transparent to `inputs`; `views` gives for each operand the last view it came through, -1 for
-    none. `tracked`: whether autograd follows each operand; `parameters`: the names of those that are parameters.
-    `made_at`, of a softmax that looks wrong: the constructor of a layer that no code of the program calls by itself.
+    `leaves` names the leaf operands: `parameter fc.weight`, `batch[0]`, `array`. `differentiable` means that autograd
+    recorded it. `inputs` skips views (`is_view`); `views` is for each operand the last view it passed through, -1 for
+    none. `tracked` is whether autograd follows each operand, `parameters` the names of those that are parameters.
+    `made_at` is set for a suspicious softmax inside a layer that only torch calls: the layer's constructor.
     """
 
     order: int
@@ -138,12 +138,12 @@ class GraphOperation(Event, frozen=True, tag="operation"):
 
 
 class GraphCut(Event, frozen=True, tag="graph-cut"):
-    """Parameters of an optimizer were used, got no gradient, and this is where their graph was cut.
+    """The place where the graph was cut, so that used parameters of an optimizer got no gradient.
 
-    `how`: detach, data, parameter (a new one of its values), item (and a new tensor of it), number (and nothing else),
-    array, no-grad, underivable, flat (a derivative of 0), new-tensor. `joins`: all that the cut value meets later is an
-    elementwise operation with another value that has a graph, as in a stop-gradient that is meant.
-    `whole`: no parameter of the optimizer got a gradient.
+    `how` is detach, data, parameter (a new one with its values), item (and a new tensor made of it), number (used as
+    such), array, no-grad, underivable, flat (a derivative of 0) or new-tensor. `joins` means that the cut value only
+    enters elementwise operations with a value that has a graph, as in an intended stop-gradient. `whole` means that
+    no parameter of the optimizer got a gradient.
     """
 
     step: int
@@ -159,10 +159,10 @@ class GraphCut(Event, frozen=True, tag="graph-cut"):
 
 
 class LossRoot(Event, frozen=True, tag="loss-root"):
-    """The loss of a watched step: the operation that made it (`order` in the graph above), its value and place.
+    """The loss of an observed step: the operation that made it (`order` in the graph above), its value and place.
 
-    The graph is that of the first step; of a later one only value, place and size are told:
-    `operations` counts those with a gradient.
+    The graph is recorded for the first step of an observation; later events have only value, place and
+    `operations`, the number of operations with a gradient.
     """
 
     step: int
@@ -175,10 +175,10 @@ class LossRoot(Event, frozen=True, tag="loss-root"):
 
 
 class Activation(Event, frozen=True, tag="activation"):
-    """One activation on a watched step. A unit is an element of the last dimension (of the channel for images).
+    """One activation at an observed step. A unit is an element of the last dimension (for images, of the channels).
 
-    `dead` units gave exactly 0 on the whole batch; `saturated` is the share of elements at the flat ends. `made_at` is
-    the constructor of a layer that no code of the program calls by itself, as in `nn.Sequential`.
+    `dead` units output exactly 0 for the whole batch; `saturated` is the share of elements at the flat ends. `made_at`
+    is the constructor of a layer that only torch calls, as in `nn.Sequential`.
     """
 
     step: int
@@ -197,16 +197,16 @@ class Activation(Event, frozen=True, tag="activation"):
 
     @property
     def place(self) -> SourceSpan | None:
-        """Return the line to look at: where the layer is made, or else where it is called."""
+        """Return where the layer is constructed, or else where it is called."""
         return self.made_at or self.location
 
 
 class ModelOutput(Event, frozen=True, tag="output"):
-    """What the outermost model gave on a watched step, and how much its rows differ from each other.
+    """The output of the outermost model at an observed step, and how much its rows differ from each other.
 
-    `spread` is the largest difference between two rows, relative to the output's own size; 0: it ignores its input.
-    `given` describes its first real input (`given_computed`: weights had a part in it); the root mean squares are of
-    that input and of the output.
+    `spread` is the largest difference between two rows, relative to the output's size; at 0 the model ignores its
+    input. `given` describes its first floating-point input (`given_computed` if weights had a part in it), `given_rms`
+    and `rms` are the RMS of that input and of the output.
     """
 
     step: int
@@ -226,12 +226,12 @@ class ModelOutput(Event, frozen=True, tag="output"):
 
 
 class ForwardModes(Event, frozen=True, tag="modes"):
-    """How often a model ran at one place in each mode; written when the program ends.
+    """How often a model ran at one place in one mode; written when the program ends.
 
-    `steps` counts the optimizer steps before which it ran, `backwards` the backward passes it fed. `discarded`: the
-    result was not used. `repeats`: calls with the very input of the call before. `switched_at` is the `train()` or
-    `eval()` call before the first forward, `freshly`: no backward pass had run since. `called_from` is the way there,
-    innermost first, at the first time.
+    `steps` counts the optimizer steps before which it ran, `backwards` the backward passes it fed. `discarded` means
+    that the result was not used, `repeats` counts calls with the same input as the call before. `switched_at` is the
+    `train()` or `eval()` call before the first forward, `freshly` means that no backward pass had run since.
+    `called_from` are the calls that led to the first forward, innermost first.
     """
 
     step: int
@@ -254,7 +254,7 @@ class ForwardModes(Event, frozen=True, tag="modes"):
 
 
 class DropoutInEvaluation(Event, frozen=True, tag="dropout-in-evaluation"):
-    """A model in eval mode dropped values, by a function called at this place."""
+    """A model in eval mode dropped values, through a function called at this place."""
 
     step: int
     path: str
@@ -262,14 +262,13 @@ class DropoutInEvaluation(Event, frozen=True, tag="dropout-in-evaluation"):
 
 
 class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A variable of the program that holds tensors: how many, how many with a graph, how many bytes and graph nodes.
+    """A variable of the program that holds tensors: how many, how many with a graph, their bytes and graph nodes.
 
-    `function` is where the variable lives: a function, the class of an attribute, None for a module's own.
-    `file` is where its name is found, `first_line` that of the function whose local variable it is.
-    `graph_nodes` of a single tensor counts the operations through which its graph reaches back to the first sample.
-    `is_suspect`: it grew, or is large; then detectors find these places in the program's text: the statement that
-    grows it, the one that empties or renews it time and again, the first that uses its content. `feeds_backward`: what
-    it holds goes into a backward pass by intention.
+    `function` is the function or class that the variable belongs to, None for a global. `file` is the file that names
+    it, `first_line` the first line of the function whose local it is. `graph_nodes`, for a single tensor, counts the
+    operations in its graph back to the first sample. `is_suspect` means that it grew or is large; detectors then find
+    in the program's text the statement that grows it, the one that regularly empties or rebinds it, and the first that
+    reads it. `feeds_backward` means that its content goes into a backward pass on purpose.
     """
 
     name: str
@@ -291,7 +290,7 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class RunningFrame(msgspec.Struct, frozen=True):
-    """A frame of the program: the line it is at, its function, and the function's first line."""
+    """A running frame of the program: its current line, its function, and the function's first line."""
 
     file: str
     line: int
@@ -300,10 +299,10 @@ class RunningFrame(msgspec.Struct, frozen=True):
 
 
 class Holdings(Event, frozen=True, tag="holdings"):
-    """What the program's variables hold on a sampled step, and the memory of the process; `frames` ran then.
+    """A snapshot of what the program's variables hold, of the running `frames`, and of the process's memory.
 
-    `moment` is what made us look: a step, a batch drawn long after the last step (`batches` since then), a call
-    by which the program hoped to free memory (`call`, the `calls`-th), or the end of the program.
+    `moment` is the occasion: a step, a batch drawn long after the last step (`batches` since then), a call that should
+    free memory (`call`, the `calls`-th), or the end of the program.
     """
 
     step: int
@@ -319,7 +318,7 @@ class Holdings(Event, frozen=True, tag="holdings"):
 
 
 class Experiment(Event, frozen=True, tag="experiment"):
-    """A question put to the live program between steps and its answer, state restored bit for bit afterwards."""
+    """A question put to the live program between two steps, and its answer; its state was restored bit for bit."""
 
     step: int
     question: str
@@ -329,10 +328,10 @@ class Experiment(Event, frozen=True, tag="experiment"):
 
 
 class MetricReduced(Event, frozen=True, tag="metric"):
-    """An average over one whole pass of a loader that is not what it stands for: `given` in place of `right`.
+    """A wrong average over one whole pass of a loader: the program computes `given` instead of `right`.
 
-    `kind`: what was added up: right answers, their mean over each batch, a mean loss. `divided_by` says in words what
-    `divisor` counts; `location` is the division, `added_at` the sum.
+    `kind` is what it adds up: correct answers, their mean over each batch, or a mean loss. `divided_by` says in words
+    what `divisor` counts; `location` is the division, `added_at` the sum.
     """
 
     step: int
@@ -352,9 +351,9 @@ class MetricReduced(Event, frozen=True, tag="metric"):
 
 
 class Evaluated(Event, frozen=True, tag="evaluated"):
-    """A number that the program read again and again without gradients, from an expression that names a loss.
+    """A number that the program reads repeatedly without gradients, from an expression that names a loss.
 
-    `values` are its means between two training steps, `steps` how many training steps had been made by then.
+    `values` are its means between two training steps, `steps` the number of training steps before each.
     """
 
     location: SourceSpan

@@ -1,4 +1,4 @@
-"""Numbers in JSON: non-finite ones are written as the strings "nan", "inf" and "-inf"."""
+"""Numbers in JSON; non-finite ones are the strings "nan", "inf" and "-inf"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Real = float | str
 
 
 def encode(value: float) -> Real:
-    """Return `value` itself if finite, else its name, because JSON has no word for it."""
+    """Return `value` itself if it is finite, else its name, because JSON cannot express it."""
     if math.isfinite(value):
         return value
     if math.isnan(value):
@@ -17,7 +17,7 @@ def encode(value: float) -> Real:
 
 
 def decode(value: Real) -> float:
-    """Return the float that `encode` was given."""
+    """Return the float that `encode` encoded."""
     return float(value)
 
 

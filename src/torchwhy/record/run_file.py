@@ -1,4 +1,4 @@
-"""run.json: what was run, with which options, and how it ended. Written by the supervisor, read by all."""
+"""run.json: the command, its options, and how it ended. The launcher writes it, all stages read it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from torchwhy.record.trace import Trace
 
 RUN_SCHEMA = 1
-BOOT_FAILURE = "boot-failure.txt"  # beside run.json: why torchwhy could not start in a process
+BOOT_FAILURE = "boot-failure.txt"  # Beside run.json: why torchwhy could not start in a process.
 
 
 @dataclass(frozen=True)
 class Run:
-    """One start of the user's command. `rerun_step` is set when it is a second run up to that step.
+    """One run of the user's command; `rerun_step` is set if it is a rerun up to that step.
 
-    A trial of a fix begins with the seeds of another run, `seeds_from`, and ends after `stop_after_step`.
-    `exit_code` is None while it runs, and as a shell would say it afterwards: 128 + n after signal n.
+    A trial of a fix starts with the seeds of another run, `seeds_from`, and ends after `stop_after_step`. `exit_code`
+    is None while it runs, then as in a shell: 128 + n after signal n.
     """
 
     command: tuple[str, ...]
@@ -62,20 +62,20 @@ class Run:
 
 
 def write_run(run_directory: Path, run: Run) -> None:
-    """Write run.json in one step, so that a reader never sees half of it."""
+    """Write run.json atomically."""
     unfinished = run_directory / "run.json.new"
     unfinished.write_text(json.dumps(run.to_json(), indent=1) + "\n", encoding="utf8")
     unfinished.replace(run_directory / "run.json")
 
 
 def read_run(run_directory: Path) -> Run:
-    """Return what run.json says."""
+    """Return the content of run.json."""
     path = run_directory / "run.json"
     try:
         facts = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise TraceError(
-            f"{run_directory} is not a recorded run: it holds no run.json.", slug="unknown-run"
+            f"{run_directory} is not a recorded run: it has no run.json.", slug="unknown-run"
         ) from None
     except (OSError, ValueError) as problem:
         raise TraceError(f"{path} cannot be read: {problem}.", slug="unreadable-trace") from problem
@@ -101,8 +101,10 @@ def read_run(run_directory: Path) -> Run:
 
 
 def read_traces(run_directory: Path) -> list[Trace]:
-    """Return the trace of every rank, in the order of the ranks, each with its rerun where there is one."""
-    from torchwhy.record.trace import read_rank  # costs 40 ms, which `torchwhy --help` need not pay
+    """Return the trace of every rank, in the order of the ranks, each with its rerun if there is one."""
+    from torchwhy.record.trace import (
+        read_rank,  # This import takes 40 ms, which `torchwhy --help` does not need.
+    )
 
     exit_code = read_run(run_directory).exit_code
     rerun = run_directory / "rerun"

@@ -1,8 +1,8 @@
-"""The steps of a run, one line each at first, of a long run every n-th; the newest ones all in a ring beside the trace.
+"""The steps of a run: one line each at first, later every n-th; a ring beside the trace holds all of the newest.
 
-The ring is memory shared with a file: what was put there survives SIGKILL without a call into the system. Lines are
-made of it a few dozen at a time. A run of a million steps so has some fifteen thousand lines, and its last thousand
-steps are there one by one, however it ends.
+The ring is memory mapped to a file, so its content survives SIGKILL without a system call per step. Every few dozen
+steps it is turned into lines. A run of a million steps has about fifteen thousand lines, and its last thousand steps
+are complete, however it ends.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ from torchwhy.record.numbers import encode
 from torchwhy.record.writer import TraceWriter
 
 ALL_BEFORE = (
-    2000  # steps of which each gets a line; then one in two, from twice as many on one in three …
+    2000  # Each of the first 2000 steps gets a line; then one in two, from 4000 on one in three …
 )
-SLOTS = 1024  # newest steps kept whole
-LINES_AT_ONCE = 64  # steps after which lines are written
-UNUSUAL = 2.0  # a loss so many times the average of late gets a line of its own: a spike must not be thinned away
-SMOOTHING = 0.02  # of that average: about the last fifty steps
+SLOTS = 1024  # The ring holds this many of the newest steps.
+LINES_AT_ONCE = 64  # The ring is turned into lines after this many steps.
+UNUSUAL = (
+    2.0  # A loss this many times the recent average always gets a line, so that no spike is lost.
+)
+SMOOTHING = 0.02  # The recent average covers about the last fifty steps.
 
-_SLOT = struct.Struct(
-    "<qqdd"
-)  # step + 1, optimizer, loss, milliseconds; a step of 0 marks an empty slot
+# step + 1, optimizer, loss, milliseconds; 0 in place of the step marks an empty slot.
+_SLOT = struct.Struct("<qqdd")
 _SIZE = _SLOT.size
 _pack_into = _SLOT.pack_into
 
 
 class StepLog:
-    """Writes quiet steps, of which nothing is known but one loss and the time."""
+    """Writes quiet steps, which have only one loss and a time."""
 
     def __init__(self, writer: TraceWriter, failed: Callable[[OSError], None]) -> None:
         self._writer = writer
         self._failed = failed
         self._memory: mmap.mmap | bytearray | None = None
-        self._waiting: list[int] = []  # steps in the ring that have no line yet, thinned or not
+        self._waiting: list[int] = []  # Steps that are in the ring only.
         self._next_line = 0
         self._average = 0.0
         writer.before_write = self.flush
@@ -57,7 +58,7 @@ class StepLog:
             self.flush()
 
     def flush(self) -> None:
-        """Write the lines of the steps that wait for theirs."""
+        """Write the lines of the waiting steps."""
         waiting, self._waiting = self._waiting, []
         if not waiting or self._memory is None:
             return
@@ -67,7 +68,7 @@ class StepLog:
             self._failed(problem)
 
     def close(self) -> None:
-        """Write what waits; a ring whose steps all have lines is taken away."""
+        """Write the waiting steps; delete the ring if all its steps have lines."""
         self.flush()
         memory, self._memory = self._memory, None
         if isinstance(memory, mmap.mmap):
@@ -93,12 +94,13 @@ class StepLog:
                 )
 
     def _open(self) -> mmap.mmap | bytearray:
-        """Return memory for the ring: of a file, or where that cannot be had just memory, which dies with us."""
+        """Return memory for the ring: mapped to a file if possible, else ordinary memory, which a kill loses."""
         size = SLOTS * _SIZE
         if self._writer.path is None:
             return bytearray(size)
         try:
-            # Written, not only made longer: then the disk has room for it, and touching the memory cannot fail.
+            # Writing the bytes, instead of only extending the file, reserves the disk space; else a write to the
+            # mapped memory could fail with SIGBUS.
             descriptor = os.open(
                 ring_of(self._writer.path), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644
             )
@@ -113,7 +115,7 @@ class StepLog:
 
 
 def ring_of(trace: Path) -> Path:
-    """Return the file beside a trace that holds its newest steps."""
+    """Return the path of the ring beside a trace."""
     return trace.with_suffix(".recent")
 
 

@@ -1,4 +1,4 @@
-"""A tensor in numbers, as events carry it."""
+"""The facts about a tensor that events contain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A tensor in one line. Minimum and maximum are over the finite elements, None if there are none."""
+    """A tensor in a few numbers; minimum and maximum are over its finite elements, None if it has none."""
 
     dtype: str
     shape: list[int]

@@ -1,4 +1,4 @@
-"""A read-only view of a finished, running or broken run; a torn last line is left out, never an error."""
+"""A read-only view of a finished, running or broken run; a torn last line is ignored, never an error."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _decoder = msgspec.json.Decoder(kinds.AnyEvent)
 
 @dataclass(frozen=True)
 class Trace:
-    """All events of one rank, in the order they happened; `rerun` is the second look at the failing step, if any.
+    """All events of one rank, in the order they happened; `rerun` is the trace of the rerun, if there is one.
 
-    The microscope looks at the beginning of the program, and again when an optimizer begins later. Each look is read on
-    its own: of the events that belong to a look, `of` returns those of `look`.
+    The microscope observes the beginning of the program, and again the first step of each later optimizer. A trace
+    shows one observation: of the events that belong to one, `of` returns those of `observation`.
     """
 
     events: tuple[kinds.Event, ...]
@@ -39,7 +39,7 @@ class Trace:
     _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, kind: type[AnyOf]) -> list[AnyOf]:
-        """Return the events of one kind, oldest first; of the microscope's, those of this look."""
+        """Return the events of one kind, oldest first; of the microscope's, those of this observation."""
         if not self._by_kind:
             for event in self.events:
                 if getattr(event, "look", self.observation) == self.observation:
@@ -48,7 +48,7 @@ class Trace:
 
     @property
     def files(self) -> dict[str, Source]:
-        """Return the files of the program as they ran, by their names in findings, in the order of their import."""
+        """Return the files of the program as they ran, by their names in findings, in import order."""
         if not self._files:
             for event in self.events:
                 if isinstance(event, kinds.ProgramFile):
@@ -57,13 +57,13 @@ class Trace:
 
     @cached_property
     def later_observations(self) -> list[Trace]:
-        """Return this trace as it is read for each later look of the microscope, oldest first."""
+        """Return this trace once per later observation, oldest first."""
         numbers = {getattr(event, "look", 0) for event in self.events} - {0}
         return [replace(self, observation=number, _by_kind={}) for number in sorted(numbers)]
 
     @cached_property
     def births(self) -> list[kinds.Birth]:
-        """Births that spoiled something, from the look that reproduced the failure, in order of appearance."""
+        """Return the births that spoiled something, of the rerun or else of the run, in order of appearance."""
         source = self.rerun if self.rerun is not None and self.rerun.of(kinds.Birth) else self
         return sorted(
             (b for b in source.of(kinds.Birth) if b.reaches), key=lambda b: (b.step, b.order)
@@ -71,12 +71,12 @@ class Trace:
 
     @cached_property
     def alarms(self) -> list[kinds.Alarm]:
-        """Alarms of the run itself, oldest first."""
+        """Return the alarms of the run itself, oldest first."""
         return self.of(kinds.Alarm)
 
     @cached_property
     def steps(self) -> list[kinds.Step]:
-        """Optimizer steps, oldest first."""
+        """Return the optimizer steps, oldest first."""
         return self.of(kinds.Step)
 
     def losses(self, optimizer: int | None = None) -> list[float]:
@@ -88,7 +88,7 @@ class Trace:
         ]
 
     def replay_of(self, step: int) -> kinds.Replayed | None:
-        """Return how the failing step was seen again, the rerun's word before the run's own."""
+        """Return how the failing step was repeated, in the rerun or else in the run itself."""
         for trace in (self.rerun, self):
             for replay in reversed(trace.of(kinds.Replayed) if trace else []):
                 if replay.step == step:
@@ -97,7 +97,7 @@ class Trace:
 
 
 def read_events(path: Path) -> Iterator[kinds.Event]:
-    """Yield the events of one file; stop at a torn last line, refuse a torn line in the middle."""
+    """Yield the events of one file; ignore a torn last line, raise `TraceError` for one in the middle."""
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, start=1):
         if not line:
@@ -115,21 +115,21 @@ def read_events(path: Path) -> Iterator[kinds.Event]:
 
 
 def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = None) -> Trace:
-    """Read one `rankN.jsonl`, with the same rank of the rerun where there is one."""
-    again = None
+    """Return the trace in one `rankN.jsonl`, with that of the same rank in the rerun if there is one."""
+    of_rerun = None
     if rerun is not None and (rerun / path.name).exists():
-        again = read_rank(rerun / path.name)
+        of_rerun = read_rank(rerun / path.name)
     rank = int("".join(filter(str.isdigit, path.stem)) or 0)
     events = tuple(_with_recent_steps(list(read_events(path)), recent_steps(path)))
-    return Trace(events, rank=rank, exit_code=exit_code, rerun=again)
+    return Trace(events, rank=rank, exit_code=exit_code, rerun=of_rerun)
 
 
 def _with_recent_steps(events: list[kinds.Event], recent: list[kinds.Step]) -> list[kinds.Event]:
-    """Return the events with the steps of the ring among them, each before the first event of a later step."""
+    """Return the events with the steps of the ring inserted, each before the first event of a later step."""
     if not recent:
         return events
-    known = {event.step for event in events if isinstance(event, kinds.Step)}
-    missing = [step for step in recent if step.step not in known]
+    recorded = {event.step for event in events if isinstance(event, kinds.Step)}
+    missing = [step for step in recent if step.step not in recorded]
     merged: list[kinds.Event] = []
     for event in events:
         if isinstance(event, (kinds.Step, kinds.Alarm, kinds.RunEnded)):

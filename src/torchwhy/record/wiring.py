@@ -1,4 +1,4 @@
-"""Events about wiring: schedulers, idle optimizers, parameters nobody trains, weights kept by reference."""
+"""Events about wiring: schedulers, idle optimizers, untrained parameters, weights kept by reference."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torchwhy.record.event import Event
 
 
 class SchedulerSeen(Event, frozen=True, tag="scheduler"):
-    """A learning-rate scheduler was stepped by the program for the first time.
+    """The program stepped a learning-rate scheduler for the first time.
 
-    `step` counts the optimizer steps before it; `optimizer` is the one whose rate it sets, -1 if unknown.
+    `step` counts the optimizer steps before; `optimizer` is the one whose learning rate it sets, -1 if unknown.
     """
 
     index: int
@@ -24,7 +24,7 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
 
 
 class CallsCounted(Event, frozen=True, tag="calls-counted"):
-    """How often each watched call was made in the whole run; `schedulers` by their index."""
+    """The number of each watched call in the whole run; `schedulers` counts by their index."""
 
     step: int
     counts: dict[str, int]
@@ -32,10 +32,10 @@ class CallsCounted(Event, frozen=True, tag="calls-counted"):
 
 
 class IdleOptimizer(Event, frozen=True, tag="idle-optimizer"):
-    """Backward passes went by and an optimizer has made no step yet; written at the 3rd, 6th, 12th … of them.
+    """An optimizer has made no step after several backward passes; written at the 3rd, 6th, 12th … of them.
 
-    `gradients`: the loss gives its parameters gradients; `changed`: somebody else updates them; `scaled`: a GradScaler
-    is in use.
+    `gradients` means that its parameters get gradients, `changed` that other code updates them, `scaled` that the
+    program uses a GradScaler.
     """
 
     step: int
@@ -48,9 +48,9 @@ class IdleOptimizer(Event, frozen=True, tag="idle-optimizer"):
 
 
 class Followed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One parameter of the census some steps later: is its value another one, has it a gradient, who holds it?
+    """One parameter of the census some steps later: whether it changed, has a gradient, is in an optimizer.
 
-    `thawed_for`, of one that was frozen then: for how many steps at least it has been getting gradients since.
+    `thawed_for`, for one that was frozen then, is the number of steps for which it has had gradients, at least.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Followed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ParametersFollowed(Event, frozen=True, tag="followed"):
-    """What became of the odd parameters of a census, that of `look`; `updates` counts optimizer steps since."""
+    """The watched parameters of a census some steps later; `updates` counts the optimizer steps since."""
 
     step: int
     updates: int
@@ -70,9 +70,9 @@ class ParametersFollowed(Event, frozen=True, tag="followed"):
 
 
 class LateParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A parameter that joined a model in the middle of training, gets gradients and is in no optimizer.
+    """A parameter that joined a model during training, gets gradients and is in no optimizer.
 
-    `passes`: backward passes it is known to have got gradients from; `since`: the step at which it was first seen.
+    `passes` counts the backward passes that gave it gradients, `since` is the step at which it was first seen.
     """
 
     name: str
@@ -83,9 +83,9 @@ class LateParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
 
 class LateParameters(Event, frozen=True, tag="late-parameters"):
-    """All such parameters at one step; the last of these events tells how it ended.
+    """All such parameters at one step; the last of these events shows the end of the run.
 
-    `replaced`: those in whose place another one was, which an optimizer still holds.
+    `replaced` names those that took the place of a parameter that an optimizer still holds.
     """
 
     step: int
@@ -94,9 +94,9 @@ class LateParameters(Event, frozen=True, tag="late-parameters"):
 
 
 class AliasLoaded(Event, frozen=True, tag="alias-loaded"):
-    """A model was given its own weights: the variable that was to keep older ones refers to the living ones.
+    """A model loaded its own weights: the variable that should keep older ones refers to the live ones.
 
-    `taken_at` is the line that took the reference, `taken_step` the step at which it did so first.
+    `taken_at` is the line that took the reference, `taken_step` the step at which it first did.
     """
 
     step: int

@@ -1,4 +1,4 @@
-"""Append events to one file per process, one JSON line each; a line that is written survives SIGKILL."""
+"""Append events to one file per process, one JSON line each; a written line survives SIGKILL."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import msgspec
 from torchwhy.record.events import Event
 
 RECORDING_STOPPED = (
-    "recording-stopped.txt"  # beside the trace, when it could not be written any further
+    "recording-stopped.txt"  # Beside the trace, if torchwhy could not write any more of it.
 )
 MOST_PROCESSES = (
-    4096  # enough for the largest node count we know; a bound so that a full folder cannot hang us
+    4096  # More than any known run has; the bound keeps a full folder from hanging the program.
 )
 
 
 class TraceWriter:
     """Writes whole lines with single `write` calls on an append-only descriptor.
 
-    The file appears with the first event, so a process that never trains leaves nothing behind.
+    The first event creates the file, so a process that never trains leaves no file.
     """
 
     def __init__(self, directory: Path, *, rank: int, header: Callable[[], Event]) -> None:
@@ -32,8 +32,10 @@ class TraceWriter:
         self._descriptor: int | None = None
         self._encode = msgspec.json.Encoder().encode
         self._process = os.getpid()
-        self.path: Path | None = None  # of the trace, once there is one
-        self.before_write: Callable[[], object] = lambda: None  # for those that write later
+        self.path: Path | None = None  # Set when the file exists.
+        self.before_write: Callable[[], object] = lambda: (
+            None
+        )  # Lets buffered lines be written first.
 
     def write(self, event: Event) -> None:
         """Append one event. A forked child of the recording process writes nothing."""
@@ -46,7 +48,7 @@ class TraceWriter:
         self._append(self._descriptor, event)
 
     def append(self, line: bytes) -> None:
-        """Append a line that is an event already; nothing before the first event or after the last."""
+        """Append an encoded line; do nothing before the first event or after `close`."""
         if self._descriptor is not None:
             self._put(self._descriptor, line)
 
@@ -60,7 +62,7 @@ class TraceWriter:
             )
 
     def _open(self) -> int:
-        """Open `rankN.jsonl` for this rank; a second process that calls itself rank N takes the next free number."""
+        """Open `rankN.jsonl` for this rank; a second process with the same rank takes the next free number."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
         for number in range(self._rank, self._rank + MOST_PROCESSES):
             try:
@@ -75,7 +77,7 @@ class TraceWriter:
         )
 
     def close(self) -> None:
-        """Close the file; nothing can be written any more."""
+        """Close the file; later writes do nothing."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
