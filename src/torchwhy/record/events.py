@@ -239,7 +239,7 @@ class SampleTried(Event, frozen=True, tag="sample-tried"):
 
 
 class Replayed(Event, frozen=True, tag="replayed"):
-    """How the failing step was observed; `reproduced` tells whether loss and gradients are the same, None if unknown."""
+    """How the failing step was observed; `reproduced` is whether loss and gradients are the same, None if unknown."""
 
     step: int
     how: Literal["first-step", "in-place", "rerun"]
