@@ -210,7 +210,7 @@ def test_rate_that_dies_early_is_reported_with_the_steps_that_follow():
 
     assert finding.location == LINE
     assert finding.step == 30
-    assert "70 of 100 steps ran at a dead rate" in finding.message
+    assert "70 of 100 steps ran with at most 1/1000" in finding.message
     assert "once per epoch" in finding.fixes[0].title
 
 
@@ -219,7 +219,7 @@ def test_training_at_rate_zero_is_reported():
 
     (finding,) = schedule(rates, scheduler("LinearLR"), count=15)
 
-    assert "the rate is 0 since step 100, but 50 more steps were made" in finding.message
+    assert "has been 0 since step 100, but 50 more steps followed" in finding.message
 
 
 def test_rate_below_zero_is_an_error():

@@ -261,5 +261,5 @@ def test_parameters_in_a_plain_list_are_told_as_such_and_zero_gradients_beside_t
 
     (finding,) = UnregisteredSubmodules().scan(trace(*events))
 
-    assert finding.message.startswith("parameters in a plain list")
+    assert finding.message.startswith("`net` uses parameters in a plain list")
     assert "nn.ParameterList" in finding.fixes[0].title

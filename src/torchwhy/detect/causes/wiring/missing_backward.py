@@ -21,28 +21,29 @@ from torchwhy.source.edits import Source
 
 
 class StepsWithoutBackward(Diagnosis):
-    """An optimizer steps and no backward pass runs; `uncalled` names `backward` and does not call it."""
+    """An optimizer steps and no backward pass runs; `uncalled` names `backward` without calling it."""
 
     optimizer: str
     steps: int
     first_step: int
     uncalled: str | None
     message = (
-        "{optimizer} has made {steps} steps, and no backward pass has run{since}: "
-        "there is nothing to step along"
+        "{optimizer} made {steps} steps, but no backward pass ran{since}: "
+        "the steps have no gradients to use"
     )
     advice = "call loss.backward() before optimizer.step()"
 
     @property
     def since(self) -> str:
-        """Return when the optimizer began, if that was later than the program."""
-        return f" since step {self.first_step}, when it began" if self.first_step else ""
+        """Return the optimizer's first step, if it is not the program's."""
+        return f" since its first, step {self.first_step}" if self.first_step else ""
 
     def evidence(self) -> Iterator[Evidence]:
         if self.uncalled is not None:
-            yield Evidence(f"`{self.uncalled}` names the method and does not call it")
+            yield Evidence(f"`{self.uncalled}` names the method without calling it")
         yield Evidence(
-            "none of its parameters has had a gradient, and all are as they were", value=0.0
+            "none of its parameters ever had a gradient, and all have their initial values",
+            value=0.0,
         )
 
 
@@ -52,7 +53,7 @@ class MissingBackward(Detector):
     name = "missing-backward"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        # Of several optimizers that share a backward pass only the first is told of its loss; on some devices none is.
+        # When optimizers share a backward pass, only the first one's step records the loss; on some devices none does.
         ran = [step.step for step in trace.steps if step.losses]
         ran += [
             event.step
@@ -87,27 +88,28 @@ class MissingBackward(Detector):
 
 
 def _is_at_work(trace: Trace, optimizer: int) -> bool:
-    """Tell whether the program computes something with an optimizer's parameters, from step to step.
+    """Tell whether the program computes with an optimizer's parameters from step to step.
 
-    An optimizer that only carries a schedule, to draw it or for updates by other means, has nothing to step along.
+    An optimizer that only carries a schedule, to plot it or for updates by other means, needs no backward pass.
     """
     own = [
         one
-        for look in (trace, *trace.later_observations)
-        for census in look.of(ParameterCensus)
+        for observation in (trace, *trace.later_observations)
+        for census in observation.of(ParameterCensus)
         for one in census.parameters
         if census.optimizer == optimizer and one.in_optimizer
     ]
     used = [one for one in own if one.used and one.requires_grad]
     if own and not used:
         return False
+    # Parameters outside modules show in no forward pass of a module, and a killed program has not recorded any.
     if any(one.owner is None for one in used) or not trace.of(RunEnded):
-        return True  # no module that could be seen at work; a program that was killed has not told of its modules
+        return True
     return any(_forwards_since(trace, optimizer))
 
 
 def _forwards_since(trace: Trace, optimizer: int) -> Iterator[ForwardModes]:
-    """Yield the places at which a model ran with its graph between an optimizer's steps."""
+    """Yield the places where a model ran with its graph between an optimizer's steps."""
     first = steps_of(trace, optimizer)[0].step
     for mode in trace.of(ForwardModes):
         if mode.grad and mode.steps >= ENOUGH_UPDATES - 1 and mode.last_step > first:
@@ -115,7 +117,7 @@ def _forwards_since(trace: Trace, optimizer: int) -> Iterator[ForwardModes]:
 
 
 def _nothing_moved(trace: Trace, optimizer: int) -> bool:
-    """Tell whether no sample of an optimizer's weights shows a gradient or another weight."""
+    """Tell whether no record of an optimizer's weights shows a gradient or a change."""
     samples = [one for one in trace.of(Weights) if one.optimizer == optimizer]
     return (
         len(samples) > 1
@@ -132,6 +134,6 @@ def _place_of_step(trace: Trace, optimizer: int) -> SourceSpan | None:
         for call in calls
         if call.name == "step" and call.optimizer in (None, optimizer)
     ]
-    # Of the steps of a later phase no calls are told.
+    # Calls are not recorded for the steps of a later observation.
     forwards = [one.location for one in _forwards_since(trace, optimizer) if not one.backwards]
     return next(iter([*steps, *forwards]), place_of(trace, optimizer))

@@ -11,17 +11,17 @@ from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-ENOUGH_FORWARDS = 3  # a single forward is a sanity check
+ENOUGH_FORWARDS = 3  # One or two forward passes are a sanity check.
 
 
 class UnusedGraphs(Diagnosis):
-    """A model runs with gradients on, and no backward pass uses its graphs."""
+    """A model runs with gradients enabled, and no backward pass uses its graphs."""
 
     path: str
     forwards: int
     training: bool
     first_step: int
-    message = "`{path}` runs here {forwards} times with gradients recorded, and no backward pass uses them"
+    message = "`{path}` runs here {forwards} times and records graphs that no backward pass uses"
     advice = "wrap the evaluation in `with torch.no_grad():`"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -34,7 +34,7 @@ class UnusedGraphs(Diagnosis):
 
 
 class MissingNoGrad(Detector):
-    """A model is evaluated with gradients on."""
+    """A model is evaluated with gradients enabled."""
 
     name = "missing-no-grad"
     symptom = "evaluation"

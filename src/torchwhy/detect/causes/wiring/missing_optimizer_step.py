@@ -18,14 +18,15 @@ from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import IdleOptimizer
 from torchwhy.source.edits import Source
 
-ENOUGH_BACKWARDS = 3  # a shorter program is a trial of a single batch
-ENOUGH_BESIDE_OTHERS = 12  # while another optimizer steps: its turn may come later, after a warm-up
-
-ENOUGH_UNDER_SCALER = 24  # halvings that bring the largest usual scale, 65536, below 0.01
+ENOUGH_BACKWARDS = 3  # A shorter program only tries out a single batch.
+ENOUGH_BESIDE_OTHERS = (
+    12  # While another optimizer steps, this one may start later, after a warm-up.
+)
+ENOUGH_UNDER_SCALER = 24  # That many halvings bring the largest usual scale, 65536, below 0.01.
 
 
 class NeverStepped(Diagnosis):
-    """Backward passes give the parameters of an optimizer gradients, and it makes no step."""
+    """Backward passes give the parameters of an optimizer gradients, but it makes no step."""
 
     backwards: int
     optimizer: str
@@ -38,17 +39,17 @@ class NeverStepped(Diagnosis):
 
     @property
     def where(self) -> str:
-        """Return where the optimizer was made."""
+        """Return where the program creates the optimizer."""
         return where(self.made_at)
 
     def evidence(self) -> Iterator[Evidence]:
         claim = f"steps of {self.optimizer} in the whole run: 0"
         yield Evidence(claim, value=0.0, location=self.made_at)
-        yield Evidence("its parameters have gradients, and their values are those they began with")
+        yield Evidence("its parameters have gradients and still have their initial values")
 
 
 class MissingOptimizerStep(Detector):
-    """Backward passes are run for the parameters of an optimizer that never makes a step."""
+    """Backward passes compute gradients for an optimizer that never makes a step."""
 
     name = "missing-optimizer-step"
 
@@ -77,9 +78,9 @@ class MissingOptimizerStep(Detector):
 
 
 def _is_held_back(trace: Trace, event: IdleOptimizer) -> bool:
-    """Tell whether a GradScaler may be what keeps an optimizer from stepping: no other steps all the while.
+    """Tell whether a GradScaler may keep an optimizer from stepping: it skips the steps of all others, too.
 
-    A scaler that finds infinities halves its scale each time, so it lets none wait as long as this.
+    A scaler that finds infinities halves its scale each time, so it does not skip `ENOUGH_UNDER_SCALER` steps.
     """
     if not event.scaled:
         return False

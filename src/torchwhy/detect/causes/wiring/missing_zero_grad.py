@@ -13,13 +13,15 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 ENOUGH_TIMES = (
-    3  # one leftover may be a restart or a warm-up pass; three in a run are the loop itself
+    3  # One leftover may come from a restart or a warm-up pass, three come from the loop.
 )
-BY_HAND = -1
+MANUAL_UPDATES = (
+    -1
+)  # The index of an optimizer that updates in the program's own code are recorded with.
 
 
 class LeftoverGradients(Diagnosis):
-    """Steps run on gradients that an earlier step has used; `uncalled` names `zero_grad` and does not call it."""
+    """Steps use gradients that an earlier step has used; `uncalled` names `zero_grad` without calling it."""
 
     update: str
     used_at: int
@@ -37,15 +39,15 @@ class LeftoverGradients(Diagnosis):
     def habit(self) -> str:
         """Return how often the program clears them."""
         if self.cleared_ever:
-            return "they are cleared only now and then"
-        return "nobody ever clears them"
+            return "the program clears them only now and then"
+        return "the program never clears them"
 
     def evidence(self) -> Iterator[Evidence]:
         if self.uncalled is not None:
-            yield Evidence(f"`{self.uncalled}` names the method and does not call it")
+            yield Evidence(f"`{self.uncalled}` names the method without calling it")
         yield Evidence(
             f"until step {self.last_step}, {self.times} backward passes added to "
-            "gradients that a step had used already",
+            "gradients that a step had already used",
             value=float(self.times),
             step=self.last_step,
             location=self.added_at,
@@ -53,7 +55,7 @@ class LeftoverGradients(Diagnosis):
 
 
 class MissingZeroGrad(Detector):
-    """A step uses gradients that an earlier step has used already, because nobody cleared them in between."""
+    """A step uses gradients that an earlier step has already used, because nothing cleared them in between."""
 
     name = "missing-zero-grad"
 
@@ -63,7 +65,7 @@ class MissingZeroGrad(Detector):
             events.setdefault(event.optimizer, []).append(event)
         for found in events.values():
             last = found[-1]
-            # A loop that clears now and then is reported only if most of its steps run on leftovers.
+            # A loop that clears now and then is reported only if most of its steps use leftover gradients.
             rare = last.cleared_ever and last.times < last.step / 2
             if last.times >= ENOUGH_TIMES and not rare:
                 yield self._leftover(trace, found[0], last)
@@ -74,7 +76,7 @@ class MissingZeroGrad(Detector):
 
     def _leftover(self, trace: Trace, first: StaleGradients, last: StaleGradients) -> Finding:
         location = first.stepped_at or first.location
-        if first.optimizer == BY_HAND:
+        if first.optimizer == MANUAL_UPDATES:
             update = next(iter(trace.of(ManualUpdate)), None)
             location = update.location if update is not None else first.location
         named = uncalled(trace, "zero_grad") if not last.cleared_ever else None

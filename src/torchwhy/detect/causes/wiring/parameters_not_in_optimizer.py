@@ -28,7 +28,7 @@ SHOWN_STATEMENTS = 3
 
 
 class NotHeld(Diagnosis):
-    """Parameters get gradients, and no optimizer holds them."""
+    """Parameters get gradients, but no optimizer holds them."""
 
     names: list[str]
     model: str
@@ -40,41 +40,46 @@ class NotHeld(Diagnosis):
 
 
 class KeepRandomValues(NotHeld):
-    """Parameters with random start values get gradients from the first step on, and never change."""
+    """Parameters with random initial values get gradients from the first step on but never change."""
 
     elements: int
     steps: int
     held: int
     made_at: SourceSpan | None
     seen_at: int
-    message = "{shown} of `{model}` {get} gradients, but no optimizer holds {them}: random start values are kept"
-    advice = "give the optimizer these parameters, too; or freeze them, if they are to stay"
+    message = "{shown} of `{model}` {get} gradients, but no optimizer holds {them}: {they_keep} random initial values"
+    advice = "add these parameters to the optimizer, or freeze them if they should not learn"
 
     @property
     def get(self) -> str:
-        """Return the verb for one or for many."""
+        """Return the verb for one or for several parameters."""
         return "gets" if len(self.names) == 1 else "get"
 
     @property
     def them(self) -> str:
-        """Return the pronoun for one or for many."""
+        """Return the pronoun for one or for several parameters."""
         return "it" if len(self.names) == 1 else "them"
+
+    @property
+    def they_keep(self) -> str:
+        """Return the start of the consequence for one or for several parameters."""
+        return "it keeps its" if len(self.names) == 1 else "they keep their"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{len(self.names)} tensors with {self.elements} elements are unchanged, "
-            f"bit for bit, at the end of {self.steps} steps",
+            f"after {self.steps} steps, {len(self.names)} tensors with {self.elements} elements "
+            "are unchanged, bit for bit",
             value=float(self.elements),
             step=self.seen_at,
             location=self.made_at,
         )
         yield Evidence(
-            f"of the same model, the optimizer holds {self.held} tensors", value=float(self.held)
+            f"the optimizer holds {self.held} tensors of the same model", value=float(self.held)
         )
 
 
 class LeafNotHeld(Diagnosis):
-    """A plain tensor of the program requires a gradient, gets one, and never changes."""
+    """A plain tensor of the program requires a gradient and gets one, but never changes."""
 
     tensor: str
     shape: Shape
@@ -83,11 +88,11 @@ class LeafNotHeld(Diagnosis):
     message = (
         "`{tensor}` requires a gradient and gets one, but no optimizer holds it: it never changes"
     )
-    advice = "give it to the optimizer, too: [*model.parameters(), {tensor}]"
+    advice = "add it to the optimizer: [*model.parameters(), {tensor}]"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"a tensor of shape {self.shape}, no nn.Parameter of a model; it is unchanged, bit for bit",
+            f"a tensor of shape {self.shape}, not an nn.Parameter of a model; it is unchanged, bit for bit",
             value=float(elements(self.shape)),
             step=self.seen_at,
             location=self.made_at,
@@ -95,7 +100,7 @@ class LeafNotHeld(Diagnosis):
 
 
 class UnfrozenTooLate(NotHeld):
-    """Parameters that were unfrozen after the optimizer had been made without them."""
+    """The program unfroze parameters after it had created the optimizer without them."""
 
     optimizer: str
     elements: int
@@ -103,18 +108,18 @@ class UnfrozenTooLate(NotHeld):
     unfrozen_at: list[SourceSpan]
     message = (
         "{shown} of `{model}` were frozen at the first step of {optimizer} and unfrozen later, "
-        "but no optimizer holds them: they stay as they were"
+        "but no optimizer holds them: they never change"
     )
     advice = (
-        "where they are unfrozen, give them to the optimizer: "
-        'optimizer.add_param_group({{"params": …}}); or give it all parameters from the start: '
-        "it passes over those without a gradient"
+        "where you unfreeze them, add them to the optimizer: "
+        'optimizer.add_param_group({{"params": …}}); or pass it all parameters from the start: '
+        "it skips those without a gradient"
     )
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{len(self.names)} tensors with {self.elements} elements have been getting "
-            f"gradients for {self.steps} steps or more, and are unchanged, bit for bit",
+            f"{len(self.names)} tensors with {self.elements} elements have had "
+            f"gradients for {self.steps} steps or more and are unchanged, bit for bit",
             value=float(self.steps),
         )
         for place in self.unfrozen_at:
@@ -122,63 +127,63 @@ class UnfrozenTooLate(NotHeld):
 
 
 class JoinedTooLate(NotHeld):
-    """Parameters that joined a model after the optimizer had been made."""
+    """Parameters joined a model after the program had created the optimizer."""
 
     passes: int
     seen_at: int
     message = (
-        "{shown} joined `{model}` in the middle of training, "
-        "but no optimizer holds them: they keep their start values"
+        "{shown} joined `{model}` during training, "
+        "but no optimizer holds them: they keep their initial values"
     )
     advice = (
-        'where they join, give them to the optimizer: optimizer.add_param_group({{"params": …}})'
+        'where they join, add them to the optimizer: optimizer.add_param_group({{"params": …}})'
     )
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{len(self.names)} tensors that were not there at the first step have got gradients from {self.passes} "
-            "backward passes or more, and are unchanged, bit for bit",
+            f"{len(self.names)} tensors that joined after the first step have had gradients from {self.passes} "
+            "backward passes or more and are unchanged, bit for bit",
             value=float(self.passes),
             step=self.seen_at,
         )
 
 
 class ParametersNotInOptimizer(Detector):
-    """Parameters with fresh random values get gradients, but no optimizer was given them."""
+    """Parameters with fresh random values get gradients, but no optimizer holds them."""
 
     name = "parameters-not-in-optimizer"
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._of_censuses(trace)
-        look, joined = joined_late(trace) or (None, [])
-        added = [one for one in joined if look and f"{one.model}.{one.name}" not in look.replaced]
-        # An optimizer that was made between has a census of its own, and it tells more.
-        is_told = any(any(self._of_censuses(phase)) for phase in trace.later_observations)
-        if look is not None and len(added) == len(joined) and added and not is_told:
-            yield self._added(trace, look, added)
+        late, joined = joined_late(trace) or (None, [])
+        added = [one for one in joined if late and f"{one.model}.{one.name}" not in late.replaced]
+        # An optimizer created in between has a census of its own, which says more.
+        is_reported = any(any(self._of_censuses(later)) for later in trace.later_observations)
+        if late is not None and len(added) == len(joined) and added and not is_reported:
+            yield self._added(trace, late, added)
 
     def _of_censuses(self, trace: Trace) -> Iterator[Finding]:
-        told: set[str] = set()
+        reported: set[str] = set()
         for census in trace.of(ParameterCensus):
-            lonely = [
+            unheld = [
                 one
                 for one in untrained(trace, census)
                 if one.registered and one.training and one.model
             ]
-            for model in dict.fromkeys(one.model for one in lonely):
-                own = [one for one in lonely if one.model == model and one.name not in told]
+            for model in dict.fromkeys(one.model for one in unheld):
+                own = [one for one in unheld if one.model == model and one.name not in reported]
                 if any(one.written_by == "random" for one in own):
-                    told |= {one.name for one in own}
+                    reported |= {one.name for one in own}
                     yield self._random(trace, census, own)
             for one in untrained(trace, census):
-                if one.owner == LEAF and one.name not in told:
-                    told.add(one.name)
+                if one.owner == LEAF and one.name not in reported:
+                    reported.add(one.name)
                     yield self._leaf(trace, census, one)
             late = [one for one in thawed(trace, census) if one.registered and one.model]
             for model in dict.fromkeys(one.model for one in late):
-                own = [one for one in late if one.model == model and one.name not in told]
-                told |= {one.name for one in own}
+                own = [one for one in late if one.model == model and one.name not in reported]
+                reported |= {one.name for one in own}
                 yield self._thawed(trace, census, own)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -189,22 +194,22 @@ class ParametersNotInOptimizer(Detector):
                 yield from optimizers.all_parameters(finding.location, source, names=names)
 
     def _random(
-        self, trace: Trace, census: ParameterCensus, lonely: list[ParameterSeen]
+        self, trace: Trace, census: ParameterCensus, unheld: list[ParameterSeen]
     ) -> Finding:
-        model = lonely[0].model
+        model = unheld[0].model
         held = [one for one in census.parameters if one.in_optimizer and one.model == model]
         diagnosis = KeepRandomValues(
-            names=names_of(lonely),
+            names=names_of(unheld),
             model=str(model),
-            elements=sum(elements(one.shape) for one in lonely),
+            elements=sum(elements(one.shape) for one in unheld),
             steps=max((step.step for step in trace.steps), default=0) + 1,
             held=len(held),
-            made_at=lonely[0].made_at,
+            made_at=unheld[0].made_at,
             seen_at=census.step,
         )
         severity: Severity = "error"
         if not held:
-            severity = "note" if trains_the_input(trace, census, lonely) else "warning"
+            severity = "note" if trains_the_input(trace, census, unheld) else "warning"
         elif chooses_the_output(trace, census, held):
             severity = "note"
         place = place_of(trace, census.optimizer)
@@ -230,14 +235,14 @@ class ParametersNotInOptimizer(Detector):
         place = place_of(trace, census.optimizer)
         return self.found(trace, diagnosis, severity="error", step=census.step, location=place)
 
-    def _added(self, trace: Trace, look: LateParameters, added: list[LateParameter]) -> Finding:
+    def _added(self, trace: Trace, late: LateParameters, added: list[LateParameter]) -> Finding:
         diagnosis = JoinedTooLate(
             names=names_of(added),
             model=added[0].model,
             passes=max(one.passes for one in added),
-            seen_at=look.step,
+            seen_at=late.step,
         )
-        places = joining(trace, look)
+        places = joining(trace, late)
         return self.found(
             trace,
             diagnosis,

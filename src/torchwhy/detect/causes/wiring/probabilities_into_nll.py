@@ -20,52 +20,53 @@ from torchwhy.source.edits import Source
 
 LIKELIHOODS = "param → * → nll_loss_forward|nll_loss2d_forward|_ctc_loss"
 PROBABILITIES = {"_softmax", "_safe_softmax", "sigmoid"}
-ABOVE_ZERO = 1e-3  # a logarithm of a probability is at most 0; in half precision rounding may lift it by this much
+ABOVE_ZERO = (
+    1e-3  # Rounding in half precision may lift a log-probability, which is at most 0, by this much.
+)
 
 
 class NotLogProbabilities(Diagnosis):
-    """A loss that takes logarithms of probabilities is given something else."""
+    """A loss that expects log-probabilities gets something else."""
 
     made_by: str
     made_at: SourceSpan | None
     given: tuple[float, float] | None
     is_divergence: bool
     seen_at: int
-    advice = "give it log_softmax of the logits{alternative}"
+    advice = "pass it log_softmax of the logits{alternative}"
 
     @property
     def alternative(self) -> str:
-        """Return which loss takes the logits themselves, where there is one."""
-        return "" if self.is_divergence else ", or give the logits to cross_entropy"
+        """Return which loss takes the logits themselves, if there is one."""
+        return "" if self.is_divergence else ", or pass the logits to cross_entropy"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(f"they come from {self.made_by}", step=self.seen_at, location=self.made_at)
-        # Of a divergence only the sign of the operand is known.
+        # For a divergence, only the sign of the operand is known.
         if self.given is not None and not self.is_divergence:
             low, high = self.given
             yield Evidence(
-                f"they lie in {low:.3g}…{high:.3g}, and log-probabilities are at most 0",
+                f"they lie in {low:.3g}…{high:.3g}, but log-probabilities are at most 0",
                 step=self.seen_at,
             )
 
 
 class ProbabilitiesGiven(NotLogProbabilities):
-    """A loss that takes logarithms of probabilities is given the probabilities."""
+    """A loss that expects log-probabilities gets the probabilities."""
 
-    message = "this loss expects logarithms of probabilities and gets the probabilities themselves"
+    message = "this loss expects log-probabilities but gets the probabilities themselves"
 
 
 class NumbersAboveZero(NotLogProbabilities):
-    """A loss that takes logarithms of probabilities is given numbers above 0, so it has no minimum."""
+    """A loss that expects log-probabilities gets numbers above 0, so it has no minimum."""
 
     message = (
-        "this loss expects logarithms of probabilities and gets numbers above 0, "
-        "so it has no lower bound"
+        "this loss expects log-probabilities but gets numbers above 0, so it has no lower bound"
     )
 
 
 class ProbabilitiesIntoNll(Detector):
-    """The negative log-likelihood gets numbers that are no logarithms of probabilities."""
+    """The negative log-likelihood gets numbers that are not log-probabilities."""
 
     name = "probabilities-into-nll"
     every_observation = True

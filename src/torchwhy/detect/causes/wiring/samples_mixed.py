@@ -25,7 +25,7 @@ from torchwhy.source.edits import Source
 
 RESHAPES = ("view", "_unsafe_view", "reshape", "_reshape_alias")
 REDUCTIONS = ("mean", "sum", "amax", "amin", "max", "min", "logsumexp", "median", "nanmean")
-# Layers of torch that reshape inside, by the book.
+# Layers of torch that reshape correctly inside.
 LAYERS = {
     "MultiheadAttention",
     "LSTM",
@@ -40,26 +40,28 @@ LAYERS = {
 
 
 class ReshapeMixes(Diagnosis):
-    """A reshape whose sizes come out in another order."""
+    """A reshape changes the order of the sizes."""
 
     what: str
     before: Shape
     after: Shape
     mixes: Literal["samples", "axes"]
     at: SourceSpan | None
-    message = "a reshape does not swap dimensions: {before} dealt out as {after} mixes values of different {mixes}"
-    advice = "use `transpose` or `permute` to swap dimensions, and reshape afterwards"
+    message = (
+        "reshape {before} → {after} does not swap dimensions: it mixes values of different {mixes}"
+    )
+    advice = "swap with `transpose` or `permute`, then reshape"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{self.what} makes {self.after} of {self.before} without moving a number",
+            f"{self.what} turns {self.before} into {self.after} without moving a value",
             step=0,
             location=self.at,
         )
 
 
 class ReductionOverSamples(Diagnosis):
-    """A reduction over the batch dimension, after which all samples have the same output."""
+    """A reduction runs over the batch dimension, so all samples have the same output."""
 
     what: str
     shape: Shape
@@ -70,9 +72,9 @@ class ReductionOverSamples(Diagnosis):
     seen_at: int
     message = (
         "{what} runs over dimension 0 of {shape}, the {rows} samples of the batch: "
-        "{path} gives the same output for all of them"
+        "{path} returns the same output for all of them"
     )
-    advice = "reduce another dimension: 1 of (batch, time, …), the last of features"
+    advice = "reduce another dimension: 1 for (batch, time, …), the last for features"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
@@ -84,7 +86,7 @@ class ReductionOverSamples(Diagnosis):
 
 
 class SamplesMixed(Detector):
-    """A reshape stands where a transposition was meant, so values of different samples or axes are mixed."""
+    """A reshape in place of a transpose mixes values of different samples or axes."""
 
     name = "samples-mixed"
 
@@ -115,19 +117,19 @@ class SamplesMixed(Detector):
             yield from self._averaged(trace, graph)
 
     def _averaged(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
-        """Yield the reduction over the samples that leaves one and the same output for all of them."""
-        look = last_observed_step(trace)
-        outputs = [constant_output(trace, step) for step in (0, look or 0)]
-        # Once may be chance, as in a head that starts at 0.
-        if look is None or outputs[0] is None or outputs[1] is None or trace.alarms:
+        """Yield the reduction over the samples that leaves the same output for all of them."""
+        last_step = last_observed_step(trace)
+        outputs = [constant_output(trace, step) for step in (0, last_step or 0)]
+        # Equal outputs at a single step may be chance, as with a head that starts at 0.
+        if last_step is None or outputs[0] is None or outputs[1] is None or trace.alarms:
             return
         rows, path = outputs[0].rows, outputs[0].path
         reductions = (o for o in graph.operations(*REDUCTIONS) if over_samples(o, rows))
         for reduction in reductions:
             source = graph.source(reduction)
-            taken = graph.consumers_of(source) if source is not None else []
-            # What is also used as it is, as in a normalisation by hand, still tells the samples apart.
-            if not graph.trains(reduction) or not all(over_samples(one, rows) for one in taken):
+            users = graph.consumers_of(source) if source is not None else []
+            # A tensor that is also used unreduced, as in a manual normalisation, still tells the samples apart.
+            if not graph.trains(reduction) or not all(over_samples(one, rows) for one in users):
                 continue
             diagnosis = ReductionOverSamples(
                 what=expression_of(reduction.location, "a reduction"),
@@ -136,7 +138,7 @@ class SamplesMixed(Detector):
                 path=path,
                 spread=outputs[1].spread,
                 input_spread=outputs[1].input_spread,
-                seen_at=look,
+                seen_at=last_step,
             )
             yield self.found(
                 trace, diagnosis, severity="error", step=0, location=reduction.location
@@ -172,10 +174,10 @@ class SamplesMixed(Detector):
 
 
 def over_samples(operation: GraphOperation, rows: int) -> bool:
-    """Tell whether an operation makes one of all samples along dimension 0, and of dimension 0 only."""
+    """Tell whether an operation reduces dimension 0, the samples, and no other dimension."""
     given = operation.input_shapes[0] if operation.input_shapes else []
     if base_of(operation) not in REDUCTIONS or len(given) < 2 or given[0] != rows:
         return False
-    told = operation.scalars.get("1")
-    axes = told if isinstance(told, list) else [told]
+    argument = operation.scalars.get("1")
+    axes = argument if isinstance(argument, list) else [argument]
     return axes in ([0], [-len(given)])

@@ -27,23 +27,23 @@ from torchwhy.source.edits import Source
 
 
 class ScheduleNeverStepped(Diagnosis):
-    """A scheduler lowered the rate when it was made and was never stepped."""
+    """A scheduler lowered the learning rate when it was created and was never stepped."""
 
     rate: float
     meant: float
     steps: int
     message = (
-        "a scheduler set the rate to {rate:.3g} at the start (the optimizer was made with lr={meant:g}), "
-        "and it was never stepped: all {steps} steps ran at that rate"
+        "a scheduler set the learning rate to {rate:.3g} at the start (the optimizer was created with "
+        "lr={meant:g}) and was never stepped: all {steps} steps ran at that rate"
     )
     advice = "call scheduler.step() after each optimizer.step()"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence("rate of all steps", value=self.rate)
+        yield Evidence("learning rate of all steps", value=self.rate)
 
 
 class Misstepped(Diagnosis):
-    """A scheduler that was stepped; `since` is the step from which on its rates do harm."""
+    """A scheduler was stepped; `since` is the step from which on its learning rates do harm."""
 
     schedule: Schedule
     since: int
@@ -52,10 +52,10 @@ class Misstepped(Diagnosis):
     def other_pace(self) -> str:
         """Return how to step the scheduler, or how long to make it."""
         if self.schedule.is_per_batch:
-            return "step the scheduler once per epoch, or give it numbers that count batches"
+            return "step the scheduler once per epoch, or give it settings that count batches"
         if self.schedule.by_metric:
-            return "give it a number that falls as the model gets better (or mode='max'), and more patience"
-        return "give the schedule as many steps as the training has"
+            return "give it a metric that falls as the model improves (or mode='max'), and more patience"
+        return "make the schedule as long as the training"
 
     def evidence(self) -> Iterator[Evidence]:
         own = self.schedule
@@ -63,90 +63,90 @@ class Misstepped(Diagnosis):
         often = f"{own.calls} times in {own.steps} optimizer steps" if own.calls else "often"
         claim = f"{own.kind}({settings}) was stepped {often}"
         yield Evidence(claim, value=float(own.calls), step=self.since)
-        yield Evidence("rate of the steps", value=own.last_rate, series=own.rates)
+        yield Evidence("learning rate of the steps", value=own.last_rate, series=own.rates)
 
 
 class NegativeRate(Misstepped):
-    """The schedule went on below 0, where every step climbs."""
+    """The schedule continued below 0, where every step follows the gradient uphill."""
 
-    message = "the rate fell below 0 at step {since}: from there on training climbs"
-    advice = "end the schedule, or the training, at 0"
+    message = "the learning rate fell below 0 at step {since}: from there on the steps follow the gradient uphill"
+    advice = "end the schedule, or the training, when the learning rate reaches 0"
 
 
 class ZeroRate(Misstepped):
     """The schedule ended at 0 long before the training did."""
 
     left: int
-    message = "the rate is 0 since step {since}, but {left} more steps were made"
+    message = "the learning rate has been 0 since step {since}, but {left} more steps followed"
     advice = "{other_pace}"
 
 
 class DeadRate(Misstepped):
-    """The schedule cut the rate so far that most steps changed nothing."""
+    """The schedule cut the learning rate so far that most steps changed nothing."""
 
     rate: float
     peak: float
     left: int
     message = (
-        "{schedule.kind} had cut the rate to {rate:.2g} by step {since} (it began at {peak:.2g}): "
-        "{left} of {schedule.steps} steps ran at a dead rate"
+        "{schedule.kind} had cut the learning rate from {peak:.2g} to {rate:.2g} by step {since}: "
+        "{left} of {schedule.steps} steps ran with at most 1/1000 of the peak learning rate"
     )
     advice = "{other_pace}"
 
 
 class DeadRateAtRest(DeadRate):
-    """The schedule cut the rate when the loss no longer fell."""
+    """The schedule cut the learning rate when the loss no longer fell."""
 
-    advice = "training could have stopped there"
+    advice = "stop the training there: the loss no longer fell"
 
 
 class SwingingRate(Misstepped):
-    """A cosine that should fall once over the epochs goes through a half wave every few batches."""
+    """A cosine that should fall once over the epochs completes a half wave every few batches."""
 
     turns: float
     length: float
     message = (
-        "the rate went up and down {turns:.0f} times: a cosine of T_max={length:g} "
-        "is stepped per batch, {schedule.calls} times"
+        "the learning rate went up and down {turns:.0f} times: a cosine with T_max={length:g} "
+        "was stepped per batch, {schedule.calls} times"
     )
     advice = "{other_pace}"
 
 
 class LongWarmUp(Misstepped):
-    """The warm-up takes many times as many steps as the training has."""
+    """The warm-up needs many times the steps that the training has."""
 
     rate: float
     meant: float
     message = (
-        "the warm-up is longer than the training: in {schedule.steps} steps the rate rose to {rate:.2g}, "
-        "the optimizer was made with lr={meant:g}; at this pace it would take {whole:.1g} steps"
+        "the warm-up is longer than the training: in {schedule.steps} steps the learning rate rose only to "
+        "{rate:.2g}, not to lr={meant:g}; at this pace it needs {whole:.1g} steps"
     )
-    advice = "let the warm-up end within the first tenth of the training"
+    advice = "end the warm-up within the first tenth of the training"
 
     @property
     def whole(self) -> float:
-        """Return how many steps the whole warm-up takes."""
+        """Return how many steps the whole warm-up needs."""
         return self.schedule.steps * self.meant / self.rate
 
 
 class OnlyBegan(Misstepped):
-    """A schedule that counts the steps of the training was stepped once per epoch."""
+    """A schedule that counts optimizer steps was stepped once per epoch."""
 
     length: float
     message = (
-        "{schedule.kind} was made for {length:g} steps, as many as the training has, and was stepped "
-        "{schedule.calls} times: it only began"
+        "{schedule.kind} was created for {length:g} steps, as many as the training has, but was stepped "
+        "only {schedule.calls} times: the training ended when the schedule had just begun"
     )
     advice = "call scheduler.step() after each optimizer.step()"
 
 
 class SteppedFirst(Misstepped):
-    """The scheduler is stepped before the optimizer, so its first rate is never used."""
+    """The scheduler is stepped before the optimizer, so its first learning rate is never used."""
 
     peak: float
     message = (
         "{schedule.kind} is stepped before the optimizer has made its first step: "
-        "its first rate, {peak:.3g}, is skipped"
+        "its first learning rate, {peak:.3g}, is skipped"
     )
     advice = "call scheduler.step() after optimizer.step()"
 
@@ -178,7 +178,7 @@ class SchedulerMisuse(Detector):
         yield from loops.move_after(finding.location, source, "step")
 
     def _never_stepped(self, trace: Trace, history: RateHistory) -> Iterator[Finding]:
-        """Yield a warm-up that was made and never stepped: it set the rate to its low beginning, and there it is."""
+        """Yield a warm-up that was created and never stepped: the learning rate stays at its low start."""
         if not never_left_warm_up(trace, history):
             return
         made = schedules_made(trace)
@@ -195,7 +195,7 @@ class SchedulerMisuse(Detector):
 
 
 def _judge(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
-    """Judge a schedule by the rates it gave; the first that fits is furthest back."""
+    """Judge a schedule by its learning rates; the first judgement that fits is furthest back."""
     return (
         _low_rate(trace, history)
         or _turning_rate(history)
@@ -205,7 +205,7 @@ def _judge(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | 
 
 
 def _low_rate(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
-    """Judge a rate that fell too far."""
+    """Judge a learning rate that fell too far."""
     schedule = schedule_of(history)
     if (since := history.negative_since) is not None:
         return "error", NegativeRate(schedule=schedule, since=since)
@@ -227,7 +227,7 @@ def _low_rate(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped]
 
 
 def _turning_rate(history: RateHistory) -> tuple[Severity, Misstepped] | None:
-    """Judge a cosine that is stepped per batch and counts epochs."""
+    """Judge a cosine whose T_max counts epochs but that is stepped per batch."""
     if not history.turns:
         return None
     length = history.schedulers[0].settings["T_max"]
@@ -237,7 +237,7 @@ def _turning_rate(history: RateHistory) -> tuple[Severity, Misstepped] | None:
 
 
 def _short_training(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
-    """Judge a schedule that had hardly begun when the training ended."""
+    """Judge a schedule that had just begun when the training ended."""
     schedule = schedule_of(history)
     if hardly_began(trace, history):
         meant = meant_rate(trace, history) or 0.0

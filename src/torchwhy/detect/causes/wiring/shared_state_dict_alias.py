@@ -13,7 +13,7 @@ from torchwhy.source.edits import Source
 
 
 class LiveWeightsKept(Diagnosis):
-    """A variable that should keep older weights refers to the memory of the model."""
+    """A variable that should keep older weights refers to the memory of the live model."""
 
     variable: str
     taken_at: int
@@ -21,20 +21,20 @@ class LiveWeightsKept(Diagnosis):
     tensors: int
     loading: SourceSpan | None
     message = (
-        "`{variable}` is no copy of the weights: it changed with the model "
-        "in the {steps} steps until it was loaded back"
+        "`{variable}` is not a copy of the weights: it changed with the model "
+        "in the {steps} steps before it was loaded back"
     )
     advice = "keep a copy: copy.deepcopy(model.state_dict())"
 
     @property
     def steps(self) -> int:
-        """Return how many steps were made in between."""
+        """Return the number of steps in between."""
         return self.loaded_at - self.taken_at
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             f"when it was loaded{where(self.loading)}, {self.tensors} of its "
-            "tensors were the memory of the model itself",
+            "tensors were in the memory of the model itself",
             value=float(self.tensors),
             step=self.loaded_at,
             location=self.loading,
@@ -42,7 +42,7 @@ class LiveWeightsKept(Diagnosis):
 
 
 class SharedStateDictAlias(Detector):
-    """Weights that were kept to be restored later are the living weights themselves."""
+    """The weights that the program saved to restore later are the live weights themselves."""
 
     name = "shared-state-dict-alias"
     symptom = "evaluation"

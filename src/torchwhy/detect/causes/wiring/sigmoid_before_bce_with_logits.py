@@ -13,33 +13,33 @@ from torchwhy.source.edits import Source
 
 
 class SigmoidTwice(Diagnosis):
-    """A loss that takes a sigmoid of its input is given a sigmoid."""
+    """A loss that applies a sigmoid to its input gets the result of a sigmoid."""
 
     sigmoid: str
     sigmoid_at: SourceSpan | None
     given: tuple[float, float] | None
-    message = "{sigmoid} is a sigmoid already, and this loss takes a sigmoid again"
+    message = "{sigmoid} already applies a sigmoid, and this loss applies another"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         return (
-            "remove the sigmoid from the model and give the loss its logits",
+            "remove the sigmoid from the model and pass its logits to the loss",
             "or keep the sigmoid and use BCELoss",
         )
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence("the sigmoid is taken here", step=0, location=self.sigmoid_at)
+        yield Evidence("the sigmoid is applied here", step=0, location=self.sigmoid_at)
         if self.given is not None:
             low, high = self.given
             yield Evidence(
-                f"what the loss got as logits lies in {low:.3g}…{high:.3g}; "
+                f"the values that the loss takes for logits lie in {low:.3g}…{high:.3g}; "
                 "after its own sigmoid no probability can be below 0.5 or above 0.73",
                 step=0,
             )
 
 
 class SigmoidBeforeBceWithLogits(Detector):
-    """The model ends in a sigmoid, and the loss takes a sigmoid again."""
+    """The model ends in a sigmoid, and the loss applies a sigmoid again."""
 
     name = "sigmoid-before-bce-with-logits"
     every_observation = True
@@ -48,7 +48,7 @@ class SigmoidBeforeBceWithLogits(Detector):
         pattern = "param → sigmoid → binary_cross_entropy_with_logits|log_sigmoid_forward"
         for sigmoid, loss in find(ForwardGraph(trace), pattern):
             diagnosis = SigmoidTwice(
-                sigmoid=expression_of(sigmoid.location, "what it gets"),
+                sigmoid=expression_of(sigmoid.location, "the model"),
                 sigmoid_at=sigmoid.location,
                 given=range_given(loss),
             )

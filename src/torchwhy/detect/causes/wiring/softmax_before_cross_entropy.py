@@ -13,31 +13,29 @@ from torchwhy.source.edits import Source
 
 
 class SoftmaxTwice(Diagnosis):
-    """A cross entropy, which takes a softmax of its input, is given a softmax."""
+    """A cross entropy, which applies a softmax to its input, gets the result of a softmax."""
 
     classes: int
     loss_at: SourceSpan | None
     softmax_at: SourceSpan | None
     given: tuple[float, float] | None
-    message = "cross entropy over {classes} classes takes a softmax of what is a softmax already"
-    advice = "remove the softmax from the model and give the loss its logits"
+    message = "cross entropy over {classes} classes applies a softmax to the result of a softmax"
+    advice = "remove the softmax from the model and pass its logits to the loss"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(
-            "the loss takes the softmax of its input once more", step=0, location=self.loss_at
-        )
+        yield Evidence("the loss applies a softmax to its input", step=0, location=self.loss_at)
         if self.softmax_at is not None:
             made = f"its input is the result of {self.softmax_at.expression}"
             yield Evidence(made, step=0, location=self.softmax_at)
         if self.given is not None:
             low, high = self.given
             yield Evidence(
-                f"that input lies in {low:.3g}…{high:.3g}: probabilities, not logits", step=0
+                f"the input lies in {low:.3g}…{high:.3g}: probabilities, not logits", step=0
             )
 
 
 class SoftmaxBeforeCrossEntropy(Detector):
-    """The model ends in a softmax, and the loss takes a softmax again."""
+    """The model ends in a softmax, and the loss applies a softmax again."""
 
     name = "softmax-before-cross-entropy"
     every_observation = True

@@ -27,12 +27,12 @@ from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-OVER_CLASSES = "let it run over the classes: `dim=-1`, or `dim=1` for (batch, class, …)"
-OVER_THE_SUM = "let it run over what the sum after it runs over, in an attention the keys: `dim=-1`"
+OVER_CLASSES = "apply it over the classes: `dim=-1`, or `dim=1` for (batch, class, …)"
+OVER_THE_SUM = "apply it over the dimension that is summed next, in an attention the keys: `dim=-1`"
 
 
 class SoftmaxOfOne(Diagnosis):
-    """A softmax over a dimension of size 1 is constant."""
+    """A softmax runs over a dimension of size 1, so it is constant."""
 
     axis: int
     shape: Shape
@@ -40,14 +40,19 @@ class SoftmaxOfOne(Diagnosis):
     made_by: str
     made_at: SourceSpan | None
     message = (
-        "a softmax over one element (dimension {axis} of {shape}) is {value} "
-        "whatever the model says, and hands no gradient back"
+        "{function} over a dimension of size 1 (dimension {axis} of {shape}) always returns {value} "
+        "and passes no gradient"
     )
     advice = OVER_CLASSES
 
+    @property
+    def function(self) -> str:
+        """Return which of the two functions it is: the logarithm of 1 is 0."""
+        return "log_softmax" if self.value == 0 else "softmax"
+
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{self.made_by} gives shape {self.shape}: there is one number to share 1 between",
+            f"{self.made_by} returns shape {self.shape}: each softmax gets a single number",
             step=0,
             location=self.made_at,
         )
@@ -65,18 +70,18 @@ class SamplesCompete(Diagnosis):
 
 
 class RowsCompete(SamplesCompete):
-    """A softmax over the rows of a layer's output, which a loss then takes row by row."""
+    """A softmax runs over the rows of a layer's output, which a loss then judges row by row."""
 
     judged_by: str
     judged_at: SourceSpan | None
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = f"its rows are judged one by one in {self.judged_by}"
+        claim = f"{self.judged_by} then judges its rows one by one"
         yield Evidence(claim, step=0, location=self.judged_at)
 
 
 class SamplesMoveEachOther(SamplesCompete):
-    """A softmax over dimension 0 in a model whose samples move each other's outputs."""
+    """A softmax runs over dimension 0 of a model in which one sample changes the outputs of others."""
 
     moved: int
     tried_at: int
@@ -86,7 +91,7 @@ class SamplesMoveEachOther(SamplesCompete):
 
 
 class WeightsOverOtherDimension(Diagnosis):
-    """Weights that add up to 1 along another dimension than the one they are summed over."""
+    """Weights add up to 1 along another dimension than the one they are summed over."""
 
     axis: int
     shape: Shape
@@ -97,7 +102,7 @@ class WeightsOverOtherDimension(Diagnosis):
 
     @property
     def instead(self) -> str:
-        """Return what the softmax runs over, or does not run over."""
+        """Return what is wrong with the dimension."""
         if self.axis == 0:
             return "the samples of the batch: they compete with each other"
         return f"not over dimension {len(self.shape) - 1}, which the product after it sums over"
@@ -105,19 +110,19 @@ class WeightsOverOtherDimension(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             f"{self.summed_by} sums over dimension {len(self.shape) - 1} "
-            "of these weights, and the sum of them along it is not 1",
+            "of these weights, but along it they do not add up to 1",
             step=0,
             location=self.summed_at,
         )
 
 
 class PoolingOverSamples(WeightsOverOtherDimension):
-    """Weights of the steps of a sequence that add up to 1 along the samples."""
+    """Weights of the steps of a sequence add up to 1 along the samples."""
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             f"{self.summed_by} sums over dimension 1 of these weights for each of "
-            f"{self.shape[0]} samples, and the sum of them along it is not 1",
+            f"{self.shape[0]} samples, but along it they do not add up to 1",
             step=0,
             location=self.summed_at,
         )
@@ -162,7 +167,7 @@ class SoftmaxOverBatch(Detector):
 
 
 def _judge(graph: ForwardGraph, softmax: GraphOperation, axis: int) -> Diagnosis | None:
-    """Judge a softmax by what made its input and by what becomes of its result."""
+    """Judge a softmax by what computes its input and what uses its result."""
     shape = softmax.shape
     if (layer := layer_of_one_output(graph, softmax)) is not None:
         return SoftmaxOfOne(
@@ -199,7 +204,7 @@ def _judge(graph: ForwardGraph, softmax: GraphOperation, axis: int) -> Diagnosis
 def _judge_by_trial(
     trace: Trace, softmax: GraphOperation, answer: SamplesAnswer | None
 ) -> SamplesMoveEachOther | None:
-    """Judge a softmax over dimension 0 inside of a model by what changing one sample did to the others."""
+    """Judge a softmax over dimension 0 inside a model by how changing one sample changed the others."""
     if answer is None or not answer.mixed or answer.batch_axis != 0 or answer.has_sequence_layer:
         return None
     shape = softmax.shape

@@ -25,9 +25,9 @@ from torchwhy.source.edits import Source
 
 
 class HoldsOtherTensors(Diagnosis):
-    """An optimizer holds tensors that never get a gradient, and not the parameters that do.
+    """An optimizer holds tensors that never get a gradient instead of the parameters that do.
 
-    `other_model` is the model that the tensors belong to, None if they belong to none any more.
+    `other_model` is the model that the tensors belong to, None if they no longer belong to one.
     """
 
     optimizer: str
@@ -39,8 +39,8 @@ class HoldsOtherTensors(Diagnosis):
     held_made_at: SourceSpan | None
     other_model: str | None
     seen_at: int
-    message = "{optimizer} does not know {shown} of `{model}`: it holds {held} tensors {which}"
-    advice = "make the optimizer after the model has its final layers"
+    message = "{optimizer} does not hold {shown} of `{model}`: it holds {held} tensors {which}"
+    advice = "create the optimizer after the model has its final layers"
 
     @property
     def shown(self) -> str:
@@ -51,7 +51,7 @@ class HoldsOtherTensors(Diagnosis):
     def which(self) -> str:
         """Return which tensors are held."""
         if self.other_model is None:
-            return "that no model has any more"
+            return "that no longer belong to a model"
         return f"of `{self.other_model}`, which does not take part in training"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -71,7 +71,7 @@ class HoldsOtherTensors(Diagnosis):
 
 
 class ReplacedInTraining(Diagnosis):
-    """Layers were replaced after the optimizer had been made; it holds the parameters of the old ones."""
+    """The program replaced layers after it had created the optimizer, which holds the old parameters."""
 
     names: list[str]
     model: str
@@ -79,11 +79,11 @@ class ReplacedInTraining(Diagnosis):
     optimizer_made_at: SourceSpan | None
     seen_at: int
     message = (
-        "{shown} of `{model}` took the place of others in the middle of training, and no "
-        "optimizer holds them: it still holds the old ones, which no model has any more"
+        "{shown} of `{model}` replaced other parameters during training, but no optimizer holds "
+        "them: it still holds the old ones, which no longer belong to a model"
     )
     advice = (
-        "after the exchange make the optimizer anew, or give it the new layer: "
+        "after the replacement, create a new optimizer or add the new layer to the old one: "
         'optimizer.add_param_group({{"params": layer.parameters()}})'
     )
 
@@ -94,36 +94,33 @@ class ReplacedInTraining(Diagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{len(self.names)} tensors that were not there at the first step have got gradients from {self.passes} "
-            "backward passes or more, and are unchanged, bit for bit",
+            f"{len(self.names)} tensors that joined after the first step have had gradients from {self.passes} "
+            "backward passes or more and are unchanged, bit for bit",
             value=float(self.passes),
             step=self.seen_at,
         )
         if self.optimizer_made_at is not None:
-            claim = "the optimizer was made here, before they were"
+            claim = "the optimizer was created here, before them"
             yield Evidence(claim, location=self.optimizer_made_at)
 
 
 class StaleOptimizerParameters(Detector):
-    """The optimizer holds parameters of layers that were replaced after it was made."""
+    """The optimizer holds parameters of layers that were replaced after it was created."""
 
     name = "stale-optimizer-parameters"
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._of_censuses(trace)
-        late = joined_late(trace)
-        # An optimizer that was made between has a census of its own, and it tells more.
-        if late is not None and not any(
-            any(self._of_censuses(p)) for p in trace.later_observations
-        ):
-            look, parameters = late
-            own = [one for one in parameters if f"{one.model}.{one.name}" in look.replaced]
-            if own:
-                yield self._replaced(trace, look, own)
+        late, joined = joined_late(trace) or (None, [])
+        # An optimizer created in between has a census of its own, which says more.
+        is_reported = any(any(self._of_censuses(later)) for later in trace.later_observations)
+        own = [one for one in joined if late and f"{one.model}.{one.name}" in late.replaced]
+        if late is not None and own and not is_reported:
+            yield self._replaced(trace, late, own)
 
     def _of_censuses(self, trace: Trace) -> Iterator[Finding]:
-        looks = followed(trace)
+        later = followed(trace)
         for census in trace.of(ParameterCensus):
             waiting = [
                 one
@@ -131,9 +128,9 @@ class StaleOptimizerParameters(Detector):
                 if one.in_optimizer
                 and one.requires_grad
                 and one.gradient == "none"
-                and one.name in looks
+                and one.name in later
             ]
-            idle = [one for one in waiting if not looks[one.name].gradient]
+            idle = [one for one in waiting if not later[one.name].gradient]
             dead = [one for one in idle if not one.registered]
             fresh = [
                 one
@@ -167,28 +164,28 @@ class StaleOptimizerParameters(Detector):
         place = place_of(trace, census.optimizer)
         return self.found(trace, diagnosis, severity="error", step=census.step, location=place)
 
-    def _replaced(self, trace: Trace, look: LateParameters, late: list[LateParameter]) -> Finding:
-        makers = [event.location for event in trace.of(OptimizerMade) if event.location is not None]
+    def _replaced(self, trace: Trace, late: LateParameters, own: list[LateParameter]) -> Finding:
+        made = [event.location for event in trace.of(OptimizerMade) if event.location is not None]
         diagnosis = ReplacedInTraining(
-            names=names_of(late),
-            model=late[0].model,
-            passes=max(one.passes for one in late),
-            optimizer_made_at=next(iter(makers), None),
-            seen_at=look.step,
+            names=names_of(own),
+            model=own[0].model,
+            passes=max(one.passes for one in own),
+            optimizer_made_at=next(iter(made), None),
+            seen_at=late.step,
         )
         return self.found(
             trace,
             diagnosis,
             severity="error",
-            step=min(one.since for one in late),
-            location=next(iter([*joining(trace, look)[-1:], *makers]), None),
+            step=min(one.since for one in own),
+            location=next(iter([*joining(trace, late)[-1:], *made]), None),
         )
 
 
 def _is_other_model(
     census: ParameterCensus, idle: list[ParameterSeen], fresh: list[ParameterSeen]
 ) -> bool:
-    """Tell whether all that the optimizer holds belongs to a twin of the model that is really used."""
+    """Tell whether the optimizer holds only a twin of the model that the program uses."""
     held = [one for one in census.parameters if one.in_optimizer and one.requires_grad]
     return len(idle) == len(held) and sorted(one.shape for one in idle) == sorted(
         one.shape for one in fresh

@@ -15,7 +15,7 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# Which argument of a fused loss says how it is reduced, and the number torch uses for "sum".
+# The argument of a fused loss that says how it is reduced, and the number that torch uses for "sum".
 REDUCTION = {
     "mse_loss": "2",
     "smooth_l1_loss": "2",
@@ -26,39 +26,38 @@ REDUCTION = {
     "binary_cross_entropy_with_logits": "4",
 }
 BY_SUM = 2
-SURELY = 0.5  # of the batch size: so far the updates may be too long for the mean to be well within its bound
-USUAL = (
-    1e-3,
-    0.1,
-)  # rates of SGD on a mean in tutorials and papers: who writes another one had this sum in mind
-SHARES = {"_softmax", "div"}  # what makes weights that add up to 1
-SCALE_SENSITIVE = {"SGD", "ASGD"}  # Adam and its kin divide by the size of the gradient
+# With updates that are too long by up to this share of the batch size, the mean is well within its bound.
+SURELY = 0.5
+# Learning rates of SGD on a mean in tutorials and papers; a program with another one allows for the sum.
+USUAL = (1e-3, 0.1)
+SHARES = {"_softmax", "div"}  # Operations whose results can be weights that add up to 1.
+SCALE_SENSITIVE = {"SGD", "ASGD"}  # Adam and similar optimizers divide by the size of the gradient.
 
 
 class SumOfSamples(Diagnosis):
-    """The loss adds up the samples of the batch, and the optimizer's steps are as long as its gradient."""
+    """The loss is a sum over the samples of the batch, and the optimizer's steps are proportional to its gradient."""
 
     rows: int
     rate: float | None
     optimizer: str
     made_at: SourceSpan | None
     message = "the loss is a sum over the {rows} samples of the batch{acts_like}"
-    advice = "use the mean, or choose the rate for this batch size"
+    advice = "use the mean, or choose the learning rate for this batch size"
 
     @property
     def acts_like(self) -> str:
-        """Return which rate would do the same to the mean."""
+        """Return the learning rate that would do the same with the mean."""
         if not self.rate:
             return ""
-        return f"; a rate of {self.rate:g} acts like {self.rate * self.rows:g} on the mean"
+        return f"; lr={self.rate:g} acts like {self.rate * self.rows:g} on the mean"
 
     def evidence(self) -> Iterator[Evidence]:
-        claim = f"{self.optimizer} takes steps in proportion to the gradient"
+        claim = f"{self.optimizer} makes steps proportional to the gradient"
         yield Evidence(claim, location=self.made_at)
 
 
 class SumTooLong(SumOfSamples):
-    """Training failed by updates that would be short enough with the mean in place of the sum."""
+    """Training failed because of updates that would be short enough with the mean instead of the sum."""
 
     harm: Diagnosis
     excess: float
@@ -67,13 +66,13 @@ class SumTooLong(SumOfSamples):
     def evidence(self) -> Iterator[Evidence]:
         yield from super().evidence()
         yield Evidence(
-            f"the updates were {self.excess:.3g}× too long; those of the mean are {self.rows}× shorter",
+            f"the updates were {self.excess:.3g}× too long; with the mean they are {self.rows}× shorter",
             value=self.excess,
         )
 
 
 class SumOverBatch(Detector):
-    """The loss is a sum over the samples of the batch, and the optimizer's steps grow with it."""
+    """The loss is a sum over the samples of the batch, so the optimizer's steps grow with the batch size."""
 
     name = "sum-over-batch"
 
@@ -107,7 +106,7 @@ class SumOverBatch(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case SumTooLong():  # a sum that training goes well with needs no cure
+            case SumTooLong():  # A sum with which training works needs no fix.
                 yield from reductions.mean_for_sum(finding.location, source)
 
 
@@ -118,7 +117,7 @@ def _observed(trace: Trace) -> list[OptimizerMade]:
 
 
 def _trouble(trace: Trace, made: OptimizerMade) -> Trouble | None:
-    """Return how training failed by updates that were too long, at a learning rate that is usual for a mean."""
+    """Return how training failed because of too long updates, at a learning rate that is usual for a mean."""
     training = next((one for one in trainings(trace) if one.made.index == made.index), None)
     if training is None or not USUAL[0] <= (_rate(made) or 0.0) <= USUAL[1]:
         return None
@@ -127,22 +126,22 @@ def _trouble(trace: Trace, made: OptimizerMade) -> Trouble | None:
 
 
 def _summed(graph: ForwardGraph, root: GraphOperation | None, rows: int) -> GraphOperation | None:
-    """Return the operation that adds up all samples, if the loss is its result, at most with its sign turned."""
+    """Return the operation that adds up all samples, if the loss is its result, possibly negated."""
     while root is not None and base_of(root) in ("neg", "_to_copy", "clone") and root.inputs:
         root = graph.source(root)
     if root is None:
         return None
     shape = root.input_shapes[0] if root.input_shapes else []
     holds_samples = bool(shape) and shape[0] == rows and elements(shape) > 1
-    by_hand = base_of(root) == "sum" and not root.shape
-    fused = root.scalars.get(REDUCTION.get(base_of(root), "")) == BY_SUM
-    if not holds_samples or not (by_hand or fused) or _adds_shares(graph, root):
+    is_plain = base_of(root) == "sum" and not root.shape
+    is_fused = root.scalars.get(REDUCTION.get(base_of(root), "")) == BY_SUM
+    if not holds_samples or not (is_plain or is_fused) or _adds_shares(graph, root):
         return None
     return root
 
 
 def _adds_shares(graph: ForwardGraph, root: GraphOperation) -> bool:
-    """Tell whether what is added up was multiplied by shares of the batch: a weighted mean, whatever its size."""
+    """Tell whether the summands were multiplied by shares of the batch: the sum is then a weighted mean."""
     product = graph.source(root)
     if product is None or base_of(product) != "mul":
         return False

@@ -21,12 +21,12 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 ENOUGH_STEPS = (
-    3  # optimizer steps in eval mode; an attack or a saliency map after training makes none
+    3  # An attack or a saliency map after training makes no optimizer steps in eval mode.
 )
 
 
 class TrainsInEvalMode(Diagnosis):
-    """Backward passes come from forwards of a model in eval mode, which nobody switched back."""
+    """A model trains in eval mode, because nothing switched it back."""
 
     path: str
     layers: list[str]
@@ -37,7 +37,8 @@ class TrainsInEvalMode(Diagnosis):
     trained_at: SourceSpan | None
     left_by: Literal["eval()", "train(False)"]
     message = (
-        "since step {since} `{path}` trains in eval mode: nobody switched it back after {left_by}"
+        "since step {since} `{path}` has trained in eval mode: "
+        "the program did not switch it back after {left_by}"
     )
     advice = "call model.train() after each evaluation, or at the start of each epoch"
 
@@ -48,7 +49,7 @@ class TrainsInEvalMode(Diagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"{self.backwards} backward passes over {self.steps} steps came from forwards in eval mode",
+            f"{self.backwards} backward passes over {self.steps} steps came from forward passes in eval mode",
             value=float(self.backwards),
             step=self.first_step,
             location=self.trained_at,
@@ -61,13 +62,13 @@ class NeverInTrainMode(TrainsInEvalMode):
 
     @property
     def otherwise(self) -> str:
-        return "and never were in train mode"
+        return "and were never in train mode"
 
 
 class ModesSwapped(TrainsInEvalMode):
     """A model trains in eval mode and is evaluated in train mode."""
 
-    message = "since step {since} `{path}` trains in eval mode: the modes are swapped"
+    message = "since step {since} `{path}` has trained in eval mode: the modes are swapped"
 
     @property
     def otherwise(self) -> str:
@@ -75,20 +76,20 @@ class ModesSwapped(TrainsInEvalMode):
 
 
 class TrainingInEvalMode(Detector):
-    """After an evaluation the model was not switched back, and training goes on in eval mode."""
+    """The model was not switched back after an evaluation, and training continues in eval mode."""
 
     name = "training-in-eval-mode"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        told: set[str] = set()
+        reported: set[str] = set()
         for mode in trace.of(ForwardModes):
             layers = active_layers(mode, "eval")
-            if mode.training or not mode.grad or not layers or mode.path in told:
+            if mode.training or not mode.grad or not layers or mode.path in reported:
                 continue
             judged = _judge(trace, mode)
             if judged is None:
                 continue
-            told.add(mode.path)
+            reported.add(mode.path)
             severity, kind = judged
             switch = _switch(mode)
             is_train = switch is not None and ".train" in (switch.expression or "")
@@ -115,13 +116,13 @@ class TrainingInEvalMode(Detector):
 
 
 def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEvalMode]] | None:
-    """Judge a place at which a model runs in eval mode with its graph."""
+    """Judge a place where a model runs in eval mode with its graph."""
     before = training_modes(trace, mode.path)
     if mode.backwards < ENOUGH_STEPS or mode.steps < ENOUGH_STEPS:
         return None
     if before:
         if any(other.last_step > mode.first_step for other in before):
-            return None  # it was switched back
+            return None  # The program switched it back.
         evaluated = any(is_evaluation_before(other, mode) for other in modes_of(trace, mode.path))
         return "warning" if evaluated else "note", TrainsInEvalMode
     if is_swapped(trace, mode):
@@ -130,5 +131,5 @@ def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEva
 
 
 def _switch(mode: ForwardModes) -> SourceSpan | None:
-    """Return the call of `eval()` that a model was left in."""
+    """Return the call of `eval()` that left a model in eval mode."""
     return mode.switched_at if mode.switched == "eval" else None

@@ -17,7 +17,7 @@ MOST_PLACES = 3
 
 
 class Unregistered(Diagnosis):
-    """Tensors take part in a model's forward that the model does not know, so no optimizer gets them."""
+    """Tensors that a model has not registered take part in its forward pass, so no optimizer gets them."""
 
     inside: str
     tensors: int
@@ -26,7 +26,7 @@ class Unregistered(Diagnosis):
 
     @property
     def what(self) -> str:
-        """Return the tensors as evidence calls them."""
+        """Return how the evidence names the tensors."""
         return "tensors"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -40,12 +40,12 @@ class Unregistered(Diagnosis):
 
 
 class UnregisteredLayers(Unregistered):
-    """Layers run inside a model that does not know them."""
+    """Layers run inside a model that has not registered them."""
 
     kinds: list[str]
     message = (
-        "layers ({shown}) run inside `{inside}`, but it does not know them: "
-        "{tensors} tensors are trained by nobody"
+        "layers ({shown}) run inside `{inside}`, but it has not registered them: "
+        "no optimizer trains their {tensors} tensors"
     )
     advice = "keep the layers in an nn.ModuleList or nn.ModuleDict"
 
@@ -60,12 +60,12 @@ class UnregisteredLayers(Unregistered):
 
 
 class UnregisteredParameters(Unregistered):
-    """Parameters in a plain list or dictionary are used inside a model that does not know them."""
+    """A model uses parameters in a plain list or dictionary, which it has not registered."""
 
     names: list[str]
     message = (
-        "parameters in a plain list or dictionary ({shown}) are used inside `{inside}`, but it does not know "
-        "them: {tensors} tensors are trained by nobody"
+        "`{inside}` uses parameters in a plain list or dictionary ({shown}), but has not registered "
+        "them: no optimizer trains these {tensors} tensors"
     )
     advice = "keep the parameters in an nn.ParameterList or nn.ParameterDict"
 
@@ -76,14 +76,14 @@ class UnregisteredParameters(Unregistered):
 
 
 class NothingRegistered(Diagnosis):
-    """All that a model could train is in a plain list or dictionary, and the optimizer refused an empty list."""
+    """All layers or parameters of a model are in a plain list or dictionary, and the optimizer got an empty list."""
 
     family: Literal["Module", "Parameter"]
     kinds: str
     collection: str
     message = (
-        "{what} are kept in the plain list or dictionary `{collection}`, so the model does not know them, and the "
-        "optimizer gets no parameters"
+        "{what} are kept in the plain list or dictionary `{collection}`, so the model does not register them, "
+        "and the optimizer gets no parameters"
     )
     advice = "keep them in an nn.{family}List or nn.{family}Dict"
 
@@ -94,7 +94,7 @@ class NothingRegistered(Diagnosis):
 
 
 class UnregisteredSubmodules(Detector):
-    """Layers run inside a model's forward, but the model does not know them."""
+    """Layers run inside a model's forward pass, but the model has not registered them."""
 
     name = "unregistered-submodules"
     every_observation = True
@@ -104,7 +104,7 @@ class UnregisteredSubmodules(Detector):
             if crash.fact("hidden_in") is not None:
                 yield self._no_parameters(crash)
         for census in trace.of(ParameterCensus):
-            # A matrix of zeros behind another one keeps the gradient of that one at 0 in the first step.
+            # A matrix of zeros after another one makes the gradient of that one 0 in the first step.
             hidden = [
                 one
                 for one in untrained(trace, census, ("nonzero", "zero"))

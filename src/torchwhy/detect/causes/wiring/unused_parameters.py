@@ -25,30 +25,30 @@ class NeverUsed(Diagnosis):
 
     @property
     def are(self) -> str:
-        """Return the verb for one or for many."""
+        """Return the verb for one or for several parameters."""
         return "is" if len(self.names) == 1 else "are"
 
     @property
     def them(self) -> str:
-        """Return the pronoun for one or for many."""
+        """Return the pronoun for one or for several parameters."""
         return "it" if len(self.names) == 1 else "them"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            "no operation of its first step used them, and none has got a gradient since",
+            "no operation of its first step used them, and none has had a gradient since",
             value=float(len(self.names)),
             step=self.seen_at,
         )
 
 
 class UnusedParameters(Detector):
-    """Parameters in the optimizer never take part in the forward pass."""
+    """The optimizer holds parameters that never take part in the forward pass."""
 
     name = "unused-parameters"
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        looks = followed(trace)
+        later = followed(trace)
         for census in trace.of(ParameterCensus):
             held = [one for one in census.parameters if one.in_optimizer]
             unused = [
@@ -58,10 +58,10 @@ class UnusedParameters(Detector):
                 and one.registered
                 and one.gradient == "none"
                 and not one.used
-                and one.name in looks
-                and not looks[one.name].gradient
-                # One that a later task trained between the looks has changed.
-                and not looks[one.name].changed
+                and one.name in later
+                and not later[one.name].gradient
+                # A parameter that a later task trained has changed.
+                and not later[one.name].changed
             ]
             if unused and any(one.gradient == "nonzero" for one in held):
                 yield self.found(

@@ -13,12 +13,12 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-MEASURABLE = 0.01  # relative difference from which a reader of two digits sees another number
+MEASURABLE = 0.01  # A smaller relative difference does not show in two digits.
 SUMS = {"count": "right answers", "mean": "accuracies of batches", "loss": "mean losses of batches"}
 
 
 class WrongDivisor(Diagnosis):
-    """A sum over the batches of a loader is divided by a number that does not make it a mean over its samples."""
+    """The divisor of a sum over the batches of a loader does not make it a mean over the samples."""
 
     written: str
     variable: str
@@ -35,7 +35,7 @@ class WrongDivisor(Diagnosis):
     added_at: SourceSpan | None
     seen_at: int
     message = (
-        "`{written}` gives {given:.4g} in place of {right:.4g}: the sum of {summed} is divided by "
+        "`{written}` gives {given:.4g} instead of {right:.4g}: the sum of {summed} is divided by "
         "{divisor:g} {divided_by}"
     )
     advice = "{better}"
@@ -47,19 +47,19 @@ class WrongDivisor(Diagnosis):
 
     @property
     def summed(self) -> str:
-        """Return what was added up."""
+        """Return what the program sums."""
         return SUMS[self.kind_of_sum]
 
     @property
     def better(self) -> str:
-        """Return what to divide by, or to add up."""
+        """Return what to divide by or to sum."""
         if self.kind_of_sum == "count":
             return (
                 "divide the count of right answers by the number of samples: `len(loader.dataset)`"
             )
         if self.by_batches:
             return (
-                "weigh each batch by its size, `total += value.item() * len(x)`, "
+                "weight each batch by its size, `total += value.item() * len(x)`, "
                 "and divide by the number of samples"
             )
         return (
@@ -80,7 +80,7 @@ class WrongDivisor(Diagnosis):
 
 
 class WrongMetricReduction(Detector):
-    """A metric is added up over the batches of a loader and divided by the wrong number."""
+    """A metric is summed over the batches of a loader and divided by the wrong number."""
 
     name = "wrong-metric-reduction"
     symptom = "evaluation"

@@ -15,8 +15,8 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-ENOUGH_STEPS = 2  # a single one may be a first step that was thrown away on purpose
-ENOUGH_ACCUMULATED = 3  # a GradScaler that looks for its scale skips a step or two at the start
+ENOUGH_STEPS = 2  # A single one may be a first step that the program discards on purpose.
+ENOUGH_ACCUMULATED = 3  # A GradScaler that searches for its scale skips a step or two at the start.
 
 
 class ClearedBeforeStep(Diagnosis):
@@ -25,10 +25,8 @@ class ClearedBeforeStep(Diagnosis):
     optimizer: str
     times: int
     seen_at: int
-    message = (
-        "the gradients are cleared after backward and before step, so the step has nothing to do"
-    )
-    advice = "move zero_grad() before loss.backward(), or behind optimizer.step()"
+    message = "zero_grad() clears the gradients after backward and before step, so the step has none to use"
+    advice = "move zero_grad() before loss.backward() or after optimizer.step()"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
@@ -49,10 +47,10 @@ class OnlyLastPassCounts(Diagnosis):
     passes: int
     seen_at: int
     message = (
-        "each step follows {passes} backward passes, but zero_grad() comes before each of them: "
-        "only the gradients of the last one are used"
+        "each step follows {passes} backward passes, but zero_grad() runs before each of them: "
+        "the step uses only the gradients of the last one"
     )
-    advice = "clear the gradients once per step: zero_grad() right behind optimizer.step()"
+    advice = "clear the gradients once per step: zero_grad() right after optimizer.step()"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
@@ -61,11 +59,11 @@ class OnlyLastPassCounts(Diagnosis):
             value=float(self.passes),
             step=self.seen_at,
         )
-        yield Evidence("nothing in the program looks at a gradient before it is cleared")
+        yield Evidence("nothing in the program reads a gradient before it is cleared")
 
 
 class ZeroGradAfterBackward(Detector):
-    """The gradients are cleared after the backward pass that made them, and before the step that should use them."""
+    """The gradients are cleared after the backward pass that made them and before the step that should use them."""
 
     name = "zero-grad-after-backward"
 
@@ -76,12 +74,12 @@ class ZeroGradAfterBackward(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
             case OnlyLastPassCounts():
-                yield from loops.clear_behind_step(finding.location, source)
+                yield from loops.clear_after_step(finding.location, source)
             case ClearedBeforeStep():
                 yield from loops.move_before(finding.location, source, "backward")
 
     def _cleared_before_step(self, trace: Trace) -> Iterator[Finding]:
-        """Yield where the gradients of a step are cleared before it."""
+        """Yield the clearing between a backward pass and its step, for each optimizer."""
         empty = {
             (sample.step, sample.optimizer)
             for sample in trace.of(Weights)
@@ -110,7 +108,7 @@ class ZeroGradAfterBackward(Detector):
                 )
 
     def _not_accumulated(self, trace: Trace) -> Iterator[Finding]:
-        """Yield where several backward passes lead to one step, and only the last of them counts."""
+        """Yield the clearing before each of several backward passes of one step, for each optimizer."""
         owner = {step.step: step.optimizer for step in trace.steps}
         unread = {
             census.optimizer
@@ -124,10 +122,10 @@ class ZeroGradAfterBackward(Detector):
                 passes, cleared = cleared_each_time(calls.calls, optimizer)
                 found.setdefault(optimizer, []).append((calls.step, passes, cleared))
         for optimizer, steps in found.items():
-            thrown = [(step, passes, call) for step, passes, call in steps if call is not None]
-            # The first may follow a backward pass that was only tried out.
-            if len(thrown) >= ENOUGH_ACCUMULATED and all(call for _, _, call in steps[1:]):
-                last, passes, call = thrown[-1]
+            lossy = [(step, passes, call) for step, passes, call in steps if call is not None]
+            # The first step may follow a backward pass that was only a trial.
+            if len(lossy) >= ENOUGH_ACCUMULATED and all(call for _, _, call in steps[1:]):
+                last, passes, call = lossy[-1]
                 diagnosis = OnlyLastPassCounts(
                     optimizer=_named(trace, optimizer), passes=passes, seen_at=last
                 )

@@ -70,8 +70,8 @@ def move_after(place: SourceSpan | None, source: Source, *words: str) -> Iterato
     yield from _moved(place, source, words, after=True)
 
 
-def clear_behind_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the statement moved right behind the step in the same function, also under its condition."""
+def clear_after_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the statement moved right after the step in the same function, under the step's condition."""
     line = place.line if place is not None else 0
     moved = source.statement_at(line)
     if moved is None:
@@ -84,7 +84,9 @@ def clear_behind_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]
         if step is not None and step.lineno > moved.lineno and source.scope_of(step) is scope
     ]
     if goals:
-        title = f"move {' '.join(source.of(moved).split())} behind {source.of(goals[0]).splitlines()[0]}"
+        title = (
+            f"move {' '.join(source.of(moved).split())} after {source.of(goals[0]).splitlines()[0]}"
+        )
         yield from source.fix(
             title, source.remove(moved), source.insert_after(goals[0], with_comment(source, moved))
         )
