@@ -71,9 +71,9 @@ def on_against_off(session: Any, step: Callable[[], None], workload: str) -> str
     """Return the ratio of a step with our hooks to one without, with its quartiles."""
     stretch = STRETCH.get(workload, 3)
     switch = Switch(step.model)  # type: ignore[attr-defined]
-    session.budget.next_sample = lambda steps: steps + 10**9
-    session.holdings.next_step = 10**9
-    for watched in session.sentinel.optimizers.all():
+    session.parts.budget.next_sample = lambda steps: steps + 10**9
+    session.parts.holdings.next_step = 10**9
+    for watched in session.parts.optimizers.all():
         watched.next_sample = 10**9
     for _ in range(30):
         step()
@@ -112,7 +112,7 @@ def measure(workload: str) -> None:
         for _ in range(WARM_UP.get(workload, 60)):
             step()
         steps = STEPS.get(workload, 40)
-        cruise, guests = session.cruise, session.guests
+        cruise, guests = session.parts.cruise, session.parts.guests
         quick, thorough = cruise.seconds + guests.light_seconds, guests.seconds
         began, quiet = time.perf_counter(), cruise.steps
         for _ in range(steps):

@@ -134,18 +134,18 @@ def steps(count: int, folder: str) -> str:
         optimizer.zero_grad()
         torch.stack(parameters).square().mean().backward()
         optimizer.step()
-    sentinel = session.sentinel
-    watched = sentinel.optimizers.all()[0]
+    state = session.parts.state
+    watched = session.parts.optimizers.all()[0]
     began = time.perf_counter()
     for number in range(60, count):
-        sentinel.step = watched.steps = number
+        state.step = watched.steps = number
         if number >= watched.next_sample:
             torch.stack(parameters).square().mean().backward()
             optimizer.step()
         else:
-            session.step_log.add(number, 0, 1.0 + 1.0 / (number + 1), 1.0)
+            session.parts.step_log.add(number, 0, 1.0 + 1.0 / (number + 1), 1.0)
     seconds = time.perf_counter() - began
-    sentinel.step = count
+    state.step = count
     session.end()
     size = sum(path.stat().st_size for path in Path(folder).iterdir())
     program = (

@@ -30,7 +30,10 @@ ALLOWED = {
 ALLOWED_IN = {
     ("observe/boot/arm.py", "_initializing"): "every process loads it, before the table could be",
     ("observe/boot/arm.py", "_load_unlocked"): "as above",
-    ("replay/equipment.py", "_foreach_norm"): "the name of an operation, as the microscope sees it",
+    (
+        "replay/nonfinite/spoiled_values.py",
+        "_foreach_norm",
+    ): "the name of an operation, as the microscope sees it",
 }
 BY_NAME = {"getattr", "hasattr", "setattr", "delattr", "attrgetter", "methodcaller", "replace"}
 

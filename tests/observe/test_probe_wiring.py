@@ -14,7 +14,7 @@ from torchwhy.record.events import ProbeFailed
 
 
 @pytest.fixture
-def session():
+def parts():
     events = []
     return SimpleNamespace(guests=Guests(events.append), hooks=Hooks(), events=events)
 
@@ -26,35 +26,35 @@ def lacking(monkeypatch):
     monkeypatch.setattr("torchwhy.observe.guest.missing", lambda: [resolve.FEATURES["engine"]])
 
 
-def test_a_probe_that_fails_when_it_is_put_on_leaves_nothing_behind(session):
+def test_a_probe_that_fails_when_it_is_put_on_leaves_nothing_behind(parts):
     holder = SimpleNamespace(step="original")
-    wiring = ProbeWiring(session, None)
+    wiring = ProbeWiring(parts, None, None)
 
     def install():
-        session.hooks.replace(holder, "step", "ours")
+        parts.hooks.replace(holder, "step", "ours")
         raise TypeError("cannot set attributes of a built-in type")
 
-    wiring._put_on("step probe", (), lambda: session.hooks.replace(holder, "other", "ours"))
+    wiring._put_on("step probe", (), lambda: parts.hooks.replace(holder, "other", "ours"))
     wiring._put_on("loss probe", (), install)
 
     assert vars(holder) == {"step": "original", "other": "ours"}
-    (failure,) = session.events
+    (failure,) = parts.events
     assert isinstance(failure, ProbeFailed)
     assert failure.probe == "loss probe"
     assert failure.reason.startswith("TypeError: cannot set attributes of a built-in type")
 
 
-def test_a_probe_whose_feature_is_missing_is_not_put_on(session, lacking):
+def test_a_probe_whose_feature_is_missing_is_not_put_on(parts, lacking):
     put_on = []
-    wiring = ProbeWiring(session, None)
+    wiring = ProbeWiring(parts, None, None)
 
     wiring._put_on("loss probe", ("engine",), lambda: put_on.append("loss"))
     wiring._put_on("batch probe", ("loader-iterator",), lambda: put_on.append("batch"))
 
     assert put_on == ["batch"]
-    assert session.guests.lacks("loss probe")
-    assert not session.guests.lacks("batch probe")
-    (told,) = session.guests.missing_features()
+    assert parts.guests.lacks("loss probe")
+    assert not parts.guests.lacks("batch probe")
+    (told,) = parts.guests.missing_features()
     assert (told.feature, told.left_out) == ("engine", ["loss probe"])
     assert told.lost == resolve.FEATURES["engine"].lost
-    assert session.events == []  # a process that never trains leaves no trace
+    assert parts.events == []  # a process that never trains leaves no trace

@@ -1,1 +1,1 @@
-"""In the user's process: light, removable, never raises into it. Writes events, knows nothing of their meaning."""
+"""Runs in the user's process: light, removable, never raises into it. Writes events without judging them."""

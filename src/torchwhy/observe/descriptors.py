@@ -1,7 +1,7 @@
-"""What stands in for torch's own attributes while we watch.
+"""Descriptors that replace attributes of torch while we watch.
 
-Looking such an attribute up is the event: the stand-in notes it, finishes, and hands out the original, so the call
-itself is made by the program's own frame and no traceback shows one of ours. `native` makes the same ones in C.
+The lookup of such an attribute is the event: the descriptor notes it and returns the original, so that the program's
+own frame makes the call and no traceback shows one of ours. `native` has the same descriptors in C.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 
 
 class NotedOnAccess:
-    """Stands in for a function in a class: looking it up on an instance notes the instance."""
+    """Replaces a function of a class: its lookup on an instance notes the instance."""
 
     def __init__(self, original: Any, note: Callable[[Any], object]) -> None:
         self.original = original
@@ -30,9 +30,9 @@ class NotedOnAccess:
 
 
 class NotedOnChange:
-    """Every assignment to the attribute is passed through `change` first, with the frame that makes it.
+    """Passes every assignment to the attribute through `change`, with the frame that makes it.
 
-    It has no `__get__`, so reading the attribute finds it in the instance at Python's own speed.
+    Without a `__get__`, reading the attribute finds it in the instance at Python's own speed.
     """
 
     def __init__(self, name: str, change: Callable[[Any, Any, FrameType], Any]) -> None:
@@ -47,7 +47,7 @@ class NotedOnChange:
 
 
 class NotedEngine:
-    """Stands in for torch's engine: looking up `run_backward` notes the variables of the frame that does."""
+    """Replaces torch's engine: the lookup of `run_backward` notes the variables of the calling frame."""
 
     def __init__(self, engine: Any, note: Callable[[Any], object]) -> None:
         self.__dict__["original"] = engine
@@ -64,21 +64,21 @@ class NotedEngine:
 
 
 class Read(NotedOnAccess):
-    """A way to read a number; Adam alone reads one per parameter and step, which is its own affair."""
+    """Replaces a method that reads a number; ignores the optimizer, which reads one per parameter and step."""
 
-    def __init__(self, original: Any, note: Callable[[Any], object], sentinel: Any) -> None:
+    def __init__(self, original: Any, note: Callable[[Any], object], state: Any) -> None:
         super().__init__(original, note)
         self._bind = original.__get__
-        self._sentinel = sentinel
+        self._state = state
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is not None and not self._sentinel.in_update:
+        if instance is not None and not self._state.in_update:
             self.note(instance)
         return self._bind(instance, owner)
 
 
 class Forward(NotedOnAccess):
-    """Stands in for a class's `forward`: looking it up on a watched model notes the model, on others nothing."""
+    """Replaces the `forward` of a class: its lookup on a watched model notes the model."""
 
     def __init__(
         self, original: Any, note: Callable[[Any, FrameType], object], models: dict[int, str]
@@ -94,7 +94,7 @@ class Forward(NotedOnAccess):
 
 
 def index_note(note: Callable[[Any], object]) -> Callable[[Any], Any]:
-    """Return a function that notes what it is given and hands it on."""
+    """Return a function that notes its argument and returns it."""
 
     def noted(index: Any) -> Any:
         note(index)
@@ -104,7 +104,7 @@ def index_note(note: Callable[[Any], object]) -> Callable[[Any], Any]:
 
 
 class Descriptors:
-    """Makes the stand-ins that a step meets, here in Python."""
+    """Makes the descriptors that a step meets, here in Python."""
 
     engine: Callable[..., Any] = staticmethod(NotedEngine)
     read: Callable[..., Any] = staticmethod(Read)

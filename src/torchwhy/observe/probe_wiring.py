@@ -1,10 +1,10 @@
-"""Puts every probe on torch. One that lacks a feature, or fails at being put on, is left out alone."""
+"""Puts every probe on torch. A probe that lacks a feature, or fails to install, is left out alone."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.optim.optimizer import (
@@ -14,6 +14,7 @@ from torch.optim.optimizer import (
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.descriptors import Descriptors, NotedOnAccess
+from torchwhy.observe.parts import Parts
 from torchwhy.observe.probes import (
     array_warnings,
     backward,
@@ -23,29 +24,28 @@ from torchwhy.observe.probes import (
     reads,
     scaler,
 )
+from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.torch_internals import note_new_optimizers
 from torchwhy.record.events import ArrayWarning
-
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
 
 OPTIMIZER_NEEDS = ("optimizer-birth",)
 
 
 class ProbeWiring:
-    """Knows where on torch each probe of a session belongs."""
+    """Knows where on torch each probe belongs."""
 
-    def __init__(self, session: Session, descriptors: Descriptors) -> None:
-        self._session = session
+    def __init__(self, parts: Parts, evaluations: Evaluations, descriptors: Descriptors) -> None:
+        self._parts = parts
+        self._evaluations = evaluations
         self._descriptors = descriptors
-        self._hooks = session.hooks
-        self._protect = session.guests.protect
+        self._hooks = parts.hooks
+        self._protect = parts.guests.protect
 
     def put_on(self, before_backward: Callable[..., object]) -> None:
-        """Put all of them on; which were left out, and why, the session's guests know."""
-        session, hooks, descriptors, protect = (
-            self._session,
+        """Put all of them on; the guests remember which were left out, and why."""
+        parts, hooks, descriptors, protect = (
+            self._parts,
             self._hooks,
             self._descriptors,
             self._protect,
@@ -58,23 +58,27 @@ class ProbeWiring:
             (
                 "batch",
                 batches.NEEDS,
-                lambda: session.batches.install(hooks, session.guests, descriptors),
+                lambda: parts.batches.install(hooks, parts.guests, descriptors),
             ),
-            ("holdings", (), lambda: session.holdings.install(hooks, protect)),
-            ("call order", (), lambda: session.calls.install(hooks, protect)),
-            ("weights", (), lambda: session.state_dicts.install(hooks, protect)),
-            ("read", (), lambda: reads.install(hooks, note_read, session.sentinel, descriptors)),
+            ("holdings", (), lambda: parts.holdings.install(hooks, protect)),
+            ("call order", (), lambda: parts.calls.install(hooks, protect)),
+            ("weights", (), lambda: parts.state_dicts.install(hooks, protect)),
+            ("read", (), lambda: reads.install(hooks, note_read, parts.state, descriptors)),
             ("read", reads.FUNCTION_NEEDS, lambda: reads.install_functions(hooks, note_read)),
             ("scale", (), self._watch_scalers),
             ("array warning", array_warnings.NEEDS, self._watch_warnings),
             ("compile", (), self._watch_compiler),
         ):
             self._put_on(f"{probe} probe", needs, install)
-        session.counts_modes = session.guests.may_run("mode probe", modes.NEEDS)
-        session.modes.sees_dropout = session.guests.may_run("dropout probe", dropouts.NEEDS)
+        parts.modes.install(
+            hooks,
+            descriptors.forward,
+            counts=parts.guests.may_run("mode probe", modes.NEEDS),
+            sees_dropout=parts.guests.may_run("dropout probe", dropouts.NEEDS),
+        )
 
     def _put_on(self, probe: str, needs: Iterable[str], install: Callable[[], object]) -> None:
-        guests, hooks = self._session.guests, self._hooks
+        guests, hooks = self._parts.guests, self._hooks
         if not guests.may_run(probe, needs):
             return
         before = len(hooks)
@@ -93,19 +97,21 @@ class ProbeWiring:
             self._hooks.add(handle.remove)
 
     def _watch_new_optimizers(self) -> None:
-        made = self._protect("optimizer probe", self._session.sentinel.optimizers.made)
+        made = self._protect("optimizer probe", self._parts.optimizers.made)
         note_new_optimizers(
             self._hooks.replace,
             lambda original: NotedOnAccess(original, lambda o: made(o, frame_at(2))),
         )
 
     def _note_of_reads(self) -> Callable[[Any], None]:
-        evaluations, guests = self._session.evaluations, self._session.guests
+        parts, evaluations = self._parts, self._evaluations
         return reads.note_of(
-            guests.lightly("read probe", lambda loss, sentinel: sentinel.note_read(loss)),
+            parts.guests.lightly("read probe", lambda loss, sentinel: sentinel.note_read(loss)),
             self._protect("evaluation probe", evaluations.read),
             self._protect("evaluation probe", evaluations.read_later),
-            sentinel=self._session.sentinel,
+            sentinel=parts.sentinel,
+            state=parts.state,
+            scale=parts.scale,
         )
 
     def _watch_scalers(self) -> None:
@@ -117,17 +123,17 @@ class ProbeWiring:
         )
 
     def _scaled(self, grad_scaler: Any) -> None:
-        sentinel, cruise = self._session.sentinel, self._session.cruise
+        scale, cruise = self._parts.scale, self._parts.cruise
         is_enabled = bool(grad_scaler.is_enabled())
-        sentinel.scaler = grad_scaler if is_enabled else None
-        sentinel.gradients_scaled = is_enabled
+        scale.scaler = grad_scaler if is_enabled else None
+        scale.gradients_scaled = is_enabled
         if is_enabled and (not cruise.on or cruise.is_plain):
             cruise.leave()
-            sentinel.note_scale()
+            scale.note()
 
     def _unscaled(self, _: Any, inside_step: bool) -> None:  # noqa: FBT001 - a fact
-        self._session.sentinel.gradients_scaled = False
-        self._session.sentinel.scaler_answers = inside_step
+        self._parts.scale.gradients_scaled = False
+        self._parts.scale.scaler_answers = inside_step
 
     def _watch_warnings(self) -> None:
         array_warnings.install(
@@ -135,18 +141,18 @@ class ProbeWiring:
         )
 
     def _array_warned(self, message: str, place: SourceSpan) -> None:
-        step = self._session.sentinel.step
-        self._session.write(ArrayWarning(step=step, message=message, location=place))
+        step = self._parts.state.step
+        self._parts.recorder.write(ArrayWarning(step=step, message=message, location=place))
 
     def _watch_compiler(self) -> None:
         compile_it = torch.compile
-        session = self._session
+        parts = self._parts
 
         @functools.wraps(compile_it)
         def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - it takes that name's place
-            session.hooks.remove_group(reads.GROUP)
-            session.hooks.remove_group(modes.GROUP)
-            session.guests.protect("compile probe", session.handler.program_compiles)()
+            parts.hooks.remove_group(reads.GROUP)
+            parts.hooks.remove_group(modes.GROUP)
+            parts.guests.protect("compile probe", parts.handlers.current.program_compiles)()
             return compile_it(*args, **kwargs)
 
         self._hooks.replace(torch, "compile", compile)

@@ -1,1 +1,1 @@
-"""The failing step again, operation by operation: who made the first bad value, out of what, and what it spoiled."""
+"""Observes single steps operation by operation, and repeats a failing one to find what made its first bad value."""

@@ -1,227 +1,208 @@
-"""What all parts of replay share: the microscope, the book of births, the names and the way back."""
+"""Builds what runs and reruns share: the microscope, its logs and writers, and what a repeated step needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-import torch
+from torch import nn
 
-from torchwhy.observe.program.frames import span_of
-from torchwhy.observe.steps import gradients
-from torchwhy.observe.steps.sentinel import Check
-from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.torch_internals import force_eager
-from torchwhy.record.events import GradientsClipped, MicroscopeLeft
-from torchwhy.replay.graph.earlier_steps import with_links
+from torchwhy.observe.parts import Parts
+from torchwhy.replay.graph.earlier_steps import EarlierSteps
 from torchwhy.replay.graph.forward_graph import GraphWriter
+from torchwhy.replay.graph.graph_cuts import GraphCuts
 from torchwhy.replay.graph.unit_activity import ActivityWriter
 from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.microscope.operations import Operation
-from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
+from torchwhy.replay.nonfinite.data_code import DataCode
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
 from torchwhy.replay.nonfinite.program_context import LiveContext
+from torchwhy.replay.nonfinite.refused_values import RefusedValues
+from torchwhy.replay.nonfinite.spoiled_values import SpoiledValues
+from torchwhy.replay.observing.current_observation import CurrentObservation
+from torchwhy.replay.observing.fetch_pause import FetchPause
+from torchwhy.replay.observing.first_observation import FirstObservation
+from torchwhy.replay.observing.manual_steps import ManualSteps
+from torchwhy.replay.observing.observed_step import ObservedStep
+from torchwhy.replay.observing.switch import MicroscopeSwitch
+from torchwhy.replay.parameters.census import Census
+from torchwhy.replay.parameters.late_parameters import LateParameterWatch
+from torchwhy.replay.parameters.manual_updates import ManualUpdates
 from torchwhy.replay.parameters.parameter_memory import ParameterMemory
 from torchwhy.replay.parameters.parameter_watch import ParameterWatch
+from torchwhy.replay.step.batch_repeater import BatchRepeater
+from torchwhy.replay.step.muted_output import MutedOutput
+from torchwhy.replay.step.replay_state import ReplayState
 from torchwhy.replay.step.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
 
-PROLOGUE_SECONDS = (
-    10.0  # of our own time before the first step is over; then the microscope steps back
-)
-ENOUGH_WITHOUT_GRAPH = (
-    2000  # operations: an evaluation of some batches, or the first moves of a game
-)
-NORMS = {"_foreach_norm", "linalg_vector_norm", "norm"}
+class Equipment:
+    """Used by `assembly` alone: every other class gets the single parts it uses."""
 
-
-class Stage:
-    """Owns the equipment and turns it on and off."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.context = LiveContext(session)
-        self.nonfinite_log = NonfiniteLog(session.write, self.context)
-        self.modules = ModuleStack(session.names, session.postpone, session.guests.protect)
-        self.microscope = Microscope(self.nonfinite_log, self.modules, self._microscope_failed)
-        self.context.microscope = self.microscope
-        self.snapshot = Snapshot(session)
-        self.graph = GraphWriter(self)
-        self.activity = ActivityWriter(self)
-        self.parameter_memory = ParameterMemory(self)
-        self.parameter_watch = ParameterWatch(session)
-        # In the place of observe's own, before it is wired: the same curves, and the bad readings besides.
-        self.evaluations = session.evaluations = WatchedEvaluations(session)
-        self.observation = (
-            0  # of the look in hand: 0 is the first, and any that has no phase of its own
+    def __init__(self, parts: Parts, spend: Callable[[float], None]) -> None:
+        self._parts = parts
+        self._protect: Callable[..., Any] = parts.guests.protect
+        self.observation = CurrentObservation()
+        self.earlier_steps = EarlierSteps()
+        self.muted_output = MutedOutput()
+        self.repeater = BatchRepeater(self.muted_output)
+        self.snapshot = Snapshot(parts.names, parts.batches)
+        self.replay_state = ReplayState(self.snapshot, parts.batches, parts.optimizers)
+        self._build_microscope()
+        self.switch = self._switch(spend)
+        self._build_nonfinite()
+        self._build_parameters()
+        self.step = self._observed_step()
+        updates = ManualUpdates(self.microscope, parts.recorder, parts.state)
+        self.manual_steps = ManualSteps(self.step, updates, parts.optimizers, self._protect)
+        self.first_observation = FirstObservation(
+            self.microscope, self.switch, parts.optimizers, parts.state
         )
-        self.compiles = False
-        self.earlier: list[Operation] = []  # forward operations of the steps of this look so far
-        self._last_clip = -1
-        self._told_seconds = 0.0  # of the microscope's, so far
 
-    def begin(self) -> None:
-        """Put the microscope on: everything before the first step, and the first step, is seen."""
-        microscope, sentinel = self.microscope, self.session.sentinel
-        microscope.limit_seconds = PROLOGUE_SECONDS
-        microscope.over_limit = lambda: self.step_back("the time for looking was used up")
-        microscope.counted_elsewhere = lambda: self.session.guests.seconds
-        microscope.updating = lambda: sentinel.in_update
-        microscope.open_check = lambda: sentinel.open_check
-        microscope.on_clip = self._clipped
-        self.modules.on_output = unseen(self._module_gave)
-        self.modules.on_call = self._model_is_called
-        self.modules.on_outermost = microscope.forward_begins
-        protect = self.session.guests.protect
-        self.modules.on_model = protect("activity probe", self.activity.model_gave)
-        microscope.on_forward = protect("activity probe", self.activity.saw)
-        self._step_aside_for_fetching()
-        microscope.enter()
+    def _build_microscope(self) -> None:
+        parts, protect = self._parts, self._protect
+        writers = MemoryWriters()
+        self.context = LiveContext(
+            parts.names,
+            parts.batches,
+            self.repeater,
+            writers,
+            operations_after=self._operations_after,
+        )
+        self.nonfinite_log = NonfiniteLog(parts.recorder.write, self.context)
+        self.activity = ActivityWriter(parts.recorder, parts.state, parts.names, self.observation)
+        self.model_listeners = [protect("activity probe", self.activity.model_gave)]
+        self.modules = ModuleStack(
+            parts.names,
+            parts.recorder,
+            protect,
+            observation=self.observation,
+            on_call=self._model_is_called,
+            on_outermost=self._forward_begins,
+            on_output=self._model_gave,
+            on_model=self.model_listeners,
+        )
+        self.microscope = Microscope(
+            self.nonfinite_log,
+            writers,
+            self.modules,
+            state=parts.state,
+            guests=parts.guests,
+            failed=self._microscope_failed,
+            over_limit=self._time_is_over,
+            on_forward=protect("activity probe", self.activity.saw),
+            on_clip=self._gradients_are_clipped,
+        )
+        self.graph = GraphWriter(
+            writers,
+            self.activity,
+            observation=self.observation,
+            names=parts.names,
+            recorder=parts.recorder,
+            state=parts.state,
+        )
 
-    def begin_observation(self, number: int, own: list[torch.Tensor], *, seconds: float) -> None:
-        """Put the microscope on for a later phase, in which `own` are trained; what ran since is not known."""
-        microscope, step = self.microscope, self.session.sentinel.step
-        self.observation = number
-        self.parameter_memory.begin_observation(own)
-        microscope.memory_writers.begin_anew()
-        microscope.used_parameters.clear()
-        microscope.forwards.clear()
-        microscope.without_graph, microscope.missed_update = 0, False
-        microscope.limit_seconds = microscope.seconds + seconds
-        self.modules.begin_anew(number)
-        self.graph.begin_anew()
-        self.activity.begin_anew()
-        self._step_aside_for_fetching()
-        self.begin_step(step)
-        microscope.enter()
+    # The microscope and the module stack come first, so their events reach later parts through these.
 
-    def _step_aside_for_fetching(self) -> None:
-        microscope, batches = self.microscope, self.session.batches
-        microscope.logs_briefly = not self.session.is_bounded
-        if microscope.logs_briefly:
-            protect = self.session.guests.protect
-            batches.on_fetch = protect("microscope", microscope.pause)
-            batches.on_fetched = protect("microscope", microscope.resume)
+    def _operations_after(self, operation: Operation) -> list[Operation]:
+        return self.microscope.operations_after(operation)
 
     def _model_is_called(self) -> None:
-        """Doze through a long time without training, as in playing games before the first update."""
-        if torch.is_grad_enabled():
-            self.microscope.resume()
-        elif self.microscope.logs_briefly and self.microscope.without_graph > ENOUGH_WITHOUT_GRAPH:
-            self.microscope.pause()
+        self.switch.model_is_called()
 
-    def look_without_limit(self, step: int | None = None) -> None:
-        """Put the microscope on for as long as it takes; compiled code runs eagerly meanwhile."""
-        if self.compiles:
-            force_eager(on=True)
-        self.microscope.limit_seconds = float("inf")
-        self.microscope.logs_briefly = False
-        self.session.batches.on_fetch = self.session.batches.on_fetched = None
-        if step is not None:
-            self.begin_step(step)
-        self.microscope.enter()
+    def _forward_begins(self, module: nn.Module) -> None:
+        self.microscope.forward_begins(module)
 
-    def step_back(self, reason: str) -> None:
-        """Take the microscope off and say why."""
-        if not self.microscope.is_on:
-            return
-        self.microscope.leave()
-        self.earlier = []
-        self.session.batches.on_fetch = self.session.batches.on_fetched = None
-        self.modules.tells = False
-        self.observation = self.modules.observation = 0
-        self.nonfinite_log.drop_reaches()
-        self.session.own_seconds += self.microscope.seconds - self._told_seconds
-        self._told_seconds = self.microscope.seconds
-        if self.session.sentinel.step or self.session.sentinel.optimizers.any_made:
-            self.session.write(
-                MicroscopeLeft(
-                    step=self.session.sentinel.step,
-                    reason=reason,
-                    operations=self.microscope.seen,
-                    seconds=round(self.microscope.seconds, 4),
-                    compiled=self.compiles,
-                )
-            )
+    def _model_gave(self, path: str, output: Any) -> None:
+        self.spoiled_values.note_output(path, output)
 
-    def begin_step(self, step: int) -> None:
-        """Tell microscope and module stack which step they look at."""
-        self.microscope.begin_step(step)
-        self.modules.step = step
+    def _gradients_are_clipped(self, operation: Operation) -> None:
+        self.spoiled_values.note_clip(operation)
 
-    def keep_forwards(self) -> None:
-        """Keep how the step that is over was wired: an optimizer that still waits may have been used in it."""
-        self.earlier = with_links(self.earlier, self.microscope.forward_operations())
-
-    def note_bad_losses(self, losses: list[torch.Tensor]) -> None:
-        """Note which births bad losses descend from."""
-        for loss in losses if self.microscope.is_on else []:
-            if not gradients.is_finite(loss):
-                self.nonfinite_log.reached(self.microscope.source_of(loss.detach()), "loss")
-
-    def note_bad_gradients(self, check: Check) -> None:
-        """Note which births bad gradients descend from."""
-        if not self.microscope.is_on or check.watched is None:
-            return
-        for name, gradient in check.watched.named_gradients():
-            if gradient is not None and not gradients.is_finite(gradient):
-                if self._came_unseen(check, gradient):
-                    continue
-                self.nonfinite_log.reached(
-                    self.microscope.source_of(gradient), f"gradient of {name}"
-                )
-
-    def _came_unseen(self, check: Check, gradient: torch.Tensor) -> bool:
-        """Tell whether a backward pass in another thread gave a gradient: no operation of it was seen."""
-        memory_writers, operations = self.microscope.memory_writers, self.microscope.operations()
-        return (
-            bool(check.losses)
-            and memory_writers.entry(gradient) is None
-            and not any(operation.phase == "backward" for operation in operations)
-        )
-
-    def note_bad_parameters(self, check: Check) -> None:
-        """Note which births bad weights descend from."""
-        if not self.microscope.is_on or check.watched is None or self.microscope.missed_update:
-            return
-        for name, parameter in zip(check.watched.names(), check.watched.parameters(), strict=True):
-            if not gradients.is_finite(parameter):
-                self.nonfinite_log.reached(
-                    self.microscope.source_of(parameter.detach()), f"parameter {name}"
-                )
-
-    @staticmethod
-    def bad_parameters(check: Check) -> list[str]:
-        """Return the names of an optimizer's weights that are not finite."""
-        if check.watched is None:
-            return []
-        pairs = zip(check.watched.names(), check.watched.parameters(), strict=True)
-        return [name for name, parameter in pairs if not gradients.is_finite(parameter)]
-
-    def _module_gave(self, path: str, output: Any) -> None:
-        for tensor in output if isinstance(output, (list, tuple)) else [output]:
-            if isinstance(tensor, torch.Tensor) and not gradients.is_finite(tensor):
-                self.nonfinite_log.noticed(
-                    self.microscope.memory_writers.births_of(tensor), f"output of {path}"
-                )
-
-    def _clipped(self, operation: Operation) -> None:
-        """Note that gradients are being clipped; a norm that overflows makes all of them 0, which no check sees."""
-        if operation.births and operation.info.base in NORMS:
-            self.nonfinite_log.tell_now(operation.births, "norm of the gradients")
-        if self._last_clip == operation.step:
-            return
-        self._last_clip = operation.step
-        site = operation.place()
-        scaled = self.session.sentinel.gradients_scaled
-        self.session.write(
-            GradientsClipped(
-                step=operation.step, scaled=scaled, location=span_of(site) if site else None
-            )
-        )
+    def _time_is_over(self) -> None:
+        self.switch.take_off("the time for looking was used up")
 
     def _microscope_failed(self, problem: BaseException) -> None:
-        self.session.guests.switch_off("microscope", problem)
-        self.step_back("it failed")
+        self._parts.guests.switch_off("microscope", problem)
+        self.switch.take_off("it failed")
+
+    def _switch(self, spend: Callable[[float], None]) -> MicroscopeSwitch:
+        parts = self._parts
+        fetch_pause = FetchPause(
+            self.microscope,
+            parts.batches,
+            self._protect,
+            is_allowed=not parts.settings.is_bounded,
+        )
+        return MicroscopeSwitch(
+            self.microscope,
+            self.modules,
+            observation=self.observation,
+            fetch_pause=fetch_pause,
+            earlier_steps=self.earlier_steps,
+            nonfinite_log=self.nonfinite_log,
+            recorder=parts.recorder,
+            state=parts.state,
+            optimizers=parts.optimizers,
+            spend=spend,
+        )
+
+    def _build_nonfinite(self) -> None:
+        parts = self._parts
+        self.spoiled_values = SpoiledValues(
+            self.microscope, self.nonfinite_log, parts.recorder, parts.scale
+        )
+        self.refused_values = RefusedValues(
+            self.microscope, self.nonfinite_log, parts.recorder, parts.state
+        )
+        self.data_code = DataCode(
+            self.microscope,
+            self.nonfinite_log,
+            parts.batches,
+            recorder=parts.recorder,
+            state=parts.state,
+            program_ends=parts.settings.on_failure == "stop",
+        )
+
+    def _build_parameters(self) -> None:
+        parts = self._parts
+        self.parameter_memory = ParameterMemory(parts.names, self.observation)
+        late = LateParameterWatch(parts.recorder, parts.state, parts.names, parts.optimizers)
+        self.parameter_watch = ParameterWatch(parts.recorder, parts.state, parts.optimizers, late)
+        self.census = Census(
+            self.microscope,
+            self.modules,
+            observation=self.observation,
+            names=parts.names,
+            optimizers=parts.optimizers,
+            memory=self.parameter_memory,
+            watch=self.parameter_watch,
+            recorder=parts.recorder,
+            state=parts.state,
+        )
+
+    def _observed_step(self) -> ObservedStep:
+        parts = self._parts
+        cuts = GraphCuts(
+            self.microscope,
+            self.graph,
+            self.earlier_steps,
+            observation=self.observation,
+            memory=self.parameter_memory,
+            recorder=parts.recorder,
+        )
+        return ObservedStep(
+            self.microscope,
+            self.switch,
+            graph=self.graph,
+            cuts=cuts,
+            census=self.census,
+            earlier_steps=self.earlier_steps,
+            memory=self.parameter_memory,
+            nonfinite_log=self.nonfinite_log,
+            spoiled_values=self.spoiled_values,
+            state=parts.state,
+            protect=self._protect,
+        )

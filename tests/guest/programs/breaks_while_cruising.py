@@ -12,7 +12,7 @@ PARTS = {
     "torchwhy.observe.steps.gradients": ("Reading", "total"),
     "torchwhy.record.step_log": ("StepLog", "add"),
     "torchwhy.observe.probes.modes": ("ModeCounter", "backward_ran"),
-    "torchwhy.replay.handler": ("Replay", "is_quiet"),
+    "torchwhy.replay.observing.quiet_steps": ("QuietSteps", "is_quiet"),
     "torchwhy.replay.triggers.step_triggers": ("Triggers", "take"),
 }
 part = sys.argv[1]

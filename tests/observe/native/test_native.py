@@ -1,4 +1,4 @@
-"""What the accelerator reads out of tensors, and how its stand-ins behave."""
+"""What the accelerator reads out of tensors, and how its descriptors behave."""
 
 from __future__ import annotations
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from torchwhy.observe.guest import Guests
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import budget as budgets
 from torchwhy.observe.steps.budget import DENSE_STEPS, MOST_STEPS, SPARSE_EVERY, Budget
+from torchwhy.observe.steps.training_state import TrainingState
 
 
 @pytest.fixture
@@ -17,58 +21,63 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def session(share: float | None = None) -> SimpleNamespace:
-    written: list[object] = []
-    return SimpleNamespace(
-        configuration={"options": {} if share is None else {"budget": share}},
-        began=0.0,
-        sentinel=SimpleNamespace(step=0),
-        cruise=SimpleNamespace(steps=0),
-        guests=SimpleNamespace(seconds=0.0),
-        written=written,
-        write=written.append,
-    )
+class Run:
+    """A run of which the budget sees steps, our own time, and how many steps cruised."""
+
+    def __init__(self, share: float | None = None) -> None:
+        self.written: list[Any] = []
+        self.state = TrainingState()
+        self.guests = Guests(self.written.append)
+        self.quiet_steps = 0
+        self.budget = Budget(
+            cast("Recorder", SimpleNamespace(write=self.written.append)),
+            self.state,
+            self.guests,
+            share=share,
+            began=0.0,
+            quiet_steps=lambda: self.quiet_steps,
+        )
 
 
-def after(watched: SimpleNamespace, clock: SimpleNamespace, *, thorough: float, each: float) -> int:
+def after(run: Run, clock: SimpleNamespace, *, thorough: float, each: float) -> int:
     """Return the distance of the next sample after 100 steps of `each` seconds, one of them a thorough one."""
-    watched.sentinel.step, watched.cruise.steps = 100, 99
-    clock.now, watched.guests.seconds = 100 * each, thorough
-    return Budget(watched).next_sample(100) - 100
+    run.state.step, run.quiet_steps = 100, 99
+    clock.now, run.guests.seconds = 100 * each, thorough
+    return run.budget.next_sample(100) - 100
 
 
 def test_first_steps_are_all_sampled_and_the_fiftieth_always(clock):
-    budget = Budget(session())
+    budget = Run().budget
 
     assert [budget.next_sample(n) for n in range(3)] == [1, 2, 3]
     assert budget.next_sample(DENSE_STEPS) == SPARSE_EVERY
 
 
 def test_cheap_samples_keep_their_distance(clock):
-    watched = session()
+    run = Run()
 
-    assert after(watched, clock, thorough=0.001, each=0.1) == SPARSE_EVERY
-    assert watched.written == []
+    assert after(run, clock, thorough=0.001, each=0.1) == SPARSE_EVERY
+    assert run.written == []
 
 
 def test_dear_samples_are_thinned_and_it_is_said_why(clock):
-    watched = session()
+    run = Run()
 
-    distance = after(watched, clock, thorough=0.001, each=0.001)
+    distance = after(run, clock, thorough=0.001, each=0.001)
 
     assert distance == pytest.approx(1 / (0.01 * 0.25), abs=1)
-    (event,) = watched.written
+    (event,) = run.written
     assert event.what == "samples"
     assert "0.25% of the time" in event.reason
 
 
 def test_a_larger_budget_buys_more_samples_and_a_tiny_one_is_bounded(clock):
-    assert after(session(0.5), clock, thorough=0.001, each=0.001) == SPARSE_EVERY
-    assert after(session(1e-6), clock, thorough=0.001, each=0.001) == MOST_STEPS
+    assert after(Run(0.5), clock, thorough=0.001, each=0.001) == SPARSE_EVERY
+    assert after(Run(1e-6), clock, thorough=0.001, each=0.001) == MOST_STEPS
 
 
 def test_samples_grow_rarer_with_the_length_of_the_run(clock):
-    budget = Budget(session(0.5))
+    budget = Run(0.5).budget
 
     samples, step = 0, 0
     while step < 1_000_000:

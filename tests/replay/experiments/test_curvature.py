@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.learning import Experiment
 from torchwhy.replay.experiments.curvature import Curvature
 from torchwhy.replay.experiments.lanczos import largest_eigenvalue
@@ -19,7 +20,7 @@ from torchwhy.replay.experiments.stability_bounds import bound_of
 
 
 class Program:
-    """A small network, its optimizer and a session that keeps what is written."""
+    """A small network, its optimizer, and what was recorded of it."""
 
     def __init__(self, make: Any, *, steps: int = 0) -> None:
         torch.manual_seed(0)
@@ -27,17 +28,17 @@ class Program:
         self.x, self.y = torch.randn(20, 4).double(), torch.randn(20, 2).double()
         self.optimizer = make(self.model.parameters())
         self.written: list[Experiment] = []
-        self.session: Any = SimpleNamespace(
-            began=time.perf_counter(),
-            own_seconds=0.0,
-            sentinel=SimpleNamespace(step=7),
-            hooks=Hooks(),
-            write=self.written.append,
-        )
+        self.hooks, self.state = Hooks(), TrainingState()
+        self.state.step = 7
+        self.recorder: Any = SimpleNamespace(write=self.written.append)
         for _ in range(steps):
             self.optimizer.zero_grad()
             self.loss().backward()
             self.optimizer.step()
+
+    def curvature(self) -> Curvature:
+        began = time.perf_counter()
+        return Curvature(self.recorder, self.state, self.hooks, began=began)
 
     def loss(self) -> torch.Tensor:
         return nn.functional.mse_loss(self.model(self.x), self.y)
@@ -48,7 +49,7 @@ class Program:
         """Measure as a step does: before the backward pass, and told after the update with its gradients."""
         watched: Any = SimpleNamespace(index=0, optimizer=self.optimizer)
         loss = self.loss() if loss is None else loss
-        curvature = Curvature(self.session)
+        curvature = self.curvature()
         curvature.measure(loss, watched, "test")
         if curvature.is_waiting:
             self.optimizer.zero_grad()
@@ -230,14 +231,14 @@ def test_a_function_of_the_program_is_never_run() -> None:
 
 def test_hooks_on_tensors_bar_the_experiment() -> None:
     program = Program(sgd)
-    curvature = Curvature(program.session)
+    curvature = program.curvature()
     curvature.install()
     try:
         program.x.requires_grad_().retain_grad()
         watched: Any = SimpleNamespace(index=0, optimizer=program.optimizer)
         curvature.measure(program.loss(), watched, "test")
     finally:
-        program.session.hooks.remove_all()
+        program.hooks.remove_all()
 
     assert curvature.is_barred
     assert program.written == []

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from torchwhy.observe.native import native_descriptors, records
-from torchwhy.observe.torch_features.autograd_nodes import next_sequence
+from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_reference
 from torchwhy.replay.microscope.operations import info_of
 
@@ -28,10 +28,10 @@ class Node:
 
 
 class Scene:
-    """A microscope as far as the film knows one, in the middle of a backward pass."""
+    """A microscope as far as the backward log knows one, in the middle of a backward pass."""
 
     def __init__(self):
-        self.microscope = SimpleNamespace(seen=40, step=3, last_sequence=next_sequence())
+        self.microscope = SimpleNamespace(seen=40, step=3, last_node_number=next_node_number())
         self.births, self.running, self.waiting = {}, [], []
         self.node = Node()
         self.looked, self.ways = [], []
@@ -135,7 +135,7 @@ def test_what_is_not_ordinary_does_not_run(odd):
     elif odd == "waited for":
         scene.waiting.append(print)
     else:
-        scene.microscope.last_sequence -= 1
+        scene.microscope.last_node_number -= 1
 
     assert scene.__torch_dispatch__(aten.neg.default, torch.ones(2)) is NotImplemented
     assert scene.backward_log.take() == []

@@ -1,22 +1,24 @@
-"""What a later look says of parameters: from where their values are, and whether a gradient is of this phase."""
+"""What a later observation knows of parameters: where their values come from, and whether a gradient is new."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from torchwhy.observe.program.names import Names
 from torchwhy.record.learning import ParameterSeen
-from torchwhy.replay.equipment import Stage
+from torchwhy.replay.observing.current_observation import CurrentObservation
 from torchwhy.replay.parameters.parameter_memory import ParameterMemory, _is_as_drawn
 
 
-def stage_with(*models: nn.Module) -> Any:
-    names = SimpleNamespace(roots=lambda: [("net", model) for model in models])
-    return SimpleNamespace(observation=0, session=SimpleNamespace(names=names))
+def memory_of(*models: nn.Module) -> tuple[ParameterMemory, CurrentObservation]:
+    names, observation = Names(), CurrentObservation()
+    for model in models:
+        names.add_root("net", model)
+    return ParameterMemory(names, observation), observation
 
 
 def entry(parameter: torch.Tensor, **more: Any) -> ParameterSeen:
@@ -46,12 +48,11 @@ def test_values_of_a_new_layer_are_recognised(layer):
     assert not _is_as_drawn(layer, parameter)
 
 
-def test_gradient_left_over_from_the_phase_before_has_not_arrived():
+def test_gradient_left_over_from_before_the_observation_has_not_arrived():
     layer = nn.Linear(3, 1)
     layer(torch.ones(2, 3)).sum().backward()
-    stage = stage_with(layer)
-    known = ParameterMemory(cast("Stage", stage))
-    stage.observation = 1
+    known, observation = memory_of(layer)
+    observation.number = 1
     known.begin_observation([])
 
     assert not known.has_arrived(layer.weight)
@@ -63,14 +64,13 @@ def test_gradient_left_over_from_the_phase_before_has_not_arrived():
     assert not known.has_arrived(layer.weight)
 
 
-def test_values_that_changed_between_two_looks_are_of_unknown_origin():
+def test_values_that_changed_between_two_observations_are_of_unknown_origin():
     layer = nn.Linear(3, 4)
-    stage = stage_with(layer)
-    known = ParameterMemory(cast("Stage", stage))
+    known, observation = memory_of(layer)
     weight, bias = layer.weight, layer.bias
     for one in (weight, bias):
         known.remember({id(one): entry(one, written_by="random")}, {id(one): one})
-    stage.observation = 1
+    observation.number = 1
     with torch.no_grad():
         weight.add_(0.5)
 
@@ -80,11 +80,10 @@ def test_values_that_changed_between_two_looks_are_of_unknown_origin():
 
 def test_first_holder_of_a_parameter_is_the_one_that_trained_it():
     layer = nn.Linear(3, 4)
-    stage = stage_with(layer)
-    known = ParameterMemory(cast("Stage", stage))
+    known, observation = memory_of(layer)
     known.held_by(0, [layer.weight])
     known.held_by(1, [layer.weight, layer.bias])
-    stage.observation = 1
+    observation.number = 1
 
-    assert known.was_trained(layer.weight, observation={1})
-    assert not known.was_trained(layer.bias, observation={1})
+    assert known.was_trained(layer.weight, optimizers={1})
+    assert not known.was_trained(layer.bias, optimizers={1})

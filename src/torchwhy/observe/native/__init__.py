@@ -1,5 +1,5 @@
-"""The optional accelerator: ordinary steps of a loop that cruises, in C, and the stand-ins that meet them.
+"""The optional accelerator: ordinary steps of a cruising loop in C, and the descriptors that see them.
 
-It is built when torchwhy is installed where there is a compiler, and stands in front of the Python code, which remains
-the one that knows: whatever is out of the ordinary is handed on. `TORCHWHY_NATIVE=0` leaves it out.
+It is built if a C compiler is available when torchwhy is installed. It handles ordinary events only and leaves all
+others to the Python code, which defines the behaviour. `TORCHWHY_NATIVE=0` switches it off.
 """

@@ -128,8 +128,8 @@ done:
 /* Tell whether the running operation got an autograd node of its own, so that it can be differentiated itself. */
 static int is_recorded(BackwardLog *self) {
     long long number;
-    PyObject *last = PyObject_GetAttr(self->field[MICROSCOPE], NAME(last_sequence));
-    int recorded = last == NULL || !asked(torch.next_sequence, &number) || number != PyLong_AsLongLong(last);
+    PyObject *last = PyObject_GetAttr(self->field[MICROSCOPE], NAME(last_node_number));
+    int recorded = last == NULL || !asked(torch.next_node_number, &number) || number != PyLong_AsLongLong(last);
     Py_XDECREF(last);
     return recorded;
 }

@@ -32,7 +32,7 @@ static int has_the_same_shapes(NativeCruise *self, PyObject *data) {
     return 1;
 }
 
-/* RandomState.take, while it would only hand out what it has. */
+/* RandomState.take, while it would return the state it has. */
 int random_rests(NativeCruise *self, PyObject *random) {
     if (!IS(random, RandomType) || OBJECT(random, RANDOM_STATE) == NULL || OBJECT(random, RANDOM_STATE) == Py_None) return 0;
     long long count = WHOLE(random, RANDOM_ASKED) + 1;
@@ -41,7 +41,7 @@ int random_rests(NativeCruise *self, PyObject *random) {
     return 1;
 }
 
-/* Give a field of a batch what another field holds. */
+/* Copy a reference into a field of a batch. */
 static int share(PyObject *batch, int field, PyObject *value) {
     if (value == NULL) return 0;
     Py_INCREF(value);
@@ -69,7 +69,7 @@ static PyObject *new_batch(NativeCruise *self, PyObject *data) {
     return batch;
 }
 
-/* No batch of an evaluation is in hand, and there is room. */
+/* Tell whether no batch of an evaluation is kept, and there is room. */
 static int has_room(NativeCruise *self, PyObject *recent) {
     Py_ssize_t kept = PyObject_Size(recent);
     if (kept <= 0) return kept == 0;
@@ -90,7 +90,7 @@ static PyObject *variable(PyFrameObject *frame, PyObject *name) {
 #endif
 }
 
-/* BatchKeeper._keep, for one more batch of the loader in hand, in training: 1 when it was kept. */
+/* BatchKeeper._keep, for one more training batch of the current loader: 1 if it was kept. */
 int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     NativeCruise *self = (NativeCruise *)object;
     PyObject *batches = self->batches, *following = OBJECT(batches, BATCHES_FOLLOWING);
@@ -155,7 +155,7 @@ static KnownForward *known_forward(NativeCruise *self, PyObject *model, PyFrameO
     return known;
 }
 
-/* ModeCounter.noted, for a model that its user's frame calls where it did so before: 1 when it was counted. */
+/* ModeCounter.noted, for a model called from a known place: 1 if it was counted. */
 int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller) {
     NativeCruise *self = (NativeCruise *)object;
     PyObject *recent = OBJECT(self->modes, MODES_RECENT);
@@ -171,15 +171,15 @@ int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *calle
     Py_XDECREF(wrapper);
     Py_XDECREF(user);
     Py_XDECREF(training);
-    long long sequence;
-    if (known == NULL || !asked(torch.next_sequence, &sequence)) return 0;
-    PyObject *tally = known->tally, *forward = Py_BuildValue("(OL)", tally, sequence);
+    long long node_number;
+    if (known == NULL || !asked(torch.next_node_number, &node_number)) return 0;
+    PyObject *tally = known->tally, *forward = Py_BuildValue("(OL)", tally, node_number);
     int counted = forward != NULL && method(recent, NAME(append), forward);
     Py_XDECREF(forward);
     if (!counted) return 0;
     WHOLE(tally, TALLY_COUNT)++;
-    if (WHOLE(tally, TALLY_LAST_STEP) != WHOLE(self->sentinel, SENTINEL_STEP)) {
-        WHOLE(tally, TALLY_LAST_STEP) = WHOLE(self->sentinel, SENTINEL_STEP);
+    if (WHOLE(tally, TALLY_LAST_STEP) != WHOLE(self->state, STATE_STEP)) {
+        WHOLE(tally, TALLY_LAST_STEP) = WHOLE(self->state, STATE_STEP);
         WHOLE(tally, TALLY_STEPS)++;
     }
     return 1;
@@ -190,7 +190,7 @@ int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *calle
 int cruise_ignores_read(PyObject *object, PyObject *tensor) {
     NativeCruise *self = (NativeCruise *)object;
     double value;
-    if (!FLAG(self->cruise, CRUISE_ON) || FLAG(self->sentinel, SENTINEL_BAD_EVALUATIONS)) return 0;
-    if (OBJECT(self->sentinel, SENTINEL_LAST_READ) != Py_None) return 0;
+    if (!FLAG(self->cruise, CRUISE_ON) || FLAG(self->state, STATE_BAD_EVALUATIONS)) return 0;
+    if (OBJECT(self->state, STATE_LAST_READ) != Py_None) return 0;
     return one_number(tensor, &value) && isfinite(value) && grad_enabled() && !has_modes(torch.function_depth);
 }

@@ -3,7 +3,7 @@
 #include "fast.h"
 
 static PyObject *site_type, *part_of, *backward_entry; /* given once by `begin_walks` */
-static PyObject *parts;                                /* what `part_of` said of each file */
+static PyObject *parts;                                /* the part of each file */
 static PyObject *user, *library, *plain_torch, *data;
 
 PyObject *begin_walks(PyObject *module, PyObject *args) {
@@ -56,7 +56,7 @@ typedef struct {
     int is_behind;
 } Way;
 
-/* 1 to go on, 0 when enough was seen, -1 for an exception. */
+/* Return 1 to continue, 0 to stop, -1 for an exception. */
 static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t most) {
     if ((PyObject *)code == backward_entry) way->is_behind = 1;
     PyObject *here = part_at(code);

@@ -10,14 +10,14 @@
 int cruise_before_backward(PyObject *object, PyObject *outputs) {
     NativeCruise *self = (NativeCruise *)object;
     double value;
-    long long sequence;
+    long long node_number;
     if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
     if (!PyTuple_CheckExact(outputs) || PyTuple_GET_SIZE(outputs) != 1) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
     double began = timed ? now() : 0.0;
     if (!one_number(PyTuple_GET_ITEM(outputs, 0), &value)) return 0;
 
-    PyObject *recent = OBJECT(self->modes, MODES_RECENT), *losses = OBJECT(self->sentinel, SENTINEL_LOSSES);
+    PyObject *recent = OBJECT(self->modes, MODES_RECENT), *losses = OBJECT(self->state, STATE_LOSSES);
     Py_ssize_t waiting = recent == NULL ? -1 : PyObject_Size(recent);
     if (waiting < 0 || waiting > 1 || losses == NULL || !PyList_CheckExact(losses)) return 0;
     PyObject *forward = NULL, *tally = NULL;
@@ -30,17 +30,17 @@ int cruise_before_backward(PyObject *object, PyObject *outputs) {
         }
     }
     PyObject *number = PyFloat_FromDouble(value);
-    int handled = number != NULL && asked(torch.next_sequence, &sequence) && PyList_Append(losses, number) == 0;
+    int handled = number != NULL && asked(torch.next_node_number, &node_number) && PyList_Append(losses, number) == 0;
     if (handled) {
         if (tally != NULL) {
             WHOLE(tally, TALLY_BACKWARDS)++;
             method(recent, NAME(pop), NULL);
         }
-        WHOLE(self->sentinel, SENTINEL_SEQUENCE_BEFORE) = WHOLE(self->sentinel, SENTINEL_SEQUENCE);
-        WHOLE(self->sentinel, SENTINEL_SEQUENCE) = sequence;
-        WHOLE(self->sentinel, SENTINEL_BACKWARDS)++;
+        WHOLE(self->state, STATE_NEXT_NODE_BEFORE) = WHOLE(self->state, STATE_NEXT_NODE);
+        WHOLE(self->state, STATE_NEXT_NODE) = node_number;
+        WHOLE(self->state, STATE_BACKWARDS)++;
         Py_INCREF(Py_None);
-        Py_XSETREF(OBJECT(self->sentinel, SENTINEL_LAST_READ), Py_None);
+        Py_XSETREF(OBJECT(self->state, STATE_LAST_READ), Py_None);
         if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - began);
     }
     Py_XDECREF(forward);
@@ -48,7 +48,7 @@ int cruise_before_backward(PyObject *object, PyObject *outputs) {
     return handled;
 }
 
-/* A learning rate that has moved by less than is worth a line is taken for the same. */
+/* A learning rate counts as unchanged if it moved by too little to record. */
 static int rate_is_known(NativeCruise *self, PyObject *rate, PyObject *before, PyObject *told) {
     if (rate == before) return 1;
     if (rate == NULL || !PyFloat_CheckExact(rate) || !PyFloat_CheckExact(told)) return 0;
@@ -142,36 +142,36 @@ static PyObject *entry_of(NativeCruise *self, PyObject *optimizer) {
     return entry;
 }
 
-/* Cruise._is_fine, for a step with one loss: 1 when it was checked and recorded. */
+/* Cruise._is_fine, for a step with one loss: 1 if it was checked and recorded. */
 static int check_step(NativeCruise *self, PyObject *optimizer, PyObject *args, PyObject *keywords) {
     if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
     if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) != 1) return 0;
     if (keywords != Py_None && PyObject_Size(keywords) != 0) return 0;
-    PyObject *losses = OBJECT(self->sentinel, SENTINEL_LOSSES);
+    PyObject *losses = OBJECT(self->state, STATE_LOSSES);
     if (losses == NULL || !PyList_CheckExact(losses) || PyList_GET_SIZE(losses) != 1) return 0;
     PyObject *number = PyList_GET_ITEM(losses, 0);
     if (!PyFloat_CheckExact(number) || !isfinite(PyFloat_AS_DOUBLE(number))) return 0;
     double started = now();
     PyObject *entry = entry_of(self, optimizer);
     if (entry == NULL || !holds_the_same(self, entry, optimizer)) return 0;
-    if (OBJECT(self->batches, BATCHES_SHAPES) != OBJECT(self->sentinel, SENTINEL_TOLD_SHAPES)) return 0;
+    if (OBJECT(self->batches, BATCHES_SHAPES) != OBJECT(self->state, STATE_TOLD_SHAPES)) return 0;
     if (has_modes(torch.function_depth) || !gradients_are_fine(self, OBJECT(entry, ENTRY_READING))) return 0;
-    double milliseconds = (started - REAL(self->sentinel, SENTINEL_BEGAN)) * 1000;
-    long long step = WHOLE(self->sentinel, SENTINEL_STEP);
+    double milliseconds = (started - REAL(self->state, STATE_BEGAN)) * 1000;
+    long long step = WHOLE(self->state, STATE_STEP);
     if (!add_to_log(self, step, WHOLE(entry, ENTRY_INDEX), PyFloat_AS_DOUBLE(number), milliseconds)) return 0;
 
-    REAL(self->sentinel, SENTINEL_BEGAN) = started;
+    REAL(self->state, STATE_BEGAN) = started;
     Py_INCREF(number);
     Py_XSETREF(OBJECT(self->cruise, CRUISE_LOSS), number);
     PyList_SetSlice(losses, 0, PyList_GET_SIZE(losses), NULL);
     Py_INCREF(entry);
     Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), entry);
-    FLAG(self->sentinel, SENTINEL_IN_UPDATE) = 1;
+    FLAG(self->state, STATE_IN_UPDATE) = 1;
     if (WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - started);
     return 1;
 }
 
-/* Cruise._follow_batches is for others, unless a loop with one optimizer drew one batch, or none at all ever. */
+/* Tell whether Cruise._follow_batches has nothing to do: one optimizer, and one batch per step or none at all. */
 static int batches_are_ordinary(NativeCruise *self) {
     long long serial = WHOLE(self->batches, BATCHES_SERIAL);
     return serial == 0
@@ -179,25 +179,25 @@ static int batches_are_ordinary(NativeCruise *self) {
             && FLAG(self->cruise, CRUISE_IS_ALONE));
 }
 
-/* Cruise._close after which nothing is due: 1 when the step was closed. */
+/* Cruise._close, if nothing is due afterwards: 1 if the step was closed. */
 static int close_step(NativeCruise *self) {
     PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
     if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
     double started = timed ? now() : 0.0;
     PyObject *losses = OBJECT(entry, ENTRY_LOSSES), *watched = OBJECT(entry, ENTRY_WATCHED);
-    PyObject *dropped = OBJECT(self->sentinel, SENTINEL_DROPPED), *recent = OBJECT(self->batches, BATCHES_RECENT);
+    PyObject *dropped = OBJECT(self->state, STATE_DROPPED), *recent = OBJECT(self->batches, BATCHES_RECENT);
     if (losses == NULL || !PyList_CheckExact(losses) || !IS(watched, WatchedType) || !IS(dropped, DroppedType)) return 0;
     if (PyFloat_AS_DOUBLE(number) > REAL(entry, ENTRY_HIGHEST)) return 0;
     if (PyList_GET_SIZE(losses) + 1 >= WHOLE(entry, ENTRY_MOST) || WHOLE(dropped, DROPPED_IN_A_ROW) != 0) return 0;
     if (recent == NULL || !batches_are_ordinary(self)) return 0;
-    if ((double)(WHOLE(self->sentinel, SENTINEL_STEP) + 1) >= REAL(self->cruise, CRUISE_UNTIL)) return 0;
+    if ((double)(WHOLE(self->state, STATE_STEP) + 1) >= REAL(self->cruise, CRUISE_UNTIL)) return 0;
     if (FLAG(self->cruise, CRUISE_COPIES) && !random_rests(self, OBJECT(self->cruise, CRUISE_ONLY_RANDOM))) return 0;
     if (PyList_Append(losses, number) < 0) return 0;
 
     long long serial = WHOLE(self->batches, BATCHES_SERIAL);
-    FLAG(self->sentinel, SENTINEL_IN_UPDATE) = 0;
-    WHOLE(self->sentinel, SENTINEL_STEP)++;
+    FLAG(self->state, STATE_IN_UPDATE) = 0;
+    WHOLE(self->state, STATE_STEP)++;
     WHOLE(watched, WATCHED_STEPS)++;
     WHOLE(self->cruise, CRUISE_STEPS)++;
     if (serial) {
@@ -230,17 +230,17 @@ static PyObject *after_step(NativeCruise *self, PyObject *const *args, Py_ssize_
 enum { HELD = 8 };
 
 static void held_by(NativeCruise *self, PyObject ***held) {
-    PyObject **all[HELD] = {&self->cruise, &self->sentinel, &self->batches, &self->modes,
+    PyObject **all[HELD] = {&self->cruise, &self->state, &self->batches, &self->modes,
                             &self->log,    &self->guests,   &self->before,  &self->after};
     memcpy(held, all, sizeof all);
 }
 
 static int cruise_init(NativeCruise *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"cruise", "sentinel", "batches", "modes", "log", "guests", "before", "after", "rate_change",
+    static char *names[] = {"cruise", "state", "batches", "modes", "log", "guests", "before", "after", "rate_change",
                             "most_bytes", "batches_without_step", "lines_at_once", "slots", "still", "seldom", NULL};
     PyObject *given[HELD], **held[HELD];
     held_by(self, held);
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OO!OOdLLLLLL", names, &CruiseType, &given[0], &SentinelType,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OO!OOdLLLLLL", names, &CruiseType, &given[0], &StateType,
                                      &given[1], &BatchesType, &given[2], &ModesType, &given[3], &given[4],
                                      &GuestsType, &given[5], &given[6], &given[7], &self->rate_change, &self->most_bytes,
                                      &self->batches_without_step, &self->lines_at_once, &self->slots, &self->still,

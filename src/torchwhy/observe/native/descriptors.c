@@ -8,7 +8,7 @@ typedef struct {
     PyObject *original; /* what torch has there */
     PyObject *note;     /* called for an access that is not ordinary */
     PyObject *cruise;     /* asked first, whether it is ordinary */
-    PyObject *extra;    /* the sentinel, the watched models, the attribute's name */
+    PyObject *extra;    /* the training state, the watched models, the attribute's name */
 } Descriptor;
 
 static int descriptor_init(Descriptor *self, PyObject *args, PyObject *keywords) {
@@ -18,8 +18,8 @@ static int descriptor_init(Descriptor *self, PyObject *args, PyObject *keywords)
         return -1;
     }
     if (!PyArg_ParseTuple(args, "OOO!|O", &original, &note, &NativeCruiseType, &cruise, &extra)) return -1;
-    if (Py_TYPE(self) == &ReadType && !IS(extra, SentinelType)) {
-        PyErr_SetString(PyExc_TypeError, "reads are noted with a sentinel");
+    if (Py_TYPE(self) == &ReadType && !IS(extra, StateType)) {
+        PyErr_SetString(PyExc_TypeError, "reads are noted with a training state");
         return -1;
     }
     Py_INCREF(original);
@@ -83,7 +83,7 @@ static PyObject *bind(PyObject *function, PyObject *instance, PyObject *owner) {
 }
 
 static PyObject *read_get(Descriptor *self, PyObject *instance, PyObject *owner) {
-    if (instance != NULL && instance != Py_None && !FLAG(self->extra, SENTINEL_IN_UPDATE)) {
+    if (instance != NULL && instance != Py_None && !FLAG(self->extra, STATE_IN_UPDATE)) {
         int ordinary = cruise_ignores_read(self->cruise, instance);
         PyErr_Clear();
         if (!ordinary && tell(self->note, instance) < 0) return NULL;

@@ -1,8 +1,8 @@
-/* A trace function that wants nothing but exceptions: in Python it would be called, as Python, for every call there is. */
+/* A trace function for exceptions only: in Python, it would run at every call. */
 
 #include "fast.h"
 
-enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* at the clock */
+enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* events between two reads of the clock */
 
 typedef struct {
     PyObject_HEAD
@@ -78,13 +78,13 @@ static void tracer_dealloc(Tracer *self) {
 
 static PyMethodDef tracer_methods[] = {
     {"begin", (PyCFunction)tracer_begin, METH_O, "Watch this thread for so many seconds at most."},
-    {"end", (PyCFunction)tracer_end, METH_NOARGS, "Stop watching, unless somebody else watches by now."},
+    {"end", (PyCFunction)tracer_end, METH_NOARGS, "Stop watching, unless another trace function is on by now."},
     {NULL},
 };
 
 PyTypeObject TracerType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.Tracer",
-    .tp_doc = "Tells of exceptions and of nothing else.",
+    .tp_doc = "Reports exceptions and nothing else.",
     .tp_basicsize = sizeof(Tracer),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,

@@ -1,8 +1,7 @@
 /* What the files of the accelerator share.
 
-   Every function here that answers "handled or not" keeps one rule: first it asks whether everything is ordinary,
-   then it writes. Whatever is out of the ordinary, errors included, is left to the Python code it stands in front of,
-   which sees the same objects in the same state. */
+   Every function that returns "handled or not" keeps one rule: it first checks that everything is ordinary, then it
+   writes. Everything else, errors included, it leaves to the Python code, which finds all objects unchanged. */
 
 #ifndef TORCHWHY_FAST_H
 #define TORCHWHY_FAST_H
@@ -29,7 +28,7 @@ typedef struct {
     char flag[4];
 } Record;
 
-extern PyTypeObject SentinelType, DroppedType, CruiseType, EntryType, WatchedType, ReadingType, BatchesType, BatchType,
+extern PyTypeObject StateType, DroppedType, CruiseType, EntryType, WatchedType, ReadingType, BatchesType, BatchType,
     RandomType, GuestsType, ModesType, TallyType;
 
 #define RECORD(thing) ((Record *)(thing))
@@ -39,10 +38,10 @@ extern PyTypeObject SentinelType, DroppedType, CruiseType, EntryType, WatchedTyp
 #define REAL(thing, field) (RECORD(thing)->real[field])
 #define FLAG(thing, field) (RECORD(thing)->flag[field])
 
-enum { SENTINEL_LOSSES, SENTINEL_LAST_READ, SENTINEL_TOLD_SHAPES, SENTINEL_DROPPED };
-enum { SENTINEL_STEP, SENTINEL_BACKWARDS, SENTINEL_SEQUENCE_BEFORE, SENTINEL_SEQUENCE };
-enum { SENTINEL_BEGAN };
-enum { SENTINEL_IN_UPDATE, SENTINEL_BAD_EVALUATIONS };
+enum { STATE_LOSSES, STATE_LAST_READ, STATE_TOLD_SHAPES, STATE_DROPPED };
+enum { STATE_STEP, STATE_BACKWARDS, STATE_NEXT_NODE_BEFORE, STATE_NEXT_NODE };
+enum { STATE_BEGAN };
+enum { STATE_IN_UPDATE, STATE_BAD_EVALUATIONS };
 enum { DROPPED_IN_A_ROW };
 enum { CRUISE_ENTRIES, CRUISE_CHECKED, CRUISE_LOSS, CRUISE_ONLY_RANDOM };
 enum { CRUISE_STEPS, CRUISE_SERIAL, CRUISE_LOOKOUT };
@@ -67,7 +66,7 @@ enum { MODES_RECENT, MODES_TALLIES };
 enum { TALLY_COUNT, TALLY_STEPS, TALLY_LAST_STEP, TALLY_BACKWARDS };
 enum { TALLY_FEEDS };
 
-/* ---- module.c: what torch gave at the start, and the names of attributes. ---- */
+/* ---- module.c: what torch provides, and the names of attributes. ---- */
 
 typedef struct {
     PyObject *tensor;          /* torch.Tensor */
@@ -75,7 +74,7 @@ typedef struct {
     PyObject *clock;           /* time.perf_counter */
     PyObject *dispatch_depth;  /* how many dispatch modes are active */
     PyObject *function_depth;  /* how many function modes are active */
-    PyObject *next_sequence;   /* number of the next autograd node */
+    PyObject *next_node_number;   /* number of the next autograd node */
     PyObject *is_grad_enabled;
     PyObject *module_call;     /* code object of a module's call */
     PyObject *batch;           /* the class of kept batches */
@@ -84,7 +83,7 @@ extern Torch torch;
 
 #define NAMES(X)                                                                                           \
     X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(grad) X(is_ordinary) X(keeps_memory) \
-    X(kwargs) X(last_sequence) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
+    X(kwargs) X(last_node_number) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
     X(training) X(untyped_storage)
 #define DECLARE(name) extern PyObject *name_##name;
 NAMES(DECLARE)
@@ -92,10 +91,10 @@ NAMES(DECLARE)
 #define NAME(name) name_##name
 
 double now(void);
-int asked(PyObject *function, long long *number); /* 1 if it gave a whole number */
-int has_modes(PyObject *depth);                   /* of one kind; 1 also when that cannot be told */
+int asked(PyObject *function, long long *number); /* 1 if it returned an integer */
+int has_modes(PyObject *depth);                   /* of one kind; 1 also if unknown */
 int grad_enabled(void);
-int method(PyObject *object, PyObject *name, PyObject *argument); /* 1 if it was called; its result is let go */
+int method(PyObject *object, PyObject *name, PyObject *argument); /* 1 if the call succeeded; drops its result */
 
 /* ---- tensors.c ---- */
 
@@ -107,15 +106,15 @@ typedef struct {
 
 int tensors_begin(PyObject *capsule);
 int one_number(PyObject *tensor, double *value); /* 1 if it is a plain tensor with one real number on the CPU */
-int is_plain_and_finite(PyObject *tensor);       /* 1 yes, 0 no, or cannot be told */
+int is_plain_and_finite(PyObject *tensor);       /* 1 yes, 0 no or unknown */
 int has_shape(PyObject *tensor, const Shape *shape);
 
 typedef struct {
     const void *data;
     int64_t count, size[MOST_DIMENSIONS];
-    int is_double, dimensions, in_order; /* in_order: the last dimension lies together, then the one before, … */
+    int is_double, dimensions, in_order; /* in_order: row-major */
 } Values;
-int plain_values(PyObject *tensor, Values *values); /* 1 if each element has a place of its own and there are no gaps */
+int plain_values(PyObject *tensor, Values *values); /* 1 if elements do not overlap and leave no gaps */
 
 /* ---- measures.c: methods of the module ---- */
 
@@ -142,7 +141,7 @@ extern PyTypeObject BackwardLogType;
 
 extern PyTypeObject TracerType;
 
-/* ---- cruise.c and between_steps.c: 1 when the event was ordinary and is dealt with. ---- */
+/* ---- cruise.c and between_steps.c: 1 if the event was ordinary and is handled. ---- */
 
 enum { MOST_FORWARDS = 8, MOST_LEAVES = 16 };
 
@@ -154,7 +153,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *cruise, *sentinel, *batches, *modes, *log, *guests; /* who would do it in Python */
+    PyObject *cruise, *state, *batches, *modes, *log, *guests; /* their Python twins use these */
     PyObject *before, *after;                                     /* Cruise's hooks around an optimizer's step */
     PyObject *copy;                                               /* keeps what a replay needs after a step */
     PyObject *gradients;                                          /* of the step that is being made */
@@ -162,7 +161,7 @@ typedef struct {
     long long most_bytes, batches_without_step, lines_at_once, slots, still, seldom;
     KnownForward forwards[MOST_FORWARDS];
     int next_forward;
-    PyObject *shapes_of; /* the list that `shapes` repeats, owned */
+    PyObject *shapes_of; /* the list that `shapes` copies, owned */
     Shape shapes[MOST_LEAVES];
 } NativeCruise;
 
@@ -173,7 +172,7 @@ int cruise_count_forward(PyObject *cruise, PyObject *model, PyFrameObject *calle
 int cruise_ignores_read(PyObject *cruise, PyObject *tensor);
 int random_rests(NativeCruise *cruise, PyObject *random);
 
-/* Our own time is taken at one step in so many, and counts for all of them: a clock costs as much as what it times. */
+/* Our own time is measured at one step in so many and counted for all: reading a clock costs as much as a step. */
 enum { TIMED = 8 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers that describe a tensor, in one pass and without an operation of torch; the first step asks for many.
+/* Measures a tensor in one pass and without an operation of torch; the first step measures many.
 
    Each answers None for a tensor that is not plain: of another type, on a device, with gaps, or too large for one
    thread. replay/microscope/measures.py asks torch then. */

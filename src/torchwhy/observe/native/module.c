@@ -56,7 +56,7 @@ int method(PyObject *object, PyObject *name, PyObject *argument) {
 }
 
 static PyObject *begin(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"exchange", "tensor", "parameter", "clock", "dispatch_depth", "function_depth", "next_sequence",
+    static char *names[] = {"exchange", "tensor", "parameter", "clock", "dispatch_depth", "function_depth", "next_node_number",
                             "is_grad_enabled", "module_call", "batch", NULL};
     PyObject *capsule, *given[9];
     (void)module;
@@ -64,7 +64,7 @@ static PyObject *begin(PyObject *module, PyObject *args, PyObject *keywords) {
                                      &given[3], &given[4], &given[5], &given[6], &given[7], &given[8]))
         return NULL;
     PyObject **held[] = {&torch.tensor, &torch.parameter, &torch.clock, &torch.dispatch_depth, &torch.function_depth,
-                         &torch.next_sequence, &torch.is_grad_enabled, &torch.module_call, &torch.batch};
+                         &torch.next_node_number, &torch.is_grad_enabled, &torch.module_call, &torch.batch};
     for (int i = 0; i < 9; i++) {
         Py_INCREF(given[i]);
         Py_XSETREF(*held[i], given[i]);
@@ -89,16 +89,16 @@ static PyObject *surely_finite(PyObject *module, PyObject *tensor) {
 
 static PyMethodDef methods[] = {
     {"begin", (PyCFunction)(void (*)(void))begin, METH_VARARGS | METH_KEYWORDS,
-     "Take what is needed of torch; False if this torch does not offer its tensors."},
+     "Take what is needed of torch; False if this torch does not give access to its tensors."},
     {"number_in", number_in, METH_O, "Return the one number of a plain tensor on the CPU, else None."},
     {"surely_finite", surely_finite, METH_O, "Tell whether a tensor is plain, on the CPU, and finite throughout."},
     {"measured", measured, METH_O, "Return NaNs, infinities of both signs, zeros, range and sum of squares, else None."},
-    {"has_nonzero", has_nonzero, METH_O, "Tell whether any element is not 0; None if that cannot be told here."},
-    {"same_rows", same_rows, METH_O, "Tell whether all rows are one and the same; None if that cannot be told here."},
-    {"rows_apart", rows_apart, METH_O, "Return the largest distance of an element to the first row's, and the largest size."},
-    {"units_at_rest", units_at_rest, METH_VARARGS, "Return how many units are always 0, and values at 0 and outside of a range."},
-    {"begin_walks", begin_walks, METH_VARARGS, "Take the class of sites, whose code a file is, and the code where backward begins."},
-    {"walked", walked, METH_VARARGS, "Return the sites of the user on the way up, those behind backward, and the part of torch."},
+    {"has_nonzero", has_nonzero, METH_O, "Tell whether any element is not 0; None if unknown here."},
+    {"same_rows", same_rows, METH_O, "Tell whether all rows are equal; None if unknown here."},
+    {"rows_apart", rows_apart, METH_O, "Return the largest difference from the first row, and the largest element."},
+    {"units_at_rest", units_at_rest, METH_VARARGS, "Return how many units are always 0, and how many values are 0 or out of range."},
+    {"begin_walks", begin_walks, METH_VARARGS, "Take the class of sites, the function that classifies files, and the code where backward begins."},
+    {"walked", walked, METH_VARARGS, "Return the user's sites on the way up, those that called backward, and the part of torch."},
     {NULL},
 };
 
@@ -114,13 +114,13 @@ PyMODINIT_FUNC PyInit__fast(void) {
 #undef INTERN
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
-    /* As in records.py, to be raised with what Python expects here: a library left over from before is not used. */
-    if (PyModule_AddIntConstant(module, "EDITION", 3) < 0) {
+    /* As in records.py; raise both with every change of this interface, so that an older build is not used. */
+    if (PyModule_AddIntConstant(module, "EDITION", 4) < 0) {
         Py_DECREF(module);
         return NULL;
     }
     PyTypeObject *types[] = {
-        &NativeCruiseType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &SentinelType, &DroppedType,
+        &NativeCruiseType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &StateType, &DroppedType,
         &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,
         &ModesType, &TallyType, &TracerType, &BackwardLogType,
     };

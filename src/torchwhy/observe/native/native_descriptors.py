@@ -1,4 +1,4 @@
-"""The stand-ins of `observe.stands` in C, where the accelerator was built and this torch offers its tensors."""
+"""The descriptors in C, if the accelerator was built and this torch gives access to its tensors."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import torch
 from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.native import records
 from torchwhy.observe.probes import batches
-from torchwhy.observe.steps import cruise, random_state
-from torchwhy.observe.torch_features.autograd_nodes import next_sequence
+from torchwhy.observe.steps import cruise, cruise_entry, random_state
+from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.mode_stack import dispatch_depth, function_depth
 from torchwhy.observe.torch_features.module_parts import module_call_code
 from torchwhy.observe.torch_features.tensor_parts import exchange_table
 from torchwhy.record import step_log
 
 if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
+    from torchwhy.observe.parts import Parts
 
 
 @functools.lru_cache(maxsize=1)
 def is_ready() -> bool:
-    """Give the accelerator what it needs of torch; False where it was not built or torch offers too little."""
+    """Give the accelerator what it needs of torch; False if it was not built or torch offers too little."""
     return records.fast is not None and records.fast.begin(
         exchange=exchange_table(),
         tensor=torch.Tensor,
@@ -33,7 +33,7 @@ def is_ready() -> bool:
         clock=perf_counter,
         dispatch_depth=dispatch_depth,
         function_depth=function_depth,
-        next_sequence=next_sequence,
+        next_node_number=next_node_number,
         is_grad_enabled=torch.is_grad_enabled,
         module_call=module_call_code(),
         batch=batches.Batch,
@@ -41,25 +41,22 @@ def is_ready() -> bool:
 
 
 class NativeDescriptors(Descriptors):
-    """The same stand-ins in C; the ordinary ones of a loop that cruises never reach Python."""
+    """The descriptors in C: ordinary events of a cruising loop never reach Python."""
 
     def __init__(
-        self,
-        session: Session,
-        before_step: Callable[..., Any],
-        after_step: Callable[..., Any],
+        self, parts: Parts, before_step: Callable[..., Any], after_step: Callable[..., Any]
     ) -> None:
         fast = records.fast
         native_cruise = fast.NativeCruise(
-            cruise=session.cruise,
-            sentinel=session.sentinel,
-            batches=session.batches,
-            modes=session.modes,
-            log=session.step_log,
-            guests=session.guests,
+            cruise=parts.cruise,
+            state=parts.state,
+            batches=parts.batches,
+            modes=parts.modes,
+            log=parts.step_log,
+            guests=parts.guests,
             before=before_step,
             after=after_step,
-            rate_change=cruise.RATE_CHANGE,
+            rate_change=cruise_entry.RATE_CHANGE,
             most_bytes=batches.MOST_BYTES,
             batches_without_step=cruise.BATCHES_WITHOUT_STEP,
             lines_at_once=step_log.LINES_AT_ONCE,
@@ -69,9 +66,7 @@ class NativeDescriptors(Descriptors):
         )
         super().__init__(native_cruise.before_step, native_cruise.after_step)
         self.engine = lambda engine, note: fast.Engine(engine, note, native_cruise)
-        self.read = lambda original, note, sentinel: fast.Read(
-            original, note, native_cruise, sentinel
-        )
+        self.read = lambda original, note, state: fast.Read(original, note, native_cruise, state)
         self.forward = lambda original, note, models: fast.Forward(
             original, note, native_cruise, models
         )
@@ -80,9 +75,9 @@ class NativeDescriptors(Descriptors):
 
 
 def descriptors_for(
-    session: Session, before_step: Callable[..., Any], after_step: Callable[..., Any]
+    parts: Parts, before_step: Callable[..., Any], after_step: Callable[..., Any]
 ) -> Descriptors:
-    """Return the stand-ins for a session: in C where that was built, else in Python."""
+    """Return the descriptors for the probes of a process: in C if that was built, else in Python."""
     if is_ready():
-        return NativeDescriptors(session, before_step, after_step)
+        return NativeDescriptors(parts, before_step, after_step)
     return Descriptors(before_step, after_step)

@@ -1,4 +1,4 @@
-/* Base classes whose attributes are plain memory: which names lie where. */
+/* Base classes with attributes in plain memory, by name. */
 
 #include "fast.h"
 #include <structmember.h>
@@ -19,7 +19,7 @@ static void record_dealloc(Record *self) {
     Py_TYPE(self)->tp_free(self);
 }
 
-/* A subclass's __init__ takes what it likes. */
+/* The arguments are for the subclass's __init__. */
 static PyObject *record_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     (void)args;
     (void)keywords;
@@ -44,13 +44,13 @@ static PyObject *record_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         .tp_dealloc = (destructor)record_dealloc,                                            \
         .tp_members = type##_members}
 
-DEFINE_RECORD(SentinelType, "SentinelRecord",
-              FIELD_OBJECT("losses", SENTINEL_LOSSES), FIELD_OBJECT("last_read", SENTINEL_LAST_READ),
-              FIELD_OBJECT("told_shapes", SENTINEL_TOLD_SHAPES), FIELD_OBJECT("dropped", SENTINEL_DROPPED),
-              FIELD_WHOLE("step", SENTINEL_STEP), FIELD_WHOLE("backwards", SENTINEL_BACKWARDS),
-              FIELD_WHOLE("sequence_before", SENTINEL_SEQUENCE_BEFORE), FIELD_WHOLE("sequence", SENTINEL_SEQUENCE),
-              FIELD_REAL("began", SENTINEL_BEGAN), FIELD_FLAG("in_update", SENTINEL_IN_UPDATE),
-              FIELD_FLAG("bad_evaluations", SENTINEL_BAD_EVALUATIONS));
+DEFINE_RECORD(StateType, "StateRecord",
+              FIELD_OBJECT("losses", STATE_LOSSES), FIELD_OBJECT("last_read", STATE_LAST_READ),
+              FIELD_OBJECT("told_shapes", STATE_TOLD_SHAPES), FIELD_OBJECT("dropped", STATE_DROPPED),
+              FIELD_WHOLE("step", STATE_STEP), FIELD_WHOLE("backwards", STATE_BACKWARDS),
+              FIELD_WHOLE("next_node_before", STATE_NEXT_NODE_BEFORE), FIELD_WHOLE("next_node", STATE_NEXT_NODE),
+              FIELD_REAL("began", STATE_BEGAN), FIELD_FLAG("in_update", STATE_IN_UPDATE),
+              FIELD_FLAG("bad_evaluations", STATE_BAD_EVALUATIONS));
 
 DEFINE_RECORD(DroppedType, "DroppedRecord", FIELD_WHOLE("in_a_row", DROPPED_IN_A_ROW));
 

@@ -1,6 +1,6 @@
-"""Base classes of what every step touches: attributes as plain memory where the accelerator was built, else nothing.
+"""Base classes of objects that every step touches: the accelerator keeps some of their attributes in plain memory.
 
-The attributes are the ones of the class itself, with their names and meaning; records.c says which lie in memory.
+Without it they are `object`. The attributes keep their names and meaning; records.c lists them.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 VARIABLE = "TORCHWHY_NATIVE"
-EDITION = 3  # of what the accelerator offers; one that was built from older source is not used
+EDITION = 4  # an accelerator of another edition is not used
 
 
 def is_refused() -> bool:
-    """Tell whether the environment asks to go without."""
+    """Tell whether the environment switches the accelerator off."""
     return os.environ.get(VARIABLE) == "0"
 
 
 fast: Any = None
 if not is_refused():
     try:
-        from torchwhy.observe.native import _fast as fast  # type: ignore[attr-defined, no-redef]
+        from torchwhy.observe.native import _fast as fast
     except ImportError:
         fast = None
     if getattr(fast, "EDITION", None) != EDITION:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     ModesRecord = object
     RandomRecord = object
     ReadingRecord = object
-    SentinelRecord = object
+    StateRecord = object
     TallyRecord = object
     WatchedRecord = object
 else:

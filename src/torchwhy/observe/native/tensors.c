@@ -1,8 +1,8 @@
-/* Reads numbers out of tensors by the table of functions that torch offers to others (DLPack). */
+/* Reads numbers from tensors through the function table that torch provides (DLPack). */
 
 #include "fast.h"
 
-/* As DLPack lays them out, major version 1. */
+/* The layout of DLPack, major version 1. */
 typedef struct { int32_t device_type, device_id; } Device;
 typedef struct { uint8_t code, bits; uint16_t lanes; } Type;
 typedef struct {

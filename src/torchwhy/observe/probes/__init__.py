@@ -1,1 +1,1 @@
-"""One file per thing watched."""
+"""One file per thing that is watched."""

@@ -1,4 +1,4 @@
-"""NumPy says itself where its data code divides by zero or overflows; the warning's line is kept."""
+"""Records where data code makes NumPy warn of a division by zero or an overflow."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ NEEDS = ("shown-warnings",)
 
 
 def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
-    """Look at every warning that is shown; showing it stays the business of whoever did it before."""
+    """Look at every warning that is shown, and pass it on to the function that shows it."""
 
     def noting(message: Any) -> None:
-        with suppress(
-            Exception
-        ):  # a warning of an odd kind is not ours, and showing it is not our business
+        with suppress(Exception):  # a warning of an unusual kind is none of NumPy's
             if issubclass(message.category, RuntimeWarning) and "encountered in" in str(
                 message.message
             ):

@@ -13,7 +13,7 @@ NEEDS = ("engine",)
 
 
 def install(hooks: Hooks, note: Callable[..., object], descriptors: Descriptors) -> None:
-    """Put the noting engine in the place of torch's; `note` is given the roots of each backward pass."""
+    """Replace torch's engine; `note` is called with the roots of each backward pass."""
 
     def noted(variables: Mapping[str, Any]) -> None:
         accumulates = variables.get(OPTIONS, {}).get("accumulate_grad", True)

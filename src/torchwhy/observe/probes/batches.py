@@ -1,4 +1,4 @@
-"""Keeps the batches handed out since the last step, so that the failing step can be given them again."""
+"""Keeps the batches drawn since the last step, so that a failing step can get them again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_LEAVES = 16  # tensors of one batch that are described
 
 
 class Batch(BatchRecord):
-    """One batch as the loader handed it out, with what is needed to hand it out again."""
+    """One batch as the loader gave it, with what is needed to give it again."""
 
     def __init__(
         self,
@@ -68,17 +68,17 @@ class Batch(BatchRecord):
 
     @property
     def indices(self) -> list[int] | None:
-        """Return the indices of its samples in the dataset, where the sampler gives numbers."""
+        """Return the indices of its samples in the dataset, if the sampler yields numbers."""
         return _as_indices(self.drawn_indices)
 
     def untouched(self) -> bool:
-        """Tell whether no tensor of it was changed in place since it was handed out."""
+        """Tell whether no tensor of it was changed in place since the loader gave it."""
         return self.versions == [version_of(leaf) for _, leaf in leaves_of(self.data)]
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The loader that batches come from, as far as its iterator knows it; told after both may be gone."""
+    """The loader that batches come from, as far as its iterator knows it; both may be gone later."""
 
     batch_size: int | None
     drop_last: bool | None
@@ -102,32 +102,39 @@ class Origin:
 
 
 class BatchKeeper(BatchesRecord):
-    """Watches DataLoader iterators by two attributes they set: no frame of ours, no copy of the data."""
+    """Watches DataLoader iterators by two attributes they set: no frame of ours, no copy of the data.
 
-    def __init__(self) -> None:
+    From batch `look_from` on it calls `when_drawn`, which returns the next batch to call it at.
+    """
+
+    def __init__(
+        self,
+        *,
+        look_from: float = math.inf,
+        when_drawn: Callable[[int], float | None] = lambda _: None,
+    ) -> None:
         self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
         self.drawn = 0
         self.serial = 0  # of the newest batch drawn for training
-        self.origin: Origin | None = None  # the loader of the loop in hand
-        self.usual: list[str] = []  # the shapes of the first batch of the loop in hand
-        self.look_from: float = math.inf  # the batch from which on somebody wants to be told
-        self.when_drawn: Callable[[int], float | None] | None = None
-        # While the first step is looked at: called around the work of a loader that is all torch's own.
+        self.origin: Origin | None = None  # the loader of the current loop
+        self.usual: list[str] = []  # the shapes of the first batch of the current loop
+        self.look_from = look_from
+        self._when_drawn = when_drawn
+        # Called around fetching that runs only torch's own code, while the microscope is on.
         self.on_fetch: Callable[[], object] | None = None
         self.on_fetched: Callable[[], object] | None = None
-        self.shapes: list[
-            Any
-        ] = []  # of the newest batch's tensors; the same object as long as they stay the same
+        # Of the newest batch's tensors; the same object as long as they stay the same.
+        self.shapes: list[Any] = []
         self._size = 0
         self._sites: tuple[Site, ...] = ()  # where the program asks for batches
-        self._versions: list[int] = []  # of a batch's tensors when it is handed out
+        self._versions: list[int] = []  # of a batch's tensors when the loader gives it
         self._random = RandomState()
         self._index_note = index_note
         self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
         # How many batches had been drawn for training when each dataset came into use.
         self._first_drawn: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
-        self._seen: deque[Any] | None = None  # the indices it has drawn and not handed out
+        self._seen: deque[Any] | None = None  # the indices it has drawn and not used yet
 
     def install(self, hooks: Hooks, guests: Guests, descriptors: Descriptors) -> None:
         """Watch every iterator made from now on."""
@@ -152,7 +159,7 @@ class BatchKeeper(BatchesRecord):
 
     @property
     def length(self) -> int | None:
-        """Return how many batches a pass over the data in hand has; asks the dataset, so not for every step."""
+        """Return the number of batches in an epoch; asks the dataset, so not at every step."""
         origin = self.origin
         dataset = origin.dataset() if origin is not None and origin.dataset is not None else None
         if (
@@ -166,12 +173,12 @@ class BatchKeeper(BatchesRecord):
         return full + bool(rest and not origin.drop_last)
 
     def since(self, serial: int) -> list[Batch]:
-        """Return the batches drawn for training after number `serial`; empty when some were already forgotten."""
+        """Return the batches drawn for training after number `serial`; empty if some of them are gone."""
         found = [batch for batch in self.recent if batch.serial > serial and batch.trains]
         return found if len(found) == self.serial - serial else []
 
     def forget_before(self, serial: int) -> None:
-        """Let go of the batches up to number `serial`."""
+        """Release the batches up to number `serial`."""
         while self.recent and self.recent[0].serial <= serial:
             self.recent.popleft()
 
@@ -181,7 +188,7 @@ class BatchKeeper(BatchesRecord):
         return (_as_indices(seen[0]) or []) if seen else []
 
     def _follow(self, iterator: Any, sampler: Iterator[Any] | None) -> Iterator[Any] | None:
-        """Return the sampler's iterator with every index it gives noted on the way."""
+        """Return the sampler's iterator, with a note of every index it gives."""
         if sampler is None:
             return None
         seen: deque[Any] = deque(maxlen=1024)
@@ -194,16 +201,16 @@ class BatchKeeper(BatchesRecord):
         return chain(map(self._fetches, islice(noted, FIRST_BATCHES)), noted)
 
     def _fetches(self, index: Any) -> Any:
-        """Tell that torch is about to fetch samples, with no code of the program on the way."""
+        """Announce that torch is about to fetch samples without running any code of the program."""
         if self.on_fetch is not None:
             self.on_fetch()
         return index
 
     def _keep(self, iterator: Any, frame: Any) -> None:
-        """Keep one batch; runs for every batch, so it asks as little as it can.
+        """Keep one batch; runs for every batch, so it does as little as it can.
 
-        What hardly ever differs between two batches of one loader is asked when a loader is taken in hand, or when
-        shapes change: where the program asks for batches, and how often their tensors were written to till then.
+        Facts that rarely differ between two batches of one loader are taken when a loader starts or shapes change:
+        where the program draws batches, and the versions of their tensors.
         """
         data = frame.f_locals.get(HANDED_OUT)
         following = self._following
@@ -217,7 +224,7 @@ class BatchKeeper(BatchesRecord):
             self._new_shapes(shapes, data)
         recent = self.recent
         if recent and not recent[-1].trains:
-            recent.pop()  # evaluation repeats nothing: of its batches only the current one is of interest
+            recent.pop()  # no step of evaluation is repeated, so only its current batch is kept
         recent.append(
             Batch(
                 self.serial,
@@ -235,11 +242,11 @@ class BatchKeeper(BatchesRecord):
             self.on_fetched()
         if self._size * len(recent) > MOST_BYTES:
             self._keep_to_the_limit()
-        if self.drawn >= self.look_from and self.when_drawn is not None:
-            self.look_from = self.when_drawn(self.drawn) or math.inf
+        if self.drawn >= self.look_from:
+            self.look_from = self._when_drawn(self.drawn) or math.inf
 
     def _begin_with(self, iterator: Any, frame: Any, data: Any) -> weakref.ref[Any]:
-        """Take another loader in hand, or the same one in its next epoch."""
+        """Start with another loader, or with the next epoch of the same one."""
         self._following = weakref.ref(iterator)
         self._seen = self._indices.get(iterator)
         self.usual, self.origin = unseen(described)(data), Origin.of(iterator)
@@ -250,7 +257,7 @@ class BatchKeeper(BatchesRecord):
         return self._following
 
     def _note_dataset(self, reference: weakref.ref[Any] | None) -> None:
-        """Remember since when a dataset is in use; by its identity, for its own `__eq__` is none of ours."""
+        """Remember since when a dataset is in use; by identity, because its own `__eq__` may do anything."""
         dataset = reference() if reference is not None else None
         if reference is None or dataset is None:
             return
@@ -280,7 +287,7 @@ class BatchKeeper(BatchesRecord):
 
 
 def _are_tensors(data: Any) -> bool:
-    """Tell whether a batch is what most loaders make of a dataset of tensors: a list of plain ones."""
+    """Tell whether a batch is a list of plain tensors, as most loaders make it."""
     if type(data) is not list or len(data) > MOST_LEAVES:
         return False
     for item in data:  # noqa: SIM110 - a generator costs as much again, and this runs for every batch

@@ -1,4 +1,4 @@
-"""The order of calls in the first steps: zero_grad, backward, clip, step, train, eval; and who steps schedulers."""
+"""Records the order of calls in the first steps: zero_grad, backward, clip, step, train, eval; and schedulers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen
 from torchwhy.source.files import layer_of
 
-GROUP = "call order"  # of hooks that are of no use once the order was told
-STEPS_TOLD = 6  # optimizer steps whose order of calls is written down; a loop repeats itself
-MOST_CALLS = 64  # calls told of per step; a loop that calls more is told of in part
+GROUP = "call order"  # of hooks that are not needed once the order is recorded
+STEPS_TOLD = 6  # optimizer steps whose order of calls is recorded; a loop repeats itself
+MOST_CALLS = 64  # calls recorded per step
 SETTINGS = (
     "step_size",
     "gamma",
@@ -41,9 +41,9 @@ SETTINGS = (
 
 
 class CallOrder:
-    """Keeps the calls since the last step; silent after the first steps, when a note costs one comparison.
+    """Keeps the calls since the last step; after the first steps, a call costs one comparison.
 
-    `position` gives the number of steps and of backward passes so far, `optimizer_of` index and steps of an optimizer.
+    `position` returns the number of steps and backward passes so far, `optimizer_of` index and steps of an optimizer.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class CallOrder:
     def note(
         self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None
     ) -> None:
-        """Note one call made at `frame`; those that torch makes by itself are left out."""
+        """Note one call made at `frame`, unless torch makes it."""
         if frame is None or layer_of(frame.f_code.co_filename) == "torch":
             return
         self.counts[name] = self.counts.get(name, 0) + 1
@@ -125,7 +125,7 @@ class CallOrder:
         return switch if reference is not None and reference() is model else None
 
     def end_step(self, step: int) -> None:
-        """Write the calls of a step down."""
+        """Record the calls of a step."""
         if self._told < STEPS_TOLD:
             self._told += 1
             self._write(StepCalls(step=step, calls=self._calls))
@@ -134,7 +134,7 @@ class CallOrder:
         self._calls = []
 
     def at_exit(self, step: int) -> None:
-        """Write what was called after the last step, or at all when no step was made, and how often all in all."""
+        """Write the calls after the last step, or all of them if no step was made, and their total counts."""
         if self._calls:
             self._write(StepCalls(step=step, calls=self._calls))
         if self.counts.get("step") or self.counts.get("backward"):
@@ -191,7 +191,7 @@ class CallOrder:
 
 @functools.lru_cache(maxsize=512)
 def is_written_out(code: CodeType, instruction: int) -> bool:
-    """Tell whether an attribute is asked for as `x.step`; by `hasattr(x, "step")` it is not about to be called."""
+    """Tell whether the program looks an attribute up as `x.step` to call it, not by `hasattr(x, "step")`."""
     return dis.opname[code.co_code[instruction]].startswith("LOAD_")
 
 
@@ -201,7 +201,7 @@ def _settings(scheduler: Any) -> dict[str, float]:
 
 
 def _noting_clip(function: Callable[..., Any], note: Callable[..., object]) -> Callable[..., Any]:
-    """Return the clipping function with a note before; one that only measures, with an infinite bound, is not noted."""
+    """Return the clipping function with a note before it; an infinite bound only measures and is not noted."""
 
     @functools.wraps(function)
     def clipping(*args: Any, **kwargs: Any) -> Any:

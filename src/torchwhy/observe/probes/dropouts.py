@@ -1,7 +1,7 @@
-"""Dropout that goes on in evaluation: a function knows nothing of the mode of the module that calls it.
+"""Finds dropout that is active in evaluation: a function does not know the mode of the module that calls it.
 
-The first forward of a model in eval mode at each place is looked at through a dispatch mode of our own, which is gone
-when that one call is over; nothing is paid in training.
+The first forward of a model in eval mode at each place runs under a dispatch mode of our own, for that call only;
+training pays nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from torchwhy.source.files import layer_of
 NEEDS = ("dispatch-mode", "dispatch-stack", "module-call")
 DRAWS = {"bernoulli_", "bernoulli", "native_dropout", "_fused_dropout"}
 WHOLE = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
-WORDS = ("dropout", "scaled_dot_product_attention")  # what a function is called that drops values
+WORDS = ("dropout", "scaled_dot_product_attention")  # names of functions that drop values
 LAYERS = os.path.join("nn", "modules", "dropout.py")  # noqa: PTH118 - part of a name, not a path
 MOST_TOLD = 8
 
 
 class Watch(DispatchMode):
-    """Notes from where values are dropped."""
+    """Notes the places that drop values."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Watch(DispatchMode):
 
 
 def drops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether an operation throws values away at random; in inference mode functions come whole."""
+    """Tell whether an operation drops values at random; in inference mode a function is one operation."""
     if name in WHOLE:
         probability, switch = ([*args[1:3], *[kwargs.get("train", False)] * 2])[:2]
         return bool(switch) and float(kwargs.get("p", probability)) > 0
@@ -61,7 +61,7 @@ def dropping_site(frame: FrameType | None) -> Site | None:
     named = False
     while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
         if frame.f_code.co_filename.endswith(LAYERS):
-            return None  # a layer in train mode inside of a model in eval mode: switched so by the program
+            return None  # a layer in train mode inside of a model in eval mode, which the program switched
         named = named or "dropout" in frame.f_code.co_name
         frame = frame.f_back
     if frame is None:
@@ -74,7 +74,7 @@ def dropping_site(frame: FrameType | None) -> Site | None:
 def look_once(
     model: torch.nn.Module, tell: Callable[[Event], object], *, path: str, step: int
 ) -> None:
-    """Look at the forward that is about to begin; called while the module's call looks up its `forward`.
+    """Watch the forward that is about to begin; called while the module's call looks up its `forward`.
 
     A hook on the model takes the mode off again, also when the forward raises.
     """

@@ -1,4 +1,4 @@
-"""In which mode (train or eval, with or without gradients) the models run, counted per place in the program."""
+"""Counts in which mode the models run (train or eval, with or without gradients), per place in the program."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import ModesRecord, TallyRecord
 from torchwhy.observe.probes import dropouts
 from torchwhy.observe.program.frames import Site, span_of, user_sites
-from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.observe.program.names import Names, borrowed_locals
 from torchwhy.observe.torch_features.autograd_nodes import (
     current_node,
-    next_sequence,
-    node_sequence,
-    sequence_number,
+    next_node_number,
+    number_of_node,
 )
 from torchwhy.observe.torch_features.layer_kinds import DROPOUTS, NORMS
 from torchwhy.observe.torch_features.module_parts import module_call_code
@@ -35,15 +34,15 @@ from torchwhy.source.files import layer_of
 
 GROUP = "modes"
 NEEDS = ("node-numbers",)
-MOST_TALLIES = 64  # places told of; a program that calls its model from more is told of in part
-RECENT = 256  # forwards remembered until the next backward pass: a decoder may be called once for every word
+MOST_TALLIES = 64  # places counted; a program that calls its models from more is counted in part
+RECENT = (
+    256  # forwards remembered until the next backward pass: a decoder may run once for each word
+)
 MOST_CALLERS = 3  # frames of the program around the one that calls a model
-LOOKS = 8  # backward passes whose graph is searched for a forward; one that never fed any is then taken for evaluation
+LOOKS = 8  # backward passes whose graph is searched for a forward before it counts as evaluation
 SELDOM = 3  # forwards that fed a backward pass for each one that did not
 MOST_NODES = 5000  # of a graph that is searched
-INPUTS_COMPARED = (
-    16  # forwards without gradients whose input is compared with that of the one before
-)
+INPUTS_COMPARED = 16  # forwards without gradients whose input is compared with the one before
 
 _MODULE_CALL = module_call_code()
 
@@ -76,7 +75,7 @@ class _Place:
     first_step: int
     switch: Switch | None
     freshly: bool
-    code: CodeType  # kept, so that its identity is not given to another
+    code: CodeType  # kept alive, so that no other code gets its identity
 
 
 class _Tally(TallyRecord):
@@ -96,38 +95,59 @@ class _Tally(TallyRecord):
 
 @dataclass
 class ModeCounter(ModesRecord):
-    """Counts forwards of watched models: a few look-ups per forward of a model, none per layer."""
+    """Counts forwards of watched models: a few lookups per forward of a model, none per layer."""
 
     write: Callable[[Event], None]
     position: Position
+    names: Names
     switch_of: Callable[[nn.Module], Switch | None]
     failed: Callable[[Exception], object]
-    stand_in: Callable[..., Any] = Forward
-    when_lost: Callable[[], object] = lambda: None
-    sees_dropout: bool = True
+    iteration_lost: Callable[[], object]
+    _counts: bool = True
+    _sees_dropout: bool = True
+    _hooks: Hooks = field(default_factory=Hooks)
+    _descriptor: Callable[..., Any] = Forward
     _tallies: dict[tuple[int, bool, bool, int, int], _Tally] = field(default_factory=dict)
     _torch_codes: dict[int, CodeType] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
     _classes: set[type] = field(default_factory=set)
     _recent: deque[tuple[_Tally, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
 
-    def watch(self, hooks: Hooks, path: str, model: nn.Module) -> None:
-        """Count the forwards of one model from now on."""
+    def install(
+        self, hooks: Hooks, descriptor: Callable[..., Any], *, counts: bool, sees_dropout: bool
+    ) -> None:
+        """Take what replaces the `forward` of a watched class, and what this torch allows to see."""
+        self._hooks, self._descriptor = hooks, descriptor
+        self._counts, self._sees_dropout = counts, sees_dropout
+
+    def watch_known_models(self) -> None:
+        """Count the forwards of every model that the program has a name for from now on."""
+        waiting = list(self.names.roots()) if self._counts else []
+        while waiting:
+            path, model = waiting.pop(0)
+            giver = next((kind for kind in type(model).__mro__ if "forward" in vars(kind)), None)
+            if giver is nn.Module:
+                # A list of models, or one whose methods have names of their own: its parts are called.
+                waiting += [(f"{path}.{name}", part) for name, part in model.named_children()]
+            else:
+                self._watch(path, model)
+
+    def _watch(self, path: str, model: nn.Module) -> None:
         self._models[id(model)] = path
         kind = type(model)
         holder = next((base for base in kind.__mro__ if "forward" in vars(base)), None)
         if holder is None or holder in self._classes:
             return
         self._classes.add(holder)
-        hooks.replace(
+        self._hooks.replace(
             holder,
             "forward",
-            self.stand_in(vars(holder)["forward"], self.noted, self._models),
+            self._descriptor(vars(holder)["forward"], self.noted, self._models),
             group=GROUP,
         )
 
     def backward_ran(self, roots: list[torch.Tensor]) -> None:
-        """Give the forwards whose results these losses descend from the credit for it."""
+        """Credit a backward pass to the forwards that these losses descend from."""
         recent = self._recent
         if not recent:
             return
@@ -136,10 +156,10 @@ class ModeCounter(ModesRecord):
             return
         entries = list(recent)
         if _has_lost_one(entries):
-            self.when_lost()
+            self.iteration_lost()
         if any(not tally.feeds and tally.looks < LOOKS for tally, _ in entries):
             _find_feeding(entries, roots)
-        # What this pass did not use may feed the next one: a generator's output goes into two losses.
+        # A forward that this pass did not use may feed the next one: a generator's output goes into two losses.
         self._recent = deque((entry for entry in entries if not entry[0].feeds), maxlen=RECENT)
         for tally in {id(tally): tally for tally, _ in entries if tally.feeds}.values():
             tally.backwards += 1
@@ -152,7 +172,7 @@ class ModeCounter(ModesRecord):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Count nothing for a while: calls that are ours are not the program's."""
+        """Count nothing inside: calls that we make are not the program's."""
         models = dict(self._models)
         self._models.clear()
         try:
@@ -172,7 +192,7 @@ class ModeCounter(ModesRecord):
                     training=place.training,
                     grad=place.grad,
                     count=tally.count,
-                    # One that fed `torch.autograd.grad` alone, after training, still waits for its credit.
+                    # A forward that fed only `torch.autograd.grad`, after training, has no credit yet.
                     backwards=max(tally.backwards, int(tally.feeds)),
                     first_step=place.first_step,
                     last_step=tally.last_step,
@@ -190,13 +210,13 @@ class ModeCounter(ModesRecord):
         self._tallies.clear()
 
     def noted(self, model: Any, caller: FrameType) -> None:
-        """Count one forward, which torch's call of a module at `caller` is about to make."""
+        """Count the forward that torch's module call at `caller` is about to make."""
         try:
             path = self._models[id(model)]
             wrapper = caller.f_back if caller.f_code is _MODULE_CALL else None
             frame = wrapper.f_back if wrapper is not None else None
             if frame is not None:
-                # The usual case, in few look-ups: the user's frame called the module, and did so before.
+                # The usual case in few lookups: the user's frame called the module, and did so before.
                 grad = torch.is_grad_enabled()
                 key = (id(model), model.training, grad, id(frame.f_code), frame.f_lasti)
                 tally = self._tallies.get(key)
@@ -214,7 +234,7 @@ class ModeCounter(ModesRecord):
         if step != tally.last_step:
             tally.last_step = step
             tally.steps += 1
-        self._recent.append((tally, next_sequence()))
+        self._recent.append((tally, next_node_number()))
 
     def _noted(self, path: str, model: Any, caller: FrameType) -> None:
         frame: FrameType | None = caller
@@ -228,7 +248,7 @@ class ModeCounter(ModesRecord):
         if frame is None:
             return
         grad = torch.is_grad_enabled()
-        # A code object by its identity, because to hash it takes Python two microseconds.
+        # A code object by its identity, because hashing one takes Python two microseconds.
         key = (id(model), model.training, grad, id(code), frame.f_lasti)
         tally = self._tallies.get(key)
         step = self.position.step
@@ -236,10 +256,10 @@ class ModeCounter(ModesRecord):
             if len(self._tallies) >= MOST_TALLIES or _refreshes_statistics(caller):
                 return
             if current_node() is not None:
-                return  # a checkpoint computes again what it has not kept, and was counted the first time
+                return  # a checkpoint recomputes what it did not keep; that forward is counted already
             tally = self._tallies[key] = self._new(path, model, frame, grad=grad)
             is_called = caller.f_code is _MODULE_CALL
-            if step and not model.training and is_called and self.sees_dropout:
+            if step and not model.training and is_called and self._sees_dropout:
                 dropouts.look_once(model, self.write, path=path, step=step)
         if not grad and tally.count < INPUTS_COMPARED:
             _compare_input(tally, caller, same_step=tally.last_step == step)
@@ -248,7 +268,7 @@ class ModeCounter(ModesRecord):
             tally.last_step = step
             tally.steps += 1
         if grad:
-            self._recent.append((tally, sequence_number()))
+            self._recent.append((tally, next_node_number()))
 
     def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
         sites = user_sites(frame, limit=1 + MOST_CALLERS)
@@ -282,7 +302,7 @@ def mode_layers(model: nn.Module) -> list[str]:
 
 
 def _has_lost_one(entries: list[tuple[_Tally, int]]) -> bool:
-    """Tell whether a forward of training came to nothing, in a loop that made a backward pass of nearly every one."""
+    """Tell whether a training forward had no backward pass, in a loop where nearly every one has."""
     if len(entries) != 2 or entries[0][0] is not entries[1][0]:
         return False
     tally = entries[0][0]
@@ -290,11 +310,11 @@ def _has_lost_one(entries: list[tuple[_Tally, int]]) -> bool:
 
 
 def _find_feeding(recent: list[tuple[_Tally, int]], roots: list[torch.Tensor]) -> None:
-    """Mark the forwards in whose span a node of the losses' graph was made; autograd numbers them in order."""
-    numbers = _sequence_numbers(roots)
+    """Mark the forwards that made a node of the losses' graph; autograd numbers its nodes in order."""
+    numbers = _node_numbers(roots)
     if numbers is None:
         for tally, _ in recent:
-            tally.feeds = True  # too large to search: in doubt it feeds
+            tally.feeds = True  # the graph is too large to search
         return
     ends = [began for _, began in recent[1:]] + [sys.maxsize]
     for place, (tally, began) in enumerate(recent):
@@ -303,7 +323,7 @@ def _find_feeding(recent: list[tuple[_Tally, int]], roots: list[torch.Tensor]) -
         tally.feeds = tally.feeds or any(began <= number < end for number in numbers)
 
 
-def _sequence_numbers(roots: list[torch.Tensor]) -> set[int] | None:
+def _node_numbers(roots: list[torch.Tensor]) -> set[int] | None:
     """Return the numbers of all nodes of a graph, None if there are too many."""
     waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
     seen = set(waiting)
@@ -314,11 +334,11 @@ def _sequence_numbers(roots: list[torch.Tensor]) -> set[int] | None:
                     return None
                 seen.add(below)
                 waiting.append(below)
-    return {node_sequence(node) for node in seen if not hasattr(node, "variable")}
+    return {number_of_node(node) for node in seen if not hasattr(node, "variable")}
 
 
 def _refreshes_statistics(frame: FrameType | None) -> bool:
-    """Tell whether torch itself runs the model, to renew its running statistics."""
+    """Tell whether torch itself runs the model, to update its running statistics."""
     while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
         if frame.f_code.co_name == "update_bn":
             return True
@@ -336,7 +356,7 @@ def _compare_input(tally: _Tally, frame: FrameType | None, *, same_step: bool) -
 
 
 def is_whole_statement(site: Site | None) -> bool:
-    """Tell whether the expression at a place is a statement of its own: its result is thrown away."""
+    """Tell whether the expression at a place is a whole statement, which discards its result."""
     place = span_of(site) if site is not None else None
     if site is None or place is None or place.column is None or place.end_column is None:
         return False

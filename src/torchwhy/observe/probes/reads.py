@@ -1,4 +1,4 @@
-"""Remembers the last loss that the program itself looked at, for programs that stop before `backward` on a bad one."""
+"""Notes the losses that the program reads itself, because some programs stop before `backward` on a bad one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import torch
 
 from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.steps.loss_scale import LossScale
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, function_depth
 from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.observe.torch_features.torch_internals import introduce_to_script
@@ -25,22 +27,24 @@ def note_of(
     later: Callable[[Any], object],
     *,
     sentinel: Any,
+    state: TrainingState,
+    scale: LossScale,
 ) -> Callable[[Any], None]:
-    """Return what is called with every tensor that the program reads or judges."""
+    """Return what to call with every tensor that the program reads or judges."""
 
     def noted(tensor: Any) -> None:
-        if sentinel.in_update or sentinel.scaler_answers:
-            return  # the optimizer's own reads, or the scaler's between its look at gradients and the step
+        if state.in_update or scale.scaler_answers:
+            return  # the optimizer reads, or the scaler between its check of gradients and the step
         if type(tensor) is torch.Tensor and not function_depth():
             if tensor.requires_grad and tensor.numel() == 1:
                 note(tensor, sentinel)
             elif tensor.numel() == 1:
                 if not torch.is_grad_enabled():
                     evaluated(tensor)
-                elif sentinel.bad_evaluations or (value := item(tensor)) - value != 0:
+                elif state.bad_evaluations or (value := item(tensor)) - value != 0:
                     later(tensor)  # it is NaN or infinite, or another was
         elif isinstance(tensor, torch.Tensor):
-            # A subclass of the program must not see us ask, and some kinds of tensors refuse to answer.
+            # A tensor subclass of the program must not see us, and some kinds of tensors refuse to answer.
             with suppress(Exception), DisableTorchFunction():
                 if tensor.requires_grad and tensor.numel() == 1:
                     note(tensor, sentinel)
@@ -49,21 +53,21 @@ def note_of(
 
 
 def install(
-    hooks: Hooks, noted: Callable[[Any], object], sentinel: Any, descriptors: Descriptors
+    hooks: Hooks, noted: Callable[[Any], object], state: TrainingState, descriptors: Descriptors
 ) -> None:
     """Notice `loss.item()`, `float(loss)` and `loss.isnan()`; off when the program compiles."""
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
-        hooks.replace(torch.Tensor, name, descriptors.read(original, noted, sentinel), group=GROUP)
+        hooks.replace(torch.Tensor, name, descriptors.read(original, noted, state), group=GROUP)
 
 
 def install_functions(hooks: Hooks, noted: Callable[[Any], object]) -> None:
     """Notice `torch.isnan(loss)`, which `torch.jit.script` has to know as before; off when the program compiles."""
     for name in ("isnan", "isfinite", "isinf"):
         original = getattr(torch, name)
-        stand_in = _noting(original, noted, name)
-        hooks.replace(torch, name, stand_in, group=GROUP)
-        hooks.add(introduce_to_script(original, stand_in), group=GROUP)
+        replacement = _noting(original, noted, name)
+        hooks.replace(torch, name, replacement, group=GROUP)
+        hooks.add(introduce_to_script(original, replacement), group=GROUP)
 
 
 def _noting(

@@ -18,7 +18,7 @@ def install(
 ) -> None:
     """Call `scaled` when a scaler multiplies a loss, and `unscaled` when it divides the gradients again.
 
-    The latter is told whether that happens inside of its step, so that nobody can change them in between.
+    The latter gets whether that happens inside of its step, so that nothing can change the gradients in between.
     """
     scaler = torch.amp.GradScaler
     step = scaler_step_code()

@@ -1,4 +1,4 @@
-"""Weights that were to be kept and are only referred to: seen when a model is given back its own living tensors."""
+"""Finds saved weights that are references to the live ones: a model loads its own live tensors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from torchwhy.source.files import layer_of, loaded
 from torchwhy.source.scopes import covers
 from torchwhy.source.values import look_up, references_in, text_of
 
-MOST_PLACES = 16  # lines that take a model's weights; a program has one or two
+MOST_PLACES = 16  # lines that read a model's weights; a program has one or two
 
-Places = dict[Site, tuple[int, int]]  # the steps at which it ran for the first time and last
+Places = dict[Site, tuple[int, int]]  # the first and the last step at which it ran
 
 
 class StateDicts:
-    """Remembers where a model's weights were taken; looks at what is loaded back."""
+    """Remembers where a model's weights were read, and compares what is loaded."""
 
     def __init__(self, write: Callable[[Event], None], step: Callable[[], int]) -> None:
         self._write = write

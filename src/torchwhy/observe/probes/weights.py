@@ -1,4 +1,4 @@
-"""The size of every weight and gradient of an optimizer, on sampled steps: what grew, and since when."""
+"""Measures the size of every weight and gradient of an optimizer, on sampled steps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import norms_of
 from torchwhy.record.numbers import Real, encode
 
-MOST_TENSORS = 64  # tensors told of per event; a larger model is told of evenly
+MOST_TENSORS = 64  # tensors per event; of a larger model, evenly chosen
 
 
 def chosen(parameters: Sequence[Any]) -> list[int]:
-    """Return the positions of the parameters that are told of: all, or an even choice of a large model."""
+    """Return the positions of the parameters to record: all, or an even choice of a large model."""
     count = len(parameters)
     if count <= MOST_TENSORS:
         return list(range(count))
@@ -35,7 +35,7 @@ def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
     if not present:
         return [0.0] * len(tensors)
     norms = torch.stack([norm.double().cpu() for norm in norms_of(present)]).tolist()
-    # The square of 1e20 is no float32 number, but weights that large are just what a wrong rate leads to.
+    # The square of 1e20 overflows float32, and a wrong rate leads to weights that large.
     values = (
         n if math.isfinite(n) else float(t.double().norm())
         for n, t in zip(norms, present, strict=True)
@@ -47,7 +47,7 @@ def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
 
 
 def _measured(tensor: torch.Tensor | None) -> Real | None:
-    """Return the root mean square of a plain tensor on the CPU, by the accelerator; None if it leaves it to torch."""
+    """Return the root mean square of a plain tensor on the CPU by the accelerator; None if torch has to do it."""
     if tensor is None or not tensor.numel():
         return 0.0
     found = fast.measured(tensor)

@@ -1,11 +1,10 @@
-"""An exception that leaves the program: noted with the user's own line, shown without frames of ours."""
+"""Records an exception that ends the program with the user's own line, and takes our frames out of its traceback."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
@@ -18,23 +17,18 @@ from torchwhy.observe.torch_features.torch_internals import OPERATIONS_FILE
 from torchwhy.record.events import ExceptionSeen
 from torchwhy.source.files import layer_of
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 _own_root = str(Path(__file__).resolve().parents[2]) + os.sep
+LONGEST_MESSAGE = 2000  # characters
 
 
-def note_uncaught(session: Session, error: BaseException) -> None:
-    """Write the exception down with the user's own line."""
-    location = user_location(error.__traceback__)
-    session.write(
-        ExceptionSeen(
-            step=session.sentinel.step,
-            type=type(error).__name__,
-            message=str(error)[:2000],
-            caught=False,
-            location=location,
-        )
+def uncaught(error: BaseException, step: int) -> ExceptionSeen:
+    """Return the event of an exception that ended the program, with the user's own line."""
+    return ExceptionSeen(
+        step=step,
+        type=type(error).__name__,
+        message=str(error)[:LONGEST_MESSAGE],
+        caught=False,
+        location=user_location(error.__traceback__),
     )
 
 
@@ -49,7 +43,7 @@ def user_location(trace: TracebackType | None) -> SourceSpan | None:
 
 
 def clean(error: BaseException) -> None:
-    """Take our frames out of the tracebacks of an exception, of its causes and of those it groups."""
+    """Take our frames out of the tracebacks of an exception, its causes, and the exceptions it groups."""
     waiting, seen = [error], set()
     while waiting:
         one = waiting.pop()
@@ -64,8 +58,8 @@ def clean(error: BaseException) -> None:
 def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback as it would be without us.
 
-    Left out are our frames, torch's `_ops` frame that our dispatch mode called, and the way a module's call
-    takes because of our forward hooks.
+    This leaves out our frames, torch's `_ops` frame that our dispatch mode called, and the frame that a module call
+    has only because of our forward hooks.
     """
     entries: list[tuple[FrameType, int, int]] = []
     while trace is not None:

@@ -1,4 +1,4 @@
-"""Where in the user's program are we? Cheap to take (code object and instruction), exact when resolved later."""
+"""Finds where in the user's program we are: cheap to take (code and instruction), exact when resolved later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torchwhy.source.files import layer_of, shown_path
 from torchwhy.source.text import Position, between
 
 STACK_LIMIT = (
-    6  # user frames kept per operation: the innermost one locates, the others tell the way there
+    6  # user frames kept per operation: the innermost one locates it, the others show the way to it
 )
 
 
@@ -28,7 +28,7 @@ class Site(NamedTuple):
 
 
 def user_sites(frame: FrameType | None, *, limit: int = STACK_LIMIT) -> tuple[Site, ...]:
-    """Return the user's frames from `frame` outwards, innermost first; a library's when there is no other."""
+    """Return the user's frames from `frame` outwards, innermost first; else one of a library."""
     found: list[Site] = []
     library: list[Site] = []
     while frame is not None and len(found) < limit:
@@ -49,11 +49,11 @@ def calling_span() -> SourceSpan | None:
 
 @lru_cache(maxsize=4096)
 def span_of(site: Site) -> SourceSpan:
-    """Return the exact stretch of source that `site` was executing."""
+    """Return the expression that `site` was executing."""
     line, end_line, column, end_column = _position(site)
     code = site.code
     if end_line is not None and end_line > line and _is_loop_header(code.co_filename, line):
-        # Python gives a `for` that fetches its next item the whole loop as position; the header is meant.
+        # For a `for` that fetches its next item, Python reports the whole loop; we want its header.
         end_line, end_column = line, len(linecache.getline(code.co_filename, line).rstrip())
     return SourceSpan(
         file=shown_path(code.co_filename),
@@ -88,7 +88,7 @@ def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:
 
 
 def _in_characters(code: CodeType, line: int | None, column: int | None) -> tuple[int | None]:
-    """Turn a column in UTF-8 bytes, which Python gives, into one in characters, which people count."""
+    """Turn a column in UTF-8 bytes, as Python reports it, into one in characters."""
     if line is None or column is None:
         return (None,)
     text = linecache.getline(code.co_filename, line)

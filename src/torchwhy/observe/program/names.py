@@ -1,4 +1,4 @@
-"""What the program calls its parameters and buffers: read off the modules that its own variables hold."""
+"""Names parameters and buffers after the program's variables that hold their modules."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from torchwhy.observe.torch_features.module_parts import parameters_in, parts_in
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.source.files import layer_of
 
-DEEPEST = 100  # modules inside each other
+DEEPEST = 100  # modules nested in each other
 MOST_FRAMES = 12  # a training loop sits at most this deep below the frame that made the model
 TAKES_SNAPSHOT = frozenset(
     {"locals", "vars", "f_locals"}
-)  # names in code that keeps a snapshot of its variables
+)  # names in code that takes a snapshot of its variables
 
 
 class Names:
     """Finds modules in the variables of running frames and names their tensors after them."""
 
     def __init__(self, visit: Callable[[], int] = lambda: 0) -> None:
-        self._visit = visit  # the number of the visit within which a model stays as it is
+        self._visit = visit  # the number of the visit, within which no model changes
         self._told: tuple[int, dict[int, str]] = (0, {})
         # With the thread in whose variables each was found.
         self._roots: list[tuple[str, weakref.ref[nn.Module], int]] = []
-        # By identity, which Python gives to another module when one is gone.
+        # By identity, which another module may get when one is gone.
         self._known: dict[int, weakref.ref[nn.Module]] = {}
 
     def learn(self, frame: FrameType | None) -> None:
@@ -46,7 +46,7 @@ class Names:
             frame = frame.f_back
 
     def add_root(self, name: str, module: nn.Module) -> None:
-        """Remember a module under the name of the variable that holds it; parts of known ones are left out."""
+        """Remember a module under the name of the variable that holds it, unless it is part of a known one."""
         known = self._known.get(id(module))
         if known is not None and known() is module:
             return
@@ -63,7 +63,7 @@ class Names:
     def roots(self) -> Iterator[tuple[str, nn.Module]]:
         """Yield the outermost modules that still live, with the name of their variable.
 
-        Not those of another thread that is training them: their gradients are written without Python's lock.
+        Models that another thread trains are left out: torch writes their gradients without Python's lock.
         """
         here = threading.get_ident()
         for name, reference, thread in self._roots:
@@ -72,7 +72,7 @@ class Names:
                 yield name, module
 
     def parameters(self) -> dict[int, str]:
-        """Return names by the parameter's identity; prefixed by the variable when several models train."""
+        """Return names by the parameter's identity, prefixed by the variable if several models train."""
         visit = self._visit()
         if visit and self._told[0] == visit:
             return self._told[1]
@@ -110,7 +110,7 @@ class Names:
         return found
 
     def path_of(self, module: nn.Module) -> str:
-        """Return a module's path in the program's words, `net.head.0`; its class name when unknown."""
+        """Return a module's path in the program, `net.head.0`; its class name if unknown."""
         for name, root in self.roots():
             for local, part in root.named_modules():
                 if part is module:
@@ -125,7 +125,7 @@ def _is_at_work(thread: int) -> bool:
 
 
 def parameters_of(module: nn.Module) -> list[tuple[str, nn.Parameter]]:
-    """Return what `named_parameters` yields, each as often as it is held; ten times as fast, and asked often."""
+    """Return what `named_parameters` yields, each as often as it is held; ten times as fast, because it runs often."""
     if type(module).named_parameters is not nn.Module.named_parameters:
         return list(module.named_parameters(remove_duplicate=False))
     found: list[tuple[str, nn.Parameter]] = []
@@ -181,11 +181,11 @@ def _modules_held_by(holder: Any) -> Iterator[tuple[str, nn.Module]]:
 
 
 def borrowed_locals(frame: FrameType) -> Mapping[str, Any]:
-    """Return a frame's variables and leave the frame as it was; nothing where that cannot be done.
+    """Return a frame's variables and leave the frame as it was; nothing if that is impossible.
 
-    Before Python 3.13 reading `f_locals` of a function leaves a snapshot in the frame that would keep the user's
-    tensors alive, so it is emptied again. A function that takes the snapshot itself (`settings = locals()`) would
-    see its own copy change: it is not read. A module's or class's locals are its real namespace.
+    Before Python 3.13, reading `f_locals` of a function leaves a snapshot in the frame that would keep the user's
+    tensors alive, so we empty it. A function that takes the snapshot itself (`settings = locals()`) would see its copy
+    change, so we do not read it. The locals of a module or class are its real namespace.
     """
     if sys.version_info >= (3, 13) or not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return dict(frame.f_locals)

@@ -1,4 +1,4 @@
-"""The state of every random generator when torch had just been imported: what a rerun needs to repeat the run."""
+"""Saves the state of every random generator right after `import torch`, so that a rerun can repeat the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 
 
 def take() -> dict[str, Any]:
-    """Return the states as plain JSON data. The program's own seeding, before or after, stays what it is."""
+    """Return the states as plain JSON data; changes none of them."""
     version, numbers, gauss = random.getstate()
     states: dict[str, Any] = {
         "python": [version, list(numbers), gauss],
@@ -33,7 +33,7 @@ def take() -> dict[str, Any]:
 
 
 def restore(states: dict[str, Any]) -> None:
-    """Put the generators into the recorded states."""
+    """Restore recorded states."""
     version, numbers, gauss = states["python"]
     random.setstate((version, tuple(numbers), gauss))
     torch.set_rng_state(torch.tensor(list(base64.b64decode(states["torch"])), dtype=torch.uint8))
@@ -51,6 +51,6 @@ def save(states: dict[str, Any], directory: Path, *, rank: int) -> None:
 
 
 def load(directory: Path, *, rank: int) -> dict[str, Any] | None:
-    """Read the states of an earlier run, None when it left none."""
+    """Read the states of an earlier run, None if it has none."""
     path = directory / f"seeds-rank{rank}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

@@ -1,4 +1,4 @@
-"""The modules of the program: its script and what it imported of its own, found quickly among thousands."""
+"""Finds the modules of the program quickly among thousands: its script, and its own imports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MOST_FILES = 200  # of the program that are read
 
 _foreign: set[str] = (
     set()
-)  # packages of others: of two thousand modules nearly all lie in some hundred of these
+)  # packages of others: nearly all of two thousand modules lie in some hundred of these
 _own: set[str] = set()
 _last: tuple[object, list[ModuleType]] | None = None
 
 
 def user_modules() -> list[ModuleType]:
-    """Return the program's own modules in the order of their import; looked for again when one was imported."""
+    """Return the program's own modules in the order of their import; searched again after a new import."""
     global _last  # noqa: PLW0603 - the last answer
     known = (
         len(sys.modules),
@@ -68,7 +68,7 @@ def _file_of(module: object) -> str:
 
 
 def _script() -> str:
-    """Return the file of the program itself; Python takes its name away from the module before it calls at exit."""
+    """Return the file of the program itself; at exit, Python has removed its name from the module."""
     loader = getattr(sys.modules.get("__main__"), "__loader__", None)
     filename = getattr(loader, "path", None) or (getattr(sys, "argv", None) or [""])[0]
     path = Path(filename).absolute() if isinstance(filename, str) and filename else None
@@ -76,5 +76,5 @@ def _script() -> str:
 
 
 def _is_foreign(filename: str) -> bool:
-    """Tell whether a file is none of the program's; built-in modules have none. Asked first by its name alone."""
+    """Tell whether a file is not the program's, by its name first; built-in modules have no file."""
     return not filename or filename.startswith(foreign_roots()) or layer_of(filename) != "user"

@@ -1,40 +1,50 @@
-"""How much of the run's time may be ours, and what is left out when it would be more.
+"""Keeps watching within its share of the run's time.
 
-The check of loss and gradients is never left out. What can be thinned is how often a step goes the thorough way, with
-its weights measured: every 50 steps at first, later at growing distances, and rarer still where that would cost more
-than the budget. Why it was thinned is written into the trace, once per reason.
+Loss and gradients are checked at every step. Only the thorough steps, which also measure weights, are thinned: every 50
+steps at first, later at growing distances, and less often if they would exceed the budget. The trace says why.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from torchwhy.observe.guest import Guests
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.events import Thinned
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 DEFAULT = 0.01  # of the run's time
-DENSE_STEPS = 20  # a wrong rate shows within the first steps, so these are all sampled
+DENSE_STEPS = 20  # all sampled, because a wrong rate shows within the first steps
 SPARSE_EVERY = 50
-GROWTH = 40  # beyond 2000 steps the distance is a fortieth of the way so far: a million steps give 300 samples
+GROWTH = 40  # beyond 2000 steps, the distance is 1/40 of the steps so far: a million steps give 300 samples
 FOR_SAMPLES = 0.25  # of the budget: the rest is for the check itself
 MOST_STEPS = 2000  # between two samples, however small the budget
 
 
 class Budget:
-    """Compares what a thorough step costs with how long steps take, and spaces the thorough ones accordingly."""
+    """Compares the cost of a thorough step with the length of a step, and spaces thorough steps accordingly."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        options = session.configuration.get("options", {})
-        self.share = float(options.get("budget") or DEFAULT)
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        guests: Guests,
+        *,
+        share: float | None,
+        began: float,
+        quiet_steps: Callable[[], int],
+    ) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._guests = guests
+        self._quiet_steps = quiet_steps  # steps made at cruising speed so far
+        self.share = share or DEFAULT
         self._told: set[str] = set()
-        self._last = (0, 0, session.began, 0.0)
+        self._last = (0, 0, began, 0.0)
 
     def next_sample(self, steps: int) -> int:
-        """Return the step of an optimizer at which its weights are measured after this one."""
+        """Return the step of an optimizer at which its weights are measured next."""
         if steps < DENSE_STEPS:
             return steps + 1
         if steps < SPARSE_EVERY:
@@ -50,10 +60,9 @@ class Budget:
         return steps + max(wanted, affordable)
 
     def _affordable(self) -> int:
-        """Return the distance of thorough steps at which they stay within their part of the budget."""
-        session = self._session
-        step, quiet = session.sentinel.step, session.cruise.steps
-        now, own = time.perf_counter(), session.guests.seconds
+        """Return the smallest distance of thorough steps that stays within the budget."""
+        step, quiet = self._state.step, self._quiet_steps()
+        now, own = time.perf_counter(), self._guests.seconds
         step_before, quiet_before, then, own_before = self._last
         self._last = (step, quiet, now, own)
         steps = step - step_before
@@ -68,4 +77,4 @@ class Budget:
         if what in self._told:
             return
         self._told.add(what)
-        self._session.write(Thinned(step=self._session.sentinel.step, what=what, reason=reason))
+        self._recorder.write(Thinned(step=self._state.step, what=what, reason=reason))

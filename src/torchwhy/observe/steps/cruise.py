@@ -1,99 +1,85 @@
 """The loop at cruising speed: the same check of loss and gradients, in the fewest operations.
 
-After the first steps a training loop repeats itself, and nothing new can be learned from the order of its calls or
-from the memory of its gradients. What is left to do at each step is done here in a handful of calls; whatever is
-out of the ordinary (a bad number, another optimizer, a step due for a sample) goes the thorough way, in `sentinel`.
+After the first steps a training loop repeats itself, and the order of its calls or the memory of its gradients tells
+nothing new. Here each step takes a handful of calls; everything unusual (a bad number, another optimizer, a step due
+for a sample) goes the thorough way, through `sentinel`.
 """
 
 from __future__ import annotations
 
 import math
-import weakref
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe.native.records import CruiseRecord, EntryRecord
-from torchwhy.observe.steps.gradients import Reading, read_together
-from torchwhy.observe.torch_features.autograd_nodes import next_sequence
+from torchwhy.observe.guest import Guests
+from torchwhy.observe.native.records import CruiseRecord
+from torchwhy.observe.optimizers.stale_gradients import StaleGradientWatch
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
+from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.probes.memory.holdings import HoldingsProbe
+from torchwhy.observe.probes.modes import ModeCounter
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.step_handler import CurrentHandler, QuietSteps
+from torchwhy.observe.steps.cruise_entry import Entry
+from torchwhy.observe.steps.gradients import read_together
+from torchwhy.observe.steps.loss_scale import LossScale
+from torchwhy.observe.steps.step_events import StepEvents
+from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, dispatch_depth
 from torchwhy.observe.torch_features.tensor_parts import item, scale_tensor
 from torchwhy.record.events import Step
 from torchwhy.record.numbers import encode
+from torchwhy.record.step_log import StepLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torchwhy.observe.probes.batches import BatchKeeper
-    from torchwhy.observe.session import Session
-    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
-
-FIRST_STEPS = 24  # of each optimizer that are looked at thoroughly
+FIRST_STEPS = 24  # of each optimizer, which all go the thorough way
 BACKWARDS_WITHOUT_STEP = 4  # under a scaler, besides twice as many as usual
-BATCHES_WITHOUT_STEP = 4  # before somebody asks what the program holds
-RATE_CHANGE = 0.01  # of a learning rate that is worth a line
+BATCHES_WITHOUT_STEP = 4  # after which the holdings probe looks
 MOST_SHAPES = (
-    200  # changed shapes told of at cruising speed: sentences have a new length at every step
+    200  # changed shapes recorded at cruising speed: sentences have a new length at every step
 )
 NEEDED = ("cruise", "loss probe", "step probe", "batch probe")  # without one of these, no cruising
 
 
-class Entry(EntryRecord):
-    """One optimizer in the steady part of its loop: what it held when the cruise began."""
-
-    def __init__(self, optimizer: Any, watched: WatchedOptimizer) -> None:
-        self.reference = weakref.ref(optimizer)
-        self.watched = watched
-        self.index = watched.index
-        self.groups = optimizer.param_groups
-        self.members = _members(self.groups)
-        self.reading = Reading([p for group in self.groups for p in group["params"]])
-        self.rates = [group.get("lr") for group in self.groups]  # as they were told
-        self.rates_moved = False
-        self.losses: list[float] = []  # of the steps that the handler was not told of yet
-        self.highest = math.inf  # a loss above this is told at once,
-        self.most = 0  # and so many losses at the latest
-
-    def holds_the_same(self, optimizer: Any) -> bool:
-        """Tell whether no parameter was added, and no group; notes whether a learning rate has moved."""
-        groups = optimizer.param_groups
-        if groups is not self.groups or len(groups) != len(self.members):
-            return False
-        for group, parameters, count, known in self.members:
-            if group["params"] is not parameters or len(parameters) != count:
-                return False
-            if group.get("lr") is not known:
-                self.rates_moved = True
-        return True
-
-    def changed_rates(self) -> list[float | None] | None:
-        """Return the learning rates when one has moved by more than is worth a line."""
-        self.rates_moved = False
-        known = self.rates
-        rates = [group.get("lr") for group in self.groups]
-        self.members = _members(self.groups)
-        for rate, before in zip(rates, known, strict=True):
-            if type(rate) is not float or type(before) is not float:
-                continue
-            if abs(rate - before) > RATE_CHANGE * abs(before):
-                self.rates = rates
-                return [float(rate) for rate in rates]
-        return None
-
-
-def _members(groups: list[dict[str, Any]]) -> list[tuple[dict[str, Any], list[Any], int, Any]]:
-    return [(group, group["params"], len(group["params"]), group.get("lr")) for group in groups]
-
-
 class Cruise(CruiseRecord):
-    """Stands between torch's hooks and the sentinel; `on` says who takes the next call."""
+    """Sits between torch's hooks and the sentinel; while `on`, it handles ordinary steps itself."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._sentinel = session.sentinel
-        self._batches = session.batches
-        self._add: Callable[..., None] = session.step_log.add
+    def __init__(
+        self,
+        state: TrainingState,
+        handlers: CurrentHandler,
+        *,
+        recorder: Recorder,
+        step_log: StepLog,
+        events: StepEvents,
+        optimizers: WatchedOptimizers,
+        scale: LossScale,
+        batches: BatchKeeper,
+        modes: ModeCounter,
+        holdings: HoldingsProbe,
+        stale_gradients: StaleGradientWatch,
+        guests: Guests,
+        is_bounded: bool,
+    ) -> None:
+        self._state = state
+        self._handlers = handlers
+        self._recorder = recorder
+        self._add: Callable[..., None] = step_log.add
+        self._events = events
+        self._optimizers = optimizers
+        self._scale = scale
+        self._batches = batches
+        self._modes = modes
+        self._holdings = holdings
+        self._stale_gradients = stale_gradients
+        self._guests = guests
+        self._is_bounded = is_bounded
+        self._quiet: QuietSteps  # of the handler, while the loop cruises
         self.on = False
         self.steps = 0
         self.seconds = 0.0
@@ -102,24 +88,24 @@ class Cruise(CruiseRecord):
         self.is_plain = True  # no GradScaler is in use
         self._waiting = BACKWARDS_WITHOUT_STEP  # losses that may wait for a scaler's step
         self._is_alone = True  # there is one optimizer
-        self._copies = True  # something is to be copied after each step,
-        self._only_random: Any = None  # and this is all: the random state
+        self._copies = True  # the handler copies something after each step
+        self._only_random: Any = None  # the random state, if that is all it copies
         self._checked: Entry | None = None
         self._loss: float | None = None
         self._serial = 0  # of the batch that the last step used
-        self._lookout = -1  # the batch before which the handler wants to be asked
+        self._lookout = -1  # the batch before which to ask the handler again
         self._shapes_told = 0
 
     def around_backward(self, thoroughly: Callable[..., object]) -> Callable[..., object]:
         """Return what is called before a backward pass."""
-        sentinel, modes = self._session.sentinel, self._session.modes
+        state, scale, modes = self._state, self._scale, self._modes
 
         def before_backward(outputs: Any, *, accumulates: bool) -> None:
-            if sentinel.is_elsewhere():
+            if state.is_elsewhere():
                 return
             loss = outputs[0] if self.on and accumulates and len(outputs) == 1 else None
-            if sentinel.scaler is not None and len(sentinel.losses) > self._waiting:
-                self.leave()  # its steps are skipped, and nobody would ask why
+            if scale.scaler is not None and len(state.losses) > self._waiting:
+                self.leave()  # the scaler skips its steps, and only the thorough way finds out why
             if type(loss) is not torch.Tensor or dispatch_depth() or not self.on:
                 thoroughly(outputs, accumulates=accumulates)
                 return
@@ -130,15 +116,15 @@ class Cruise(CruiseRecord):
                 modes.backward_ran(outputs)
             except Exception:
                 value = None
-            is_bad = sentinel.scaler is not None and type(value) is float and value - value != 0.0
+            is_bad = scale.scaler is not None and type(value) is float and value - value != 0.0
             if value is None or is_bad:
                 self.leave()
                 thoroughly(outputs, accumulates=accumulates)
                 return
-            sentinel.sequence_before, sentinel.sequence = sentinel.sequence, next_sequence()
-            sentinel.last_read = None
-            sentinel.losses.append(value)
-            sentinel.backwards += 1
+            state.next_node_before, state.next_node = state.next_node, next_node_number()
+            state.last_read = None
+            state.losses.append(value)
+            state.backwards += 1
             self.seconds += perf_counter() - began
 
         return before_backward
@@ -147,17 +133,17 @@ class Cruise(CruiseRecord):
         self, thoroughly_before: Callable[..., Any], thoroughly_after: Callable[..., Any]
     ) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """Return what is called before and after an optimizer's step."""
-        sentinel, entries = self._session.sentinel, self._entries
+        state, scale, entries = self._state, self._scale, self._entries
 
         def before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if sentinel.is_elsewhere(steps=True):
+            if state.is_elsewhere(steps=True):
                 return
             if self.on and len(args) == 1 and not kwargs and not dispatch_depth():
                 began = perf_counter()
                 entry = entries.get(id(optimizer))
                 if entry is not None and self._is_fine(entry, optimizer, began):
                     self._checked = entry
-                    sentinel.in_update = True
+                    state.in_update = True
                     self.seconds += perf_counter() - began
                     return
             self._checked = None
@@ -165,11 +151,11 @@ class Cruise(CruiseRecord):
             thoroughly_before(optimizer, args, kwargs)
 
         def after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if sentinel.is_elsewhere(steps=True):
+            if state.is_elsewhere(steps=True):
                 return
             entry, self._checked = self._checked, None
             if entry is not None:
-                sentinel.in_update = sentinel.scaler_answers = False
+                state.in_update = scale.scaler_answers = False
                 self._close(entry)
                 return
             thoroughly_after(optimizer, args, kwargs)
@@ -186,77 +172,77 @@ class Cruise(CruiseRecord):
                 return False
             self._record(entry, now)
         except Exception:
-            # A sparse gradient, a loss that is no number: those who look thoroughly know what to do.
+            # A sparse gradient, or a loss that is no number: the thorough way handles it.
             entry.reading.is_possible = False
             return False
         return True
 
     def settle(self) -> None:
-        """At the end of the program: losses that wait for a step which never came are judged as a scaler's are."""
-        sentinel = self._sentinel
-        if not self.on or sentinel.scaler is None or not sentinel.losses:
+        """At the end of the program, judge the losses whose step the scaler skipped."""
+        state = self._state
+        if not self.on or self._scale.scaler is None or not state.losses:
             return
         self.leave()
-        values = read_together(sentinel.losses)
+        values = read_together(state.losses)
         good = [place for place, value in enumerate(values) if math.isfinite(value)]
         bad = values[good[-1] + 1 if good else 0 :]
         if bad:
-            sentinel.bad_scaled_losses += len(bad)
-            sentinel.last_scaled_losses = [encode(value) for value in bad[-1:]]
+            state.bad_scaled_losses += len(bad)
+            state.last_scaled_losses = [encode(value) for value in bad[-1:]]
 
     def _take_numbers(self, entry: Entry, optimizer: Any) -> bool:
-        """Make plain numbers of the losses since the last step; tell whether they and all gradients are finite.
+        """Read the losses since the last step as numbers; tell whether they and all gradients are finite.
 
-        On a device that means to wait for it, so all numbers are read at once.
+        Reading waits for the device, so all numbers are read at once.
         """
-        sentinel = self._sentinel
-        losses, scaler = sentinel.losses, sentinel.scaler
+        state = self._state
+        losses, scaler = state.losses, self._scale.scaler
         if scaler is None and all(type(loss) is float for loss in losses):
             total = entry.reading.total() + math.fsum(losses)
         else:
-            known = scaler is not None and sentinel.scaler_answers_for(optimizer)
+            known = scaler is not None and self._scale.answers_for(optimizer)
             answers = [] if known else entry.reading.answers()
             scales = [] if scaler is None else [scale_tensor(scaler)]
             values = read_together([*losses, *scales, *answers])
             count = len(losses)
-            scale = sentinel.scale_is(values[count]) if scales else 1.0
-            # A loss that was bad before this one made the scaler skip its step, and did no harm.
+            scale = self._scale.scale_is(values[count]) if scales else 1.0
+            # An earlier bad loss made the scaler skip its step and did no harm.
             last = values[:count][-1:]
             earlier = [v for v in values[:count][:-1] if scaler is None or math.isfinite(v)]
-            losses = sentinel.losses = [v / scale for v in earlier + last]
+            losses = state.losses = [v / scale for v in earlier + last]
             total = math.fsum(losses) + math.fsum(values[count:])
         self._waiting = BACKWARDS_WITHOUT_STEP + 2 * len(losses)
         self._loss = math.fsum(losses) / len(losses) if losses else None
         return total - total == 0.0
 
     def _record(self, entry: Entry, now: float) -> None:
-        sentinel = self._sentinel
-        losses = sentinel.losses
-        milliseconds, sentinel.began = (now - sentinel.began) * 1000, now
+        state = self._state
+        losses = state.losses
+        milliseconds, state.began = (now - state.began) * 1000, now
         if len(losses) == 1 and not entry.rates_moved and not self._shapes_changed():
-            self._add(sentinel.step, entry.index, self._loss, milliseconds)
+            self._add(state.step, entry.index, self._loss, milliseconds)
         else:
             self._write(entry, losses, milliseconds)
         losses.clear()
 
     def _shapes_changed(self) -> bool:
-        return self._batches.shapes is not self._sentinel.told_shapes
+        return self._batches.shapes is not self._state.told_shapes
 
     def _write(self, entry: Entry, losses: list[float], milliseconds: float) -> None:
-        """Record a step of which there is more to tell, or seems to be."""
-        sentinel = self._sentinel
+        """Record a step whose rates, shapes or number of losses may have changed."""
+        state = self._state
         rates = entry.changed_rates() if entry.rates_moved else None
         shapes = None
         if self._shapes_changed():
             self._shapes_told += 1
-            shapes = sentinel.changed_shapes() if self._shapes_told <= MOST_SHAPES else None
-            sentinel.told_shapes = self._batches.shapes
+            shapes = self._events.changed_shapes() if self._shapes_told <= MOST_SHAPES else None
+            state.told_shapes = self._batches.shapes
         if len(losses) == 1 and rates is None and shapes is None:
-            self._add(sentinel.step, entry.index, self._loss, milliseconds)
+            self._add(state.step, entry.index, self._loss, milliseconds)
             return
-        self._session.write(
+        self._recorder.write(
             Step(
-                step=sentinel.step,
+                step=state.step,
                 optimizer=entry.index,
                 losses=list(losses),
                 milliseconds=round(milliseconds, 3),
@@ -266,10 +252,9 @@ class Cruise(CruiseRecord):
         )
 
     def _close(self, entry: Entry) -> None:
-        """Go on to the next step, and slow down for it if there is a reason."""
+        """Close the step; send the next one the thorough way if there is a reason."""
         began = perf_counter()
-        session = self._session
-        sentinel, batches = self._sentinel, self._batches
+        state, batches = self._state, self._batches
         try:
             loss = self._loss
             if loss is not None:
@@ -279,43 +264,43 @@ class Cruise(CruiseRecord):
             if batches.serial:
                 self._follow_batches(entry, batches)
             if self._copies:
-                session.handler.after_quiet_step()
+                self._quiet.after_step()
         except Exception as problem:
-            session.guests.switch_off("cruise", problem)
+            self._guests.switch_off("cruise", problem)
             self.on = False
-        if sentinel.dropped.in_a_row:
-            sentinel.dropped.stepped()
-        sentinel.step += 1
+        if state.dropped.in_a_row:
+            state.dropped.stepped()
+        state.step += 1
         entry.watched.steps += 1
         self.steps += 1
-        if sentinel.step >= self._until:
+        if state.step >= self._until:
             self.leave()
         self.seconds += perf_counter() - began
 
     def _follow_batches(self, entry: Entry, batches: BatchKeeper) -> None:
-        """Let go of the batches of this step; a loop that draws more or fewer than one each is for the handler."""
+        """Release the batches of this step; tell the handler of a loop that draws more or fewer than one."""
         serial = entry.watched.batches_at_last_step = batches.serial
         batches.look_from = batches.drawn + BATCHES_WITHOUT_STEP
         if self._is_alone:
             batches.recent.clear()
         if serial != self._serial + 1 or serial + 1 == self._lookout or not self._is_alone:
-            self._lookout = self._session.handler.drew_batches(self._serial, serial)
+            self._lookout = self._quiet.drew_batches(self._serial, serial)
             self._on_only_if_quiet()
         self._serial = serial
 
     def _tell(self, entry: Entry) -> None:
         losses, entry.losses = entry.losses, []
-        handler = self._session.handler
-        handler.take_quiet_losses(entry.watched, losses)
-        entry.highest, entry.most = handler.quiet_limits(entry.watched)
+        quiet = self._quiet
+        quiet.take_losses(entry.watched, losses)
+        entry.highest, entry.most = quiet.limits(entry.watched)
         self._on_only_if_quiet()
 
     def _on_only_if_quiet(self) -> None:
-        if not self._session.handler.is_quiet():
+        if not self._quiet.is_quiet():
             self.leave()
 
     def leave(self) -> None:
-        """The next step goes the thorough way; whoever takes it gets to know what was seen so far."""
+        """Send the next step the thorough way, and tell the handler the losses so far."""
         if not self.on:
             return
         self.on = False
@@ -324,30 +309,30 @@ class Cruise(CruiseRecord):
                 if entry.losses:
                     self._tell(entry)
         except Exception as problem:
-            self._session.guests.switch_off("cruise", problem)
+            self._guests.switch_off("cruise", problem)
 
     def _begin_if_possible(self) -> None:
         try:
             self.on = self._may_begin()
         except Exception as problem:
-            self._session.guests.switch_off("cruise", problem)
+            self._guests.switch_off("cruise", problem)
 
     def _may_begin(self) -> bool:
         """Tell whether the loop is known well enough; called after each step that went the thorough way."""
-        session = self._session
-        sentinel, guests, handler = session.sentinel, session.guests, session.handler
-        living = sentinel.optimizers.all()
+        state, guests, quiet = self._state, self._guests, self._handlers.current.quiet
+        scaler, living = self._scale.scaler, self._optimizers.all()
         if (
             guests.all_off
             or guests.fault is not None
             or not guests.switched_off.isdisjoint(NEEDED)
             or guests.lacks("loss probe")
-            or sentinel.frozen
-            or (sentinel.scaler is not None and scale_tensor(sentinel.scaler) is None)
-            or session.is_bounded
+            or state.frozen
+            or (scaler is not None and scale_tensor(scaler) is None)
+            or self._is_bounded
             or not living
             or any(w.steps < FIRST_STEPS or w.steps >= w.next_sample for w in living)
-            or not handler.is_quiet()
+            or quiet is None
+            or not quiet.is_quiet()
         ):
             return False
         self._forget_the_dead()
@@ -355,14 +340,15 @@ class Cruise(CruiseRecord):
             entry = self._entry_of(watched)
             if not entry.reading.is_possible:
                 return False
-            entry.highest, entry.most = handler.quiet_limits(watched)
-        sentinel.stale_gradients.rest()
-        self.is_plain = sentinel.scaler is None
+            entry.highest, entry.most = quiet.limits(watched)
+        self._quiet = quiet
+        self._stale_gradients.rest()
+        self.is_plain = scaler is None
         self._is_alone = len(living) == 1
-        self._copies, self._only_random = handler.copies_after_steps()
-        self._serial = session.batches.serial
+        self._copies, self._only_random = quiet.copies_after_steps()
+        self._serial = self._batches.serial
         to_sample = min(watched.next_sample - watched.steps for watched in living)
-        self._until = min(session.holdings.next_step, sentinel.step + to_sample)
+        self._until = min(self._holdings.next_step, state.step + to_sample)
         return True
 
     def _entry_of(self, watched: WatchedOptimizer) -> Entry:

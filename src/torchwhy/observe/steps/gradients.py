@@ -1,4 +1,4 @@
-"""Are all gradients finite? A finite sum proves it; a non-finite sum is looked at again, exactly."""
+"""Checks whether all gradients are finite: a finite sum proves it, a non-finite sum is checked exactly."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ from torchwhy.observe.torch_features.tensor_parts import (
 )
 
 HALF = (torch.float16, torch.bfloat16)
-SMALL = (
-    2**15
-)  # elements up to which reading and writing them back costs less than a call for each gradient
+SMALL = 2**15  # elements up to which reading and writing a gradient costs less than a call for it
 SUMMABLE = (*HALF, torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return the plain tensor that holds the values: of a sparse one its values, of a sharded one its local part."""
+    """Return the plain tensor with the values: those of a sparse one, the local part of a sharded one."""
     if not has_values(tensor):
         return None
     if tensor.is_sparse:
@@ -40,7 +38,7 @@ def dense(tensor: torch.Tensor) -> torch.Tensor | None:
 
 @unseen
 def sums_of(tensors: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
-    """Return the sum of each tensor as a 0-dim tensor on its own device, wide enough not to overflow in half."""
+    """Return the sum of each tensor as a 0-dim tensor on its own device, in a dtype that half cannot overflow."""
     sums = []
     for tensor in tensors:
         plain = None if tensor is None else dense(tensor)
@@ -50,9 +48,9 @@ def sums_of(tensors: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
 
 
 def quickly_finite(tensors: Sequence[torch.Tensor | None]) -> bool:
-    """Tell whether plain gradients on the CPU are finite; False also means "look properly".
+    """Tell whether plain gradients on the CPU are finite; False also means "unknown".
 
-    It leaves out every question but the sum itself: what has no sum, or an odd one, is for the careful way.
+    It computes nothing but the sum; a tensor without one, or with a non-finite one, is checked the slow way.
     """
     try:
         for tensor in tensors:
@@ -64,10 +62,10 @@ def quickly_finite(tensors: Sequence[torch.Tensor | None]) -> bool:
 
 
 class Reading(ReadingRecord):
-    """How the gradients of some plain parameters are read at every step: the small ones in one call.
+    """Reads the gradients of some plain parameters at every step, the small ones in one call.
 
-    That call is the one by which a GradScaler looks for infinities while it multiplies; with a factor of one it
-    changes no bit and no version, and reads each value once. A large gradient is summed: half of the memory traffic.
+    A GradScaler finds infinities by the same call while it multiplies; with a factor of one it changes no bit and no
+    version, and reads each value once. A large gradient is summed, which takes half of the memory traffic.
     """
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
@@ -99,7 +97,7 @@ class Reading(ReadingRecord):
             plain = [g for p in self._others if (g := p.grad) is not None]
             answers = [gradient.sum(dtype=torch.float32) for gradient in plain]
             if self._check_small():
-                # What was found is 1 or 0, and counts from here on for nobody else.
+                # The answer is 1 or 0, and is reset for the next call.
                 answers.append(torch.where(self._found > 0, math.nan, self._found))
                 self._found.zero_()
             return answers
@@ -170,7 +168,7 @@ def is_finite(tensor: torch.Tensor) -> bool:
 
 @unseen
 def _is_finite(tensor: torch.Tensor) -> bool:
-    """Tell the same by torch, reading twice only when the sum leaves a doubt."""
+    """Tell the same by torch, reading twice only if the sum is not finite."""
     plain = dense(tensor.detach())
     if plain is None or plain.numel() == 0:
         return True
@@ -181,7 +179,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
 
 @unseen
 def fingerprint(tensors: Iterable[torch.Tensor | None]) -> list[str]:
-    """Return what two equal computations share: every sum, bit for bit, NaN included, and where it is bad."""
+    """Return what two equal computations share: every sum bit for bit, NaN included, and where it is bad."""
     prints = []
     for tensor in tensors:
         plain = None if tensor is None else dense(tensor.detach())

@@ -6,15 +6,15 @@ import torch
 
 from torchwhy.observe.native.records import RandomRecord
 
-STILL = 16  # times in a row that nothing was drawn, before it is only asked now and then
-SELDOM = 64  # one in so many: to a step that draws nothing it does not matter how old a state is
+STILL = 16  # times in a row without a draw, after which the state is taken only now and then
+SELDOM = 64  # one time in so many: the age of a state does not matter to steps that draw nothing
 
 
 class RandomState(RandomRecord):
-    """Hands out the state of torch's generator on the CPU; the same tensor as long as nothing is drawn.
+    """Returns the state of torch's CPU generator; the same tensor as long as nothing is drawn.
 
-    In a program that draws at odd moments a state may so be a few draws old. A step repeated from it then differs
-    from the failing one, which is noticed, and the program is rerun from its seeds instead.
+    If a program draws at odd moments, the state may be a few draws old. A step repeated from it then gives other
+    numbers than the failing one; torchwhy notices that and reruns the program from its seeds.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class RandomState(RandomRecord):
         self._asked = 0
 
     def take(self) -> torch.Tensor:
-        """Return the state of now."""
+        """Return the current state, or one that no draw has changed since."""
         self._asked += 1
         if self._still >= STILL and self._asked % SELDOM and self._state is not None:
             return self._state
@@ -37,5 +37,5 @@ class RandomState(RandomRecord):
         return now
 
     def expect_change(self) -> None:
-        """Something that draws is known to have run, and is no step: a loader's iterator was made."""
+        """Take a new state next time: something besides a step has drawn, e.g. a new loader iterator."""
         self._state = None

@@ -20,17 +20,13 @@ def _no_node() -> None:
 
 
 are_numbered = is_there("node-numbers")
-# Called at every step, so without a function of ours around them.
-next_sequence: Callable[[], int] = (get("node-numbers") or (_unknown,))[0]
+# Called at every step, so without a function of ours around them: the number that the next autograd node of this thread
+# gets, and the node that is being differentiated.
+next_node_number: Callable[[], int] = (get("node-numbers") or (_unknown,))[0]
 current_node: Callable[[], Any] = (get("current-node") or (_no_node,))[0]
 
 
-def sequence_number() -> int:
-    """Return the number the next autograd node of this thread will get."""
-    return int(next_sequence())
-
-
-def node_sequence(node: Any) -> int:
+def number_of_node(node: Any) -> int:
     """Return an autograd node's own number; -1 where it has none."""
     get_number = getattr(node, "_sequence_nr", None) if are_numbered else None
     return int(get_number()) if get_number is not None else UNKNOWN

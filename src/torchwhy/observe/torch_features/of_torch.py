@@ -83,8 +83,8 @@ OF_TORCH = (
         ),
         f"{NO_OPERATIONS}; backward passes are not matched with forward passes",
         (
-            "observe.torch_features.autograd_nodes.sequence_number",
-            "observe.torch_features.autograd_nodes.node_sequence",
+            "observe.torch_features.autograd_nodes.next_node_number",
+            "observe.torch_features.autograd_nodes.number_of_node",
         ),
     ),
     Feature(

@@ -1,47 +1,51 @@
-"""Exceptions of torch that the program catches and goes on: which, where, how often, and what they cost.
+"""Finds exceptions of torch that the program catches: which, where, how often, and whether they cost steps.
 
-Only those count that come out of an operation, a model's forward or a backward pass, and that are handled in the
-user's own code in a way that loses the step: `continue`, or a `try` with the whole step in it. A fallback
-(`view`, else `reshape`) costs nothing, and is told only if training never gets to a step.
+Only exceptions of an operation, a model's forward or a backward pass count, if the user's own code handles them so that
+the step is lost: by `continue`, or by a `try` around the whole step. A fallback (`view`, else `reshape`) costs nothing,
+and is recorded only if training never gets to a step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.exceptions import without_own_frames
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.torch_internals import DEVICE_START, STEP_FILES
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.exception_watchers import watcher_for
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import frames_of
-from torchwhy.replay.crash.post_mortem import post_mortem
-from torchwhy.replay.crash.thread_exceptions import watch_threads
+from torchwhy.replay.crash.post_mortem import PostMortem
+from torchwhy.replay.crash.thread_exceptions import ThreadExceptions
+from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.source.analyses.handlers import Handler, costs_step, handlers_around
 from torchwhy.source.files import scope_of
 from torchwhy.source.values import Expression
 
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
-
-# What a broken step raises. Lookups and probes (KeyError, AttributeError, NotImplementedError …) steer programs.
+# What a broken step raises. KeyError, AttributeError, NotImplementedError … are often control flow.
 KINDS = (RuntimeError, ValueError, IndexError, TypeError)
 NOT_KINDS = (NotImplementedError, RecursionError, UnicodeError)
 NO_STEP = ("load_state_dict", "load", DEVICE_START, "to", "cuda", "__getattr__")
-MOST_TIMES = 200  # occurrences after which a trace function has seen enough
-MARK = "_torchwhy_place"  # on an exception: where it was taken up, in case it is raised again
-MOST_WINDOWS = 4  # stretches of a few seconds that are watched because something was lost
-STEADY = 3  # steps of one batch each after which a batch without a step is remarkable
+MOST_TIMES = 200  # occurrences at one place, after which a trace function is taken off
+MARK = (
+    "_torchwhy_place"  # attribute of an exception: where it was counted, in case it is raised again
+)
+MOST_WINDOWS = 4  # stretches of a few seconds that are watched because an iteration was lost
+STEADY = 3  # steps of one batch each, after which a batch without a step is suspicious
 
 
 @dataclass
 class CaughtAt:
-    """One place that swallows: the first exception there in full, the later ones counted."""
+    """One place that catches: its first exception in full, and how many came."""
 
     crash: Crash
     costs_step: bool
@@ -49,11 +53,26 @@ class CaughtAt:
 
 
 class CaughtExceptions:
-    """Watches the first step (the whole run where that is free), and later the batch that seems to be lost."""
+    """Watches the first step (or the whole run, if that is free), and later the batch that seems to be lost."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._watcher = watcher_for(stage.session.guests.protect("exception watch", self._arrived))
+    def __init__(
+        self,
+        post_mortem: PostMortem,
+        threads: ThreadExceptions,
+        microscope: Microscope,
+        *,
+        batches: BatchKeeper,
+        recorder: Recorder,
+        state: TrainingState,
+        protect: Callable[..., Any],
+    ) -> None:
+        self._post_mortem = post_mortem
+        self._threads = threads
+        self._microscope = microscope
+        self._batches = batches
+        self._recorder = recorder
+        self._state = state
+        self._watcher = watcher_for(protect("exception watch", self._arrived))
         self._seen: dict[tuple[str, int, str], CaughtAt] = {}
         self._ignored: set[tuple[int, int, type]] = set()
         self._has_begun = False
@@ -61,26 +80,26 @@ class CaughtExceptions:
         self._last_step = -1
         self._steady = 0
         self._look_at = -1
-        self._goes_on = False  # beyond the step in hand
+        self._goes_on = False  # beyond the current step
         self._windows = 0
 
     def begin(self) -> None:
-        """Start watching: when the first optimizer is made, so that preparing data costs nothing.
+        """Start watching when the first optimizer is made, so that preparing data costs nothing.
 
-        A trace function waits for the next operation: making an optimizer imports torch's compiler, which would
-        take several times as long under it.
+        A trace function waits for the next operation: making an optimizer imports torch's compiler, which takes
+        several times as long under it.
         """
         if self._has_begun:
             return
         self._has_begun = True
-        watch_threads(self._stage)
-        if self._watcher.stays_on or not self._stage.microscope.can_look:
+        self._threads.watch()
+        if self._watcher.stays_on or not self._microscope.can_look:
             self._watcher.begin()
         else:
-            self._stage.microscope.before_next.append(self._watcher.begin)
+            self._microscope.before_next.append(self._watcher.begin)
 
     def after_step(self) -> None:
-        """Stop watching after a step; watch one batch again if the one in its place was lost an epoch ago."""
+        """Stop watching after a step; watch one batch again if the batch at its position was lost an epoch ago."""
         if not self._watcher.stays_on:
             self._goes_on = self._goes_on and self._watcher.is_on
             if not self._goes_on:
@@ -88,7 +107,7 @@ class CaughtExceptions:
             self._follow_batches()
 
     def lost_one(self) -> None:
-        """An iteration came to nothing before its update: watch for the next one, as long as a trace function may."""
+        """Watch for some seconds after an iteration that ended before its update."""
         if not self._watcher.stays_on and self._has_begun and self._windows < MOST_WINDOWS:
             self._windows += 1
             self._goes_on = True
@@ -96,53 +115,53 @@ class CaughtExceptions:
 
     @property
     def is_resting(self) -> bool:
-        """Tell whether no single step is being watched."""
+        """Tell whether no trace function is on."""
         return self._watcher.stays_on or not self._watcher.is_on
 
     def drew(self, before: int, now: int) -> int:
-        """Take in that a step used the batches `before` to `now`; return the batch before which to ask again."""
+        """Note that a step used the batches `before` to `now`; return the batch before which to ask again."""
         if not self._watcher.stays_on:
             if before > self._last_serial:
                 self._steady += before - self._last_serial
                 self._last_serial = before
-                self._last_step = self._stage.session.sentinel.step - 1
+                self._last_step = self._state.step - 1
             if now > before:
                 self._follow_batches()
         return self._look_at
 
     def program_compiles(self) -> None:
-        """Compilers look at frames, too: a trace function must not change what they see."""
+        """Take a trace function off, because compilers read frames, too."""
         if not self._watcher.stays_on:
-            self._stage.microscope.before_next.clear()
+            self._microscope.before_next.clear()
             self._watcher.end()
             self._has_begun = True
 
     def program_died(self, error: BaseException) -> None:
-        """What was raised again, or led to the program's end, was not swallowed."""
+        """Forget an exception that was raised again, or led to the program's end."""
         self._watcher.end()
         self._forget(error)
 
     def end(self) -> None:
-        """Write what was swallowed."""
+        """Write the caught exceptions."""
         self._watcher.end()
-        steps = self._stage.session.sentinel.step
+        steps = self._state.step
         for seen in self._seen.values():
             if seen.costs_step or not steps:
-                self._stage.session.write(msgspec.structs.replace(seen.crash, times=seen.times))
+                self._recorder.write(msgspec.structs.replace(seen.crash, times=seen.times))
         self._seen.clear()
 
     def leave(self) -> None:
-        """Take the watcher off and forget everything; in a forked child it belongs to the parent."""
+        """Take the watcher off and forget everything; in a forked child, the parent has it."""
         self._watcher.end()
         self._seen.clear()
 
     def _follow_batches(self) -> None:
-        """Notice a batch without a step in a loop that made one step of each, and wait for the next epoch."""
-        batches = self._stage.session.batches
+        """Notice a batch without a step in a loop of one step per batch, and wait for the next epoch."""
+        batches = self._batches
         drawn, self._last_serial = batches.serial - self._last_serial, batches.serial
-        step = self._stage.session.sentinel.step
+        step = self._state.step
         follows, self._last_step = step == self._last_step + 1, step
-        if drawn == 1 or not follows:  # steps between, at cruising speed, were of one batch each
+        if drawn == 1 or not follows:  # steps at cruising speed in between had one batch each
             self._steady += 1
         elif drawn == 2 and self._steady >= STEADY and batches.length:
             self._look_at = batches.serial - 1 + batches.length
@@ -152,7 +171,7 @@ class CaughtExceptions:
             self._watcher.begin()
 
     def _arrived(self, error: BaseException, trace: TracebackType) -> None:
-        """An exception has come to a frame of the user's; if it is taken there, it may be printed."""
+        """Judge an exception that reached a frame of the user's, which may catch and print it."""
         key = (id(trace.tb_frame.f_code), trace.tb_lineno, type(error))
         is_kind = isinstance(error, KINDS) and not isinstance(error, NOT_KINDS)
         is_watched = is_kind and key not in self._ignored
@@ -167,7 +186,7 @@ class CaughtExceptions:
         elif is_watched and len(self._ignored) < MOST_TIMES:
             self._ignored.add(key)
         if ours and handler is not None:
-            # The first entry is the user's own; the interpreter holds on to it, so the rest is changed in place.
+            # The interpreter keeps the first entry, the user's own, so the rest is changed in place.
             trace.tb_next = without_own_frames(trace.tb_next)
 
     def _take_up(self, error: BaseException, trace: TracebackType, *, costs_step: bool) -> None:
@@ -175,7 +194,7 @@ class CaughtExceptions:
         place = (trace.tb_frame.f_code.co_filename, trace.tb_lineno, type(error).__name__)
         known = self._seen.get(place)
         if known is None:
-            crash = post_mortem(self._stage, error, frames_of(trace), caught=True)
+            crash = self._post_mortem.of(error, frames_of(trace), caught=True)
             if crash.raised_by != "torch":
                 return
             known = self._seen[place] = CaughtAt(crash, costs_step, times=0)
@@ -185,7 +204,7 @@ class CaughtExceptions:
             self._watcher.end()
 
     def _forget(self, error: BaseException) -> None:
-        """Take back an exception that travels on after all: it, or what it was turned into."""
+        """Do not count an exception that travels on after all, itself or wrapped in another."""
         for one in (error, error.__cause__, error.__context__):
             place = vars(one).pop(MARK, None) if one is not None else None
             if place in self._seen:
@@ -195,7 +214,7 @@ class CaughtExceptions:
 
 
 def has_own_frames(trace: TracebackType | None) -> bool:
-    """Tell whether an exception came through code of ours: through the microscope."""
+    """Tell whether an exception passed through code of ours: the microscope."""
     while trace is not None:
         if trace.tb_frame.f_code.co_name == DISPATCH:
             return True
@@ -224,7 +243,7 @@ def _takes(kinds: list[Expression], frame: FrameType, error: BaseException) -> b
 
 
 def comes_out_of_a_step(trace: TracebackType) -> bool:
-    """Tell whether the exception was raised by an operation, a module or a backward pass."""
+    """Tell whether an operation, a module or a backward pass raised the exception."""
     last = frames_of(trace)
     if last[-1].layer == "user":
         return not last[-1].is_at_raise

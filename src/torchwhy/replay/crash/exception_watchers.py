@@ -1,8 +1,8 @@
-"""Tells us when an exception reaches code of the user's: by `sys.monitoring`, or before Python 3.12 by `sys.settrace`.
+"""Notices an exception that reaches code of the user's: by `sys.monitoring`, or before Python 3.12 by `sys.settrace`.
 
-Both see an exception while its frames are alive. Monitoring costs nothing while nothing is raised, so it stays on
-for the whole run. A trace function slows every Python call down, so it is on for single steps, and never if the
-program has one of its own (a debugger, coverage).
+Both see an exception while its frames are alive. Monitoring costs nothing until an exception is raised, so it stays on
+for the whole run. A trace function slows down every Python call, so it is on for single steps, and never if the program
+has one of its own (a debugger, coverage).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TOOL_IDS = (4, 3, 5)  # ids that no well-known tool has: 0 debugger, 1 coverage,
 
 
 class Watcher(Protocol):
-    """Something that can be put on and taken off any number of times."""
+    """A watcher that can be put on and taken off any number of times."""
 
     stays_on: bool
 
@@ -41,7 +41,7 @@ def watcher_for(arrived: Arrived) -> Watcher:
 
 
 class Tracer:
-    """A trace function that asks for exceptions in the user's frames, and for no lines."""
+    """A trace function for exceptions in the user's frames, without line events."""
 
     stays_on = False
 
@@ -51,7 +51,7 @@ class Tracer:
         self._ends = 0.0
 
     def begin(self) -> None:
-        """Watch this thread, the frames that are running already included."""
+        """Watch this thread, including frames that are already running."""
         if self.is_on or sys.gettrace() is not None:
             return
         self.is_on = True
@@ -65,7 +65,7 @@ class Tracer:
         sys.settrace(self._call)
 
     def end(self) -> None:
-        """Leave no trace function behind, in no frame."""
+        """Remove the trace function, from all frames too."""
         if not self.is_on:
             return
         self.is_on = False
@@ -95,7 +95,7 @@ class Tracer:
 
 
 class NativeTracer:
-    """The same in C, which Python does not have to call as Python for every call there is."""
+    """The same in C, so that Python calls no Python function at every call."""
 
     stays_on = False
 
@@ -105,7 +105,7 @@ class NativeTracer:
 
     @property
     def is_on(self) -> bool:
-        """Tell whether it watches."""
+        """Tell whether the trace function is on."""
         return sys.gettrace() is self._tracer
 
     def begin(self) -> None:
@@ -114,7 +114,7 @@ class NativeTracer:
             self._tracer.begin(MOST_SECONDS)
 
     def end(self) -> None:
-        """Leave no trace function behind."""
+        """Remove the trace function."""
         self._tracer.end()
 
     def _raised(self, frame: FrameType, arg: Any) -> None:
@@ -136,7 +136,7 @@ class Monitor:
         self._tool: int | None = None
 
     def begin(self) -> None:
-        """Take a free tool id; without one, nothing is seen."""
+        """Take a free tool id; without one, do nothing."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if self._tool is not None or monitoring is None:
             return

@@ -1,89 +1,93 @@
-"""An exception from all sides: the autopsy of its traceback, then the inquest into what the traceback does not show."""
+"""Explains an exception from its traceback (autopsy), and from what the traceback does not show (hidden causes)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import torch
 
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.torch_features.mode_stack import modes_off
 from torchwhy.record.crashes import Crash
-from torchwhy.replay.crash.autopsy.examine import examine
+from torchwhy.replay.crash.autopsy.examine import Autopsy
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of
 from torchwhy.replay.crash.hidden import fetching, worker_traceback
-from torchwhy.replay.crash.hidden.find_hidden_facts import find_hidden_facts
+from torchwhy.replay.crash.hidden.hidden_causes import HiddenCauses
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
 
+class PostMortem:
+    """Makes the `Crash` event of an exception."""
 
-def post_mortem(
-    stage: Stage, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
-) -> Crash:
-    """Return the `Crash` of an exception; one that a loader's worker sent is told as it was in the worker."""
-    text = str(error)[:]  # a slice: the message of a worker's KeyError is of a class of its own
-    sent = worker_traceback.read(text)
-    if sent is not None:
-        return _of_worker(stage, error, frames, sent, caught=caught)
-    crash = examine(stage, error, frames, caught=caught)
-    hidden = _inquest(stage, text, frames)
-    facts = {**crash.facts, **hidden.facts, "data_code": is_in_data_code(frames)}
-    return msgspec.structs.replace(crash, facts=facts, places={**crash.places, **hidden.places})
+    def __init__(
+        self,
+        autopsy: Autopsy,
+        hidden_causes: HiddenCauses,
+        batches: BatchKeeper,
+        protect: Callable[..., Any],
+    ) -> None:
+        self._autopsy = autopsy
+        self._batches = batches
+        self._find = protect("inquest", hidden_causes.find)
 
+    def of(
+        self, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
+    ) -> Crash:
+        """Return the `Crash` of an exception; one from a loader's worker appears as it was in the worker."""
+        text = str(error)[
+            :
+        ]  # a slice, because the message of a worker's KeyError has a class of its own
+        sent = worker_traceback.read(text)
+        if sent is not None:
+            return self._of_worker(error, frames, sent, caught=caught)
+        crash = self._autopsy.examine(error, frames, caught=caught)
+        hidden = self._hidden_facts(text, frames)
+        facts = {**crash.facts, **hidden.facts, "data_code": is_in_data_code(frames)}
+        return msgspec.structs.replace(crash, facts=facts, places={**crash.places, **hidden.places})
 
-def _of_worker(
-    stage: Stage,
-    error: BaseException,
-    frames: list[TracebackFrame],
-    sent: worker_traceback.WorkerError,
-    *,
-    caught: bool,
-) -> Crash:
-    """Make the failing batch once more in this process, where its frames can be looked into."""
-    with modes_off():
-        refetched = None if caught else fetching.refetch(stage.session, frames)
-    live = frames
-    if (
-        refetched is not None
-        and refetched.error is not None
-        and type(refetched.error).__name__ == sent.type
-    ):
-        error, live = refetched.error, frames_of(refetched.error.__traceback__)
-    crash = examine(stage, error, live, caught=caught)
-    hidden = _inquest(stage, sent.message, frames, refetched)
-    data_code = sent.location is not None
-    return msgspec.structs.replace(
-        crash,
-        type=sent.type,
-        message=sent.message,
-        location=(crash.location if live is not frames and data_code else sent.location)
-        or crash.location,
-        worker=sent.traceback,
-        facts={**crash.facts, **hidden.facts, "data_code": data_code},
-        places={**crash.places, **hidden.places},
-    )
-
-
-def _inquest(
-    stage: Stage,
-    message: str,
-    frames: list[TracebackFrame],
-    refetched: fetching.RefetchedBatch | None = None,
-) -> HiddenFacts:
-    """Return what the inquest found; if it fails, the autopsy alone has to do."""
-    with modes_off(), torch.no_grad():
-        return (
-            stage.session.guests.protect("inquest", find_hidden_facts)(
-                stage, message, frames, refetched
-            )
-            or HiddenFacts()
+    def _of_worker(
+        self,
+        error: BaseException,
+        frames: list[TracebackFrame],
+        sent: worker_traceback.WorkerError,
+        *,
+        caught: bool,
+    ) -> Crash:
+        """Make the failing batch again in this process, where its frames can be read."""
+        with modes_off():
+            refetched = None if caught else fetching.refetch(self._batches, frames)
+        live, failed = frames, refetched.error if refetched is not None else None
+        if failed is not None and type(failed).__name__ == sent.type:
+            error, live = failed, frames_of(failed.__traceback__)
+        crash = self._autopsy.examine(error, live, caught=caught)
+        hidden = self._hidden_facts(sent.message, frames, refetched)
+        data_code = sent.location is not None
+        return msgspec.structs.replace(
+            crash,
+            type=sent.type,
+            message=sent.message,
+            location=(crash.location if live is not frames and data_code else sent.location)
+            or crash.location,
+            worker=sent.traceback,
+            facts={**crash.facts, **hidden.facts, "data_code": data_code},
+            places={**crash.places, **hidden.places},
         )
+
+    def _hidden_facts(
+        self,
+        message: str,
+        frames: list[TracebackFrame],
+        refetched: fetching.RefetchedBatch | None = None,
+    ) -> HiddenFacts:
+        """Return the hidden facts; none if the search fails, so that the autopsy is kept."""
+        with modes_off(), torch.no_grad():
+            return self._find(message, frames, refetched) or HiddenFacts()
 
 
 def is_in_data_code(frames: list[TracebackFrame]) -> bool:
-    """Tell whether it was code of the user's, called by a loader, that failed: a dataset or a collate function."""
+    """Tell whether code of the user's that a loader called has failed: a dataset or a collate function."""
     fetched = False
     for frame in frames:
         fetched = fetched or frame.filename.endswith("fetch.py")

@@ -1,9 +1,9 @@
-"""How curved is the loss here, and so up to which rate is this optimizer stable?
+"""How curved is the loss, and up to which learning rate is the optimizer stable?
 
-Asked just before the program's own backward pass, when the graph of the loss is there: a dozen products with its
-Hessian give the largest eigenvalue. No code of the program runs: a graph with functions, hooks or recomputation
-of its own is left alone. The answer is told after the step, when it is known what became of the gradient on its way
-to the optimizer: a loss scale taken out again, or clipping, shortens the step as a lower rate would.
+Measured just before the program's own backward pass, when the graph of the loss exists: a dozen products with the
+Hessian give its largest eigenvalue. No code of the program runs: a graph with custom functions, hooks or checkpoints is
+left alone. The answer is written after the step, when the gradient that the optimizer got is known: unscaling or
+clipping shortens a step as a lower rate would.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import torch
 
 from torchwhy.observe.descriptors import NotedOnAccess
+from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.probes import reads
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.learning import Experiment
@@ -27,24 +31,20 @@ from torchwhy.record.numbers import decode, encode
 from torchwhy.replay.experiments.lanczos import largest_eigenvalue
 from torchwhy.replay.experiments.stability_bounds import bound_of, preconditioner
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
-
 QUESTION = "which learning rate is stable here?"
-MOST_PRODUCTS = 12  # Lanczos vectors: enough for the largest eigenvalue to a per cent on networks that were tried
-MOST_ELEMENTS = 2_000_000  # parameters; twelve vectors of them are kept
+MOST_PRODUCTS = 12  # Lanczos vectors: the largest eigenvalue to 1 % on all networks tried
+MOST_ELEMENTS = 2_000_000  # parameters; the vectors take twelve times as many
 MOST_NODES = 5_000  # of the loss's graph
-SECONDS = 2.0  # for all measurements of a run together, or
-UNCHANGED = (
-    0.02  # a gradient that differs by less from the one expected is the same, but for rounding
-)
-SHARE = 0.1  # of the run so far, whichever is larger
+SECONDS, SHARE = (
+    2.0,
+    0.1,
+)  # for all measurements of a run: seconds, or a share of its time if that is more
+UNCHANGED = 0.02  # a gradient that differs by less from the expected one differs by rounding
 
 
 @dataclass(frozen=True)
 class Side:
-    """The parameters that the loss depends on, and the square root of what their gradients are scaled by."""
+    """The parameters that the loss depends on, and the square root of the factor of their gradients."""
 
     parameters: list[torch.Tensor]
     scale: torch.Tensor
@@ -54,7 +54,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pending:
-    """An answer that waits for the step it was measured in: `slope` is the gradient as backward made it."""
+    """An answer that waits for its step: `slope` is the gradient as backward makes it."""
 
     side: Side
     slope: torch.Tensor | None
@@ -62,10 +62,15 @@ class Pending:
 
 
 class Curvature:
-    """Measures when asked; knows whether the program has hooks that our differentiation would set off."""
+    """Measures on request; knows whether the program has hooks that our differentiation would run."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self, recorder: Recorder, state: TrainingState, hooks: Hooks, *, began: float
+    ) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._hooks = hooks
+        self._run_began = began
         self.is_running = False
         self.is_barred = False
         self._spent = 0.0
@@ -73,16 +78,16 @@ class Curvature:
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether an answer waits for its step to be made."""
+        """Tell whether an answer waits for its step."""
         return self._pending is not None
 
     def install(self) -> None:
-        """Notice the program's own hooks on tensors and saved tensors: they would see us differentiate."""
+        """Notice the program's own hooks on tensors and saved tensors, which would run when we differentiate."""
 
         def bar(_: Any) -> None:
             self.is_barred = True
 
-        hooks = self._session.hooks
+        hooks = self._hooks
         for name in ("register_hook", "retain_grad"):
             hooks.replace(
                 torch.Tensor,
@@ -95,9 +100,9 @@ class Curvature:
 
     @unseen
     def measure(self, loss: torch.Tensor, watched: WatchedOptimizer, reason: str) -> None:
-        """Measure the curvature of `loss` and keep the rate that would be stable until the step is made."""
+        """Measure the curvature of `loss`; the answer is written after the step."""
         began = time.perf_counter()
-        elapsed = began - self._session.began
+        elapsed = began - self._run_began
         ends = began + max(SECONDS, SHARE * elapsed) - self._spent
         if self.is_barred or began >= ends or world_size() > 1 or not _is_plain(loss):
             return
@@ -116,7 +121,7 @@ class Curvature:
             side,
             slope,
             Experiment(
-                step=self._session.sentinel.step,
+                step=self._state.step,
                 question=QUESTION,
                 answer=answer,
                 seconds=round(spent, 4),
@@ -125,7 +130,7 @@ class Curvature:
 
     @unseen
     def after_step(self) -> None:
-        """Write the answer, with the curvature as the optimizer felt it."""
+        """Write the answer, with the curvature that the optimizer's gradient implies."""
         pending, self._pending = self._pending, None
         if pending is None:
             return
@@ -137,7 +142,7 @@ class Curvature:
             experiment = msgspec.structs.replace(
                 experiment, answer=_felt(experiment.answer, pending.side, share)
             )
-        self._session.write(experiment)
+        self._recorder.write(experiment)
 
 
 def _is_plain(loss: torch.Tensor) -> bool:
@@ -162,9 +167,9 @@ def _is_plain(loss: torch.Tensor) -> bool:
 
 
 def _side_of(loss: torch.Tensor, watched: WatchedOptimizer) -> Side | None:
-    """Return what to differentiate by, None where the optimizer or its parameters are not of a kind we know."""
+    """Return the parameters to differentiate by; None for an optimizer or parameters of an unknown kind."""
     optimizer = watched.optimizer
-    if optimizer is None:  # the program has let go of it
+    if optimizer is None:  # the program no longer holds it
         return None
     kind = type(optimizer).__name__
     groups = optimizer.param_groups
@@ -191,7 +196,7 @@ def _side_of(loss: torch.Tensor, watched: WatchedOptimizer) -> Side | None:
 
 
 def _arrived(side: Side, slope: torch.Tensor) -> float | None:
-    """Return which multiple of the loss's gradient the optimizer was given, None if it was quite another one."""
+    """Return the multiple of the loss's gradient that the optimizer got; None if it got another gradient."""
     given = torch.cat(
         [
             (torch.zeros_like(p) if p.grad is None else p.grad).detach().reshape(-1)
@@ -206,7 +211,7 @@ def _arrived(side: Side, slope: torch.Tensor) -> float | None:
 
 
 def _felt(answer: dict[str, Any], side: Side, share: float) -> dict[str, Any]:
-    """Return the answer for a gradient that arrived as a multiple of the loss's own."""
+    """Return the answer for an optimizer that got a multiple of the loss's gradient."""
     top = decode(answer["curvature"]) * share
     stable = side.bound / top if top > 0 else math.inf
     return answer | {
@@ -221,15 +226,15 @@ def _felt(answer: dict[str, Any], side: Side, share: float) -> dict[str, Any]:
 def _whole_or_part(
     loss: torch.Tensor, side: Side, ends: float
 ) -> tuple[dict[str, Any], torch.Tensor | None, Side]:
-    """Return the curvature along all weights, or where an operation has no second derivative along those after it.
+    """Return the curvature for all weights, or for those after an operation without second derivative.
 
-    A part can only be less curved than the whole: what is unstable for the part is unstable.
+    A part is at most as curved as the whole: a rate that is unstable for the part is unstable.
     """
     try:
         return *_curvature(loss, side, ends), side
     except (
         RuntimeError
-    ) as problem:  # no second derivative, no memory: an answer, not a fault of ours
+    ) as problem:  # no second derivative or no memory: an answer, not a fault of ours
         refusal = str(problem).partition("\n")[0][:200]
     part = _past(loss, side, refusal)
     if part is not None:
@@ -243,7 +248,7 @@ def _whole_or_part(
 
 
 def _past(loss: torch.Tensor, side: Side, refusal: str) -> Side | None:
-    """Return the side without the weights that the loss reaches through operations of the kind that refused."""
+    """Return the side without the weights behind operations of the kind that refused."""
     found = re.search(r"(?:aten::)?(\w+?)_backward\b", refusal)
     if found is None:
         return None
@@ -268,7 +273,7 @@ def _kind(node: Any) -> str:
 
 
 def _above(nodes: list[Any]) -> list[Any]:
-    """Return some nodes of a graph and all that feeds them."""
+    """Return some nodes of a graph and all nodes that feed them."""
     seen = set(nodes)
     waiting = list(nodes)
     while waiting:
@@ -320,7 +325,7 @@ def _largest(
 
 
 def _gradient(value: torch.Tensor, side: Side, *, create_graph: bool) -> torch.Tensor | None:
-    """Return the derivative as one vector, None if there is none at all."""
+    """Return the derivative as one vector, None if there is none."""
     parts = (
         torch.autograd.grad(
             value, side.parameters, create_graph=create_graph, retain_graph=True, allow_unused=True

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import torch
 
-SETTLED = 0.01  # relative change of the largest eigenvalue below which another product is not worth its time
+SETTLED = 0.01  # relative change of the largest eigenvalue below which the search ends
 
 
 def largest_eigenvalue(
     product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor, *, most_products: int
 ) -> tuple[float, int]:
-    """Return the largest eigenvalue and how many products it took; `start` is any vector with a share of it.
+    """Return the largest eigenvalue and how many products it took; `start` is any vector not orthogonal to its own.
 
-    `product` may raise StopIteration when time is up: then the best value so far is returned, nan if there is none.
+    `product` may raise StopIteration when time is up: the result is then the best value so far, nan if there is none.
     """
     basis = [start / start.norm()]
     diagonal: list[float] = []
@@ -27,7 +27,7 @@ def largest_eigenvalue(
             return value, count - 1
         diagonal.append(float(torch.dot(image, basis[-1]).item()))
         before, value = value, _top(diagonal, beside)
-        # Twice, because rounding in the first pass brings back a part of what it took away.
+        # Twice, because rounding in the first pass brings back a part of what it removed.
         for _ in range(2):
             for vector in basis:
                 image = image - torch.dot(image, vector) * vector

@@ -1,7 +1,7 @@
-"""Calls a model of the program once more so that nobody notices, or refuses to.
+"""Calls a model of the program without side effects, or refuses to.
 
-Everything that a forward may change is put back: modes, attributes of modules, buffers, random states, what is
-printed. A model whose code reaches beyond that (globals, hooks, objects of its own) is not called.
+Everything that a forward may change is restored: modes, attributes of modules, buffers, random states, printed output.
+A model whose code reaches beyond that (globals, hooks, objects of its own) is not called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torchwhy.observe.torch_features.module_parts import has_foreign_hooks
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.source.files import layer_of
 
-MOST_BYTES = 64 * 2**20  # buffers copied for the occasion
+MOST_BYTES = 64 * 2**20  # of the buffers, which are copied
 DEEPEST = 3  # functions of the program followed from a forward
 PLAIN = (
     int,
@@ -64,7 +64,7 @@ CHANGES_NAMES = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 
 
 def why_not(model: nn.Module) -> str | None:
-    """Return why a model must not be called by us, None if it may be."""
+    """Return why we must not call a model, None if we may."""
     if sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()) > MOST_BYTES:
         return "its buffers are large"
     own = __name__.partition(".")[0]
@@ -104,7 +104,7 @@ def _is_plain(value: Any, depth: int = 2) -> bool:
 
 
 def _reaches_out(function: Any, depth: int) -> str | None:
-    """Return what in a function's code changes or uses things outside of the model."""
+    """Return what in a function's code changes or uses objects outside of the model."""
     code = getattr(function, "__code__", None)
     if code is None or depth == 0:
         return None
@@ -135,7 +135,7 @@ def _reaches_out(function: Any, depth: int) -> str | None:
 
 @contextlib.contextmanager
 def unnoticed(model: nn.Module) -> Iterator[Callable[[], None]]:
-    """Put a model into evaluation for a while and everything back afterwards; yields what resets the random states."""
+    """Put a model into evaluation mode and restore everything afterwards; yields a reset of the random states."""
     states = _random_states()
     modules = list(model.modules())
     attributes = [(module, dict(vars(module)), _copies(vars(module))) for module in modules]

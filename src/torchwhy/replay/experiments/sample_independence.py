@@ -1,7 +1,7 @@
-"""Does each output depend on its own sample alone? Asked of the live model once, right after the first step.
+"""Does each output depend on its own sample alone? Tried on the live model once, right after the first step.
 
-Only if something in the first step gives reason to ask: a layer that recurs or attends over its first dimension, a
-reshape that may swap samples with something else, a softmax over the first dimension.
+Only if the first step gives reason to: a layer that recurs or attends over its first dimension, a reshape that may mix
+samples, or a softmax over the first dimension.
 """
 
 from __future__ import annotations
@@ -9,35 +9,36 @@ from __future__ import annotations
 import time
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.data import default_collate
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.probes.batches import leaves_of
+from torchwhy.observe.probes.batches import BatchKeeper, leaves_of
+from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.program.names import Names
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.loader_parts import collate_of
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.replay.crash.frames.construction import Builder
+from torchwhy.replay.experiments.mixing_operations import may_mix_samples
 from torchwhy.replay.experiments.quiet_forward import unnoticed, why_not
-from torchwhy.replay.microscope.operations import Operation
+from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.microscope.module_stack import ModuleStack
+from torchwhy.replay.observing.switch import MicroscopeSwitch
 
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
-
-MOST_SECONDS = 0.5  # a forward that takes longer is not repeated
+MOST_SECONDS = 0.5  # a longer forward is not repeated
 MOST_CALLS = 4  # outermost calls of the first step that are kept until it is over
 MOST_SEEN = 64  # outermost calls before the first step; a program that only infers makes more
 MOST_BYTES = 64 * 2**20  # of one call's inputs
-TOLERANCE = 1e-5  # of the largest output: rounding moves an output by 1e-7 of it, a neighbour by 1e-3 and more
-MOST_LOOKED_AT = 64  # samples looked at for one that differs from the first
-RESHAPES = {"view", "_unsafe_view", "reshape", "_reshape_alias"}
-WRITTEN = ("view", "reshape", "unflatten")  # in the program's own words
-SOFTMAXES = {"_softmax", "_log_softmax"}
+TOLERANCE = 1e-5  # of the largest output: rounding changes an output by 1e-7 of it, a neighbour by 1e-3 and more
+MOST_LOOKED_AT = 64  # samples searched for one that differs from the first
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 
 
@@ -53,7 +54,7 @@ class Call:
 
     @property
     def given(self) -> torch.Tensor | None:
-        """Return the first tensor that the model was given."""
+        """Return the first tensor among the inputs of the model."""
         return next(
             (value for value in self.inputs if isinstance(value, torch.Tensor) and value.dim()),
             None,
@@ -62,7 +63,7 @@ class Call:
 
 @dataclass
 class Layer:
-    """A layer that takes its first dimension for time, and what it was given."""
+    """A layer whose first dimension is time, and the shapes of its inputs."""
 
     module: nn.Module
     kind: str
@@ -71,33 +72,39 @@ class Layer:
     made: SourceSpan | None = None
 
 
-class Samples:
-    """Keeps the calls of the first step, and tries one of them when there is reason to."""
+class SampleIndependence:
+    """Keeps the calls of the first step, and tries one of them if there is reason to."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(
+        self,
+        microscope: Microscope,
+        modules: ModuleStack,
+        switch: MicroscopeSwitch,
+        *,
+        names: Names,
+        batches: BatchKeeper,
+        modes: ModeCounter,
+        recorder: Recorder,
+        state: TrainingState,
+    ) -> None:
+        self._microscope = microscope
+        self._modules = modules
+        self._switch = switch
+        self._names = names
+        self._batches = batches
+        self._modes = modes
+        self._recorder = recorder
+        self._state = state
         self._calls: list[Call] = []
         self._wanted: tuple[Call, Layer | None] | None = None
         self._is_over = False
         self._seen = 0
 
-    def install(self) -> None:
-        """Be told of every outermost call, after whoever is told already."""
-        tell = self._stage.modules.on_model
-        keep = self._stage.session.guests.protect("samples experiment", self._keep)
-
-        def both(path: str, model: nn.Module, inputs: Any, output: Any) -> None:
-            tell(path, model, inputs, output)
-            keep(path, model, inputs, output)
-
-        self._stage.modules.on_model = both
-
-    def _keep(self, path: str, model: nn.Module, inputs: Any, output: Any) -> None:
+    def keep(self, path: str, model: nn.Module, inputs: Any, output: Any) -> None:
+        """Keep a call of an outermost model that trains."""
         gave = _first_tensor(output)
         self._seen += 1
-        if (
-            self._seen > MOST_SEEN
-        ):  # no step comes: nothing of the program may live longer because of us
+        if self._seen > MOST_SEEN:  # no step comes: release what we keep alive
             self._is_over = True
             self._calls.clear()
         if self._is_over or len(self._calls) >= MOST_CALLS or gave is None:
@@ -109,28 +116,26 @@ class Samples:
             self._calls.append(Call(path, weakref.ref(model), inputs, list(gave.shape)))
 
     def choose(self) -> None:
-        """Decide, while the operations of the first step are known, whether there is reason to ask, and whom."""
+        """Choose the call to try, if there is reason to, while the operations of the first step are known."""
         if self._is_over or self._wanted is not None:
             return
         for call in self._calls:
             model = call.model()
             layer = self._time_first(model) if model is not None else None
-            if model is not None and (layer is not None or self._looks_odd(call)):
-                if (
-                    call.given is not None
-                ):  # asked now: the batch is forgotten when the step is over
-                    call.axes = _axes(self._stage, call.given, call.shape)
+            if model is not None and (layer is not None or self._may_mix(call)):
+                if call.given is not None:  # now, because the batch is released with the step
+                    call.axes = self._axes(call.given, call.shape)
                 self._wanted = (call, layer)
                 return
 
     def ask(self) -> None:
-        """Try it, once, after the first step."""
-        if self._is_over or self._stage.microscope.is_on:
+        """Try the chosen call, once, after the first step."""
+        if self._is_over or self._microscope.is_on:
             return
         self._is_over = True
         wanted, self._wanted = self._wanted, None
         self._calls.clear()
-        if wanted is None or self._stage.compiles or world_size() > 1:
+        if wanted is None or self._switch.compiles or world_size() > 1:
             return
         call, layer = wanted
         model = call.model()
@@ -139,7 +144,7 @@ class Samples:
         began = time.perf_counter()
         reason = why_not(model)
         if reason is None:
-            with self._stage.modules.paused(), self._uncounted():
+            with self._modules.paused(), self._modes.paused():
                 answer = _try(call, model, layer)
         else:
             answer = {"refused": reason}
@@ -152,9 +157,9 @@ class Samples:
             answer |= {"layer": layer.path, "layer kind": layer.kind}
         if layer is not None and layer.shapes:
             answer["layer input"] = [float(size) for size in layer.shapes[0]]
-        self._stage.session.write(
+        self._recorder.write(
             Experiment(
-                step=self._stage.session.sentinel.step,
+                step=self._state.step,
                 question=SAMPLES_QUESTION,
                 answer={"path": call.path, **answer},
                 seconds=round(spent, 4),
@@ -162,82 +167,71 @@ class Samples:
             )
         )
 
-    def _uncounted(self) -> Any:
-        return self._stage.session.modes.paused()
-
     def _time_first(self, model: nn.Module) -> Layer | None:
-        """Return the first layer of a model that ran and takes time first."""
-        ran = self._stage.modules.has_run
+        """Return the first layer of a model that ran and has time as first dimension."""
         parents = {id(child): parent for parent in model.modules() for child in parent.children()}
         for module in model.modules():
             if (
                 not isinstance(module, (nn.RNNBase, nn.MultiheadAttention))
                 or module.batch_first
-                or not ran(module)
+                or not self._modules.has_run(module)
             ):
                 continue
             owner = parents.get(id(module))
             shown = owner if isinstance(owner, LAYERS) else module
             kind = type(shown).__name__
-            return Layer(
-                module, kind, self._stage.modules.path_of(shown), made=self._made_at(shown, kind)
-            )
+            path = self._modules.path_of(shown)
+            return Layer(module, kind, path, made=self._made_at(shown, kind))
         return None
 
     def _made_at(self, module: nn.Module, kind: str) -> SourceSpan | None:
-        """Return where a layer was made: where its weights were written, or where the source says so."""
+        """Return where a layer was made: where its weights were written, or where the source constructs it."""
         for parameter in module.parameters():
-            entry = self._stage.microscope.memory_writers.entry(parameter)
+            entry = self._microscope.memory_writers.entry(parameter)
             site = (
                 entry.last_operation.place() if entry is not None and entry.last_operation else None
             )
             span = span_of(site) if site else None
             if span is not None and f"{kind}(" in (span.expression or ""):
                 return span
-        found = Builder(self._stage.session.names, []).made_at(module)
+        builder = Builder(self._names, [])
+        found = builder.made_at(module)
         if found is not None and f"{kind}(" in (found.span.expression or ""):
             return found.span
-        return self._only_mention(kind)
+        return builder.only_call_of(kind)
 
-    def _only_mention(self, kind: str) -> SourceSpan | None:
-        return Builder(self._stage.session.names, []).only_call_of(kind)
+    def _may_mix(self, call: Call) -> bool:
+        return may_mix_samples(self._microscope.forward_operations(), call.shape[0])
 
-    def _looks_odd(self, call: Call) -> bool:
-        rows = call.shape[0]
-        folded: set[int] = set()
-        for operation in self._stage.microscope.forward_operations():
-            if _may_mix(operation, rows) or _unfolds_otherwise(operation, rows, folded):
-                return True
-        return False
+    def _axes(self, given: torch.Tensor, shape: list[int]) -> tuple[int, int, bool] | None:
+        """Return the dimension of samples in input and output, and whether a loader's batch proves it."""
+        certain = self._axis_by_loader(given)
+        if certain is not None:
+            rows = given.shape[certain]
+            out = next((place for place, size in enumerate(shape[:2]) if size == rows), None)
+            if out is None or rows < 2 or shape[:2] == [rows, rows]:
+                return None
+            return certain, out, True
+        if len(shape) > 2 or shape[0] < 2 or shape == [shape[0], shape[0]]:
+            return None
+        fitting = [place for place, size in enumerate(given.shape[:2]) if size == shape[0]]
+        return (fitting[0], 0, False) if len(fitting) == 1 else None
 
-
-def _unfolds_otherwise(operation: Operation, rows: int, folded: set[int]) -> bool:
-    """Tell whether (samples, steps, …), folded into one dimension, is unfolded as (steps, samples, …) again."""
-    if operation.info.base not in RESHAPES or operation.node is not None:
-        return False
-    before, after = operation.input_shapes[0] if operation.input_shapes else [], operation.shape
-    if len(before) > 2 and before[0] == rows != before[1] and after[:1] == [rows * before[1]]:
-        folded.add(before[1])
-    if len(after) < 3 or after[1] != rows or after[0] not in folded:
-        return False
-    site = operation.place()  # layers of torch's own fold and unfold as they should
-    return site is not None and any(word in (span_of(site).expression or "") for word in WRITTEN)
-
-
-def _may_mix(operation: Operation, rows: int) -> bool:
-    """Tell whether an operation may put samples together: a reshape that swaps the first sizes, a softmax over them."""
-    if operation.node is not None or not operation.input_shapes or rows < 2:
-        return False
-    before, after = operation.input_shapes[0], operation.shape
-    base = operation.info.base
-    if base in RESHAPES and len(before) > 1 and len(after) > 1:
-        comes = before[0] != rows and before[1] == rows and after[0] == rows
-        goes = before[0] == rows and after[0] != rows and after[1] == rows
-        return comes or goes
-    if base in SOFTMAXES and len(after) > 1 and after[0] == rows:
-        axis = next((value for name, value in operation.scalars if name == "1"), None)
-        return isinstance(axis, int) and axis in (0, -len(after))
-    return False
+    def _axis_by_loader(self, given: torch.Tensor) -> int | None:
+        """Return the dimension along which a loader stacked the samples, if the input is its batch or a view of it."""
+        key = storage_key(given)
+        for batch in self._batches.recent:
+            collate = collate_of(batch.iterator())
+            if collate is not None and collate is not default_collate:
+                continue
+            for _, leaf in leaves_of(batch.data):
+                if not leaf.dim() or storage_key(leaf) != key:
+                    continue
+                rows = leaf.shape[0]
+                for place, size in enumerate(given.shape):
+                    if size == rows and given.stride(place) == leaf.stride(0):
+                        return place
+        return None
 
 
 def _try(call: Call, model: nn.Module, layer: Layer | None) -> dict[str, Any]:
@@ -296,38 +290,6 @@ def _compare(before: Any, after: Any, axis: int, out_axis: int, *, certain: bool
     }
 
 
-def _axes(stage: Stage, given: torch.Tensor, shape: list[int]) -> tuple[int, int, bool] | None:
-    """Return the dimension of samples in the input and in the output, and whether a loader vouches for it."""
-    certain = _axis_by_loader(stage, given)
-    if certain is not None:
-        rows = given.shape[certain]
-        out = next((place for place, size in enumerate(shape[:2]) if size == rows), None)
-        return (
-            None if out is None or rows < 2 or shape[:2] == [rows, rows] else (certain, out, True)
-        )
-    if len(shape) > 2 or shape[0] < 2 or shape == [shape[0], shape[0]]:
-        return None
-    fitting = [place for place, size in enumerate(given.shape[:2]) if size == shape[0]]
-    return (fitting[0], 0, False) if len(fitting) == 1 else None
-
-
-def _axis_by_loader(stage: Stage, given: torch.Tensor) -> int | None:
-    """Return the dimension along which a loader put the samples together, if the input is its batch or a view of it."""
-    key = storage_key(given)
-    for batch in stage.session.batches.recent:
-        collate = collate_of(batch.iterator())
-        if collate is not None and collate is not default_collate:
-            continue
-        for _, leaf in leaves_of(batch.data):
-            if not leaf.dim() or storage_key(leaf) != key:
-                continue
-            rows = leaf.shape[0]
-            for place, size in enumerate(given.shape):
-                if size == rows and given.stride(place) == leaf.stride(0):
-                    return place
-    return None
-
-
 def _another(given: torch.Tensor, axis: int) -> int | None:
     first = given.select(axis, 0)
     for position in range(1, min(given.shape[axis], MOST_LOOKED_AT)):
@@ -358,7 +320,7 @@ def _are_plain(values: Any) -> bool:
 
 
 def _first_tensor(values: Any) -> torch.Tensor | None:
-    """Return the first floating-point tensor in a result; of packed sequences, their data."""
+    """Return the first floating-point tensor in a result; of a packed sequence, its data."""
     if isinstance(values, torch.Tensor):
         return values.detach() if values.is_floating_point() and values.numel() else None
     if isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""How each optimizer scales a gradient, and up to which rate · curvature its updates are stable.
+"""How each optimizer scales a gradient, and up to which product of rate and curvature its updates are stable.
 
 On a quadratic with curvature λ, an update is stable for lr · λ below the bound: 2 for gradient descent,
 2 (1 + β) with heavy-ball momentum, 2 (1 + β) / (1 + 2 β) with Nesterov's. An adaptive method is gradient descent
@@ -17,7 +17,7 @@ KNOWN = ("SGD", *ADAM, "RMSprop", "Adagrad")
 
 
 def bound_of(kind: str, group: dict[str, Any]) -> float | None:
-    """Return the bound on lr · λ for an optimizer's first group; None for one we do not know, or momentum ≥ 1."""
+    """Return the bound on lr · λ for an optimizer's first group; None for an unknown one, or momentum ≥ 1."""
     if kind not in KNOWN:
         return None
     if kind in ADAM:
@@ -35,7 +35,7 @@ def bound_of(kind: str, group: dict[str, Any]) -> float | None:
 def preconditioner(
     kind: str, group: dict[str, Any], state: dict[str, Any], parameter: torch.Tensor
 ) -> torch.Tensor:
-    """Return by what each element of the gradient is divided before it is multiplied by the rate."""
+    """Return the divisor of each element of the gradient, before the rate multiplies it."""
     ones = torch.ones_like(parameter)
     if kind in ADAM:
         square = state.get("max_exp_avg_sq", state.get("exp_avg_sq"))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import Experiment
 from torchwhy.replay.microscope.measures import rows_equal
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
-
 QUESTION = "do equal rows of a weight become different?"
-TOGETHER = 1e-3  # distance between rows over the way they went: rounding in a matrix product makes them differ a little
+TOGETHER = 1e-3  # distance between rows relative to how far they moved: rounding makes them differ a little
 ROUNDING = 1e-4  # the same after the first update, relative to the weight's size
 ASKED_AFTER = (
     10,
@@ -25,16 +23,17 @@ ASKED_AFTER = (
 
 
 class Symmetry:
-    """Remembers which weights began with equal rows and looks at those again after some updates."""
+    """Remembers which weights began with equal rows, and compares these again after some updates."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, recorder: Recorder, state: TrainingState) -> None:
+        self._recorder = recorder
+        self._state = state
         self._equal: dict[int, list[tuple[str, weakref.ref[torch.Tensor], torch.Tensor]]] = {}
 
     def check(self, watched: WatchedOptimizer) -> None:
-        """Called after each step; does something at the first one and at two later ones only."""
+        """Compare after the first step and two later ones; called after each."""
         if watched.steps == 0:
-            # The first update is done. Rows that it made differ are no matter of interest.
+            # The first update is done; rows that it made different are fine.
             self._equal[watched.index] = [
                 (name, weakref.ref(parameter), parameter.detach()[:1].clone())
                 for name, parameter in zip(watched.names(), watched.parameters(), strict=True)
@@ -51,9 +50,9 @@ class Symmetry:
             for name, reference, row in self._equal[watched.index]
             if (parameter := reference()) is not None and _moved_together(parameter.detach(), row)
         ]
-        self._session.write(
+        self._recorder.write(
             Experiment(
-                step=self._session.sentinel.step,
+                step=self._state.step,
                 question=QUESTION,
                 answer={
                     "optimizer": watched.index,
@@ -66,7 +65,7 @@ class Symmetry:
 
 @unseen
 def _moved_together(values: torch.Tensor, row: torch.Tensor) -> bool:
-    """Tell whether rows that started as `row` differ from each other by far less than they went."""
+    """Tell whether rows that started as `row` differ from each other by far less than they moved."""
     if values.shape[1:] != row.shape[1:]:
         return False
     apart = float((values - values[:1]).abs().max().item())

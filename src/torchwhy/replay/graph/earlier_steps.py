@@ -1,4 +1,4 @@
-"""Who fed whom in the steps before this one, while several optimizers make their first steps in turn.
+"""What fed what in earlier steps of an observation, while several optimizers make their first steps in turn.
 
 A generator runs in the discriminator's step, and gets no gradient in its own if that output was detached.
 """
@@ -9,19 +9,29 @@ import copy
 
 from torchwhy.replay.microscope.operations import Operation
 
-MOST_KEPT = 4000  # operations of the steps before
+MOST_KEPT = 4000  # operations of earlier steps
 
 
-def with_links(before: list[Operation], operations: list[Operation]) -> list[Operation]:
-    """Return the forward operations of steps that are over: each knows what fed it, none keeps a tensor alive."""
-    copies: dict[int, Operation] = {one.order: one for one in before}
-    for operation in operations:
-        if operation.phase == "forward":
-            kept = copies[operation.order] = copy.copy(operation)
-            kept.kept = kept.call = kept.forward = None
-            kept.inputs = tuple(_copied(one, copies) for one in operation.inputs)
-            kept.through = tuple(_copied(one, copies) for one in operation.through)
-    return list(copies.values())[-MOST_KEPT:]
+class EarlierSteps:
+    """Keeps the forward operations of steps that are over: each knows what fed it, none keeps a tensor alive."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+
+    def keep(self, operations: list[Operation]) -> None:
+        """Add the forward operations of a step that ends."""
+        copies: dict[int, Operation] = {one.order: one for one in self.operations}
+        for operation in operations:
+            if operation.phase == "forward":
+                kept = copies[operation.order] = copy.copy(operation)
+                kept.kept = kept.call = kept.forward = None
+                kept.inputs = tuple(_copied(one, copies) for one in operation.inputs)
+                kept.through = tuple(_copied(one, copies) for one in operation.through)
+        self.operations = list(copies.values())[-MOST_KEPT:]
+
+    def clear(self) -> None:
+        """Forget them: the observation is over."""
+        self.operations = []
 
 
 def _copied(operation: Operation | None, copies: dict[int, Operation]) -> Operation | None:

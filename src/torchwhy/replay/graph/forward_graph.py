@@ -1,78 +1,96 @@
-"""The graph of a watched step's forward, written into the trace: who feeds the loss, so that detectors can read it."""
+"""Writes the forward graph of an observed step: the operations that each loss depends on."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.observe.program.names import Names
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.numbers import Real, encode
+from torchwhy.replay.graph.unit_activity import ActivityWriter
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.forward_notes import CUTS
+from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.operations import Operation
-
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
+from torchwhy.replay.observing.current_observation import CurrentObservation
 
 SOFTMAXES = {"_softmax", "_log_softmax"}
-MOST_TOLD = 1500  # operations of one step that are written: those nearest to the loss
+MOST_TOLD = 1500  # operations recorded of one step, those nearest to the loss
 
 
 class GraphWriter:
     """Writes the ancestors of each loss once, in the order they ran."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(
+        self,
+        memory_writers: MemoryWriters,
+        activity: ActivityWriter,
+        *,
+        observation: CurrentObservation,
+        names: Names,
+        recorder: Recorder,
+        state: TrainingState,
+    ) -> None:
+        self._memory_writers = memory_writers
+        self._activity = activity
+        self._observation = observation
+        self._names = names
+        self._recorder = recorder
+        self._state = state
         self._told: set[int] = set()
-        self.reached: set[int] = (
-            set()
-        )  # operations that a loss of the watched steps depends on, by memory
+        # Operations that a loss of the observed steps depends on, through the memory they wrote.
+        self.reached: set[int] = set()
 
     def begin_anew(self) -> None:
-        """Forget the graph that was written: another phase begins."""
+        """Forget the graph that was written: another observation begins."""
         self._told.clear()
         self.reached.clear()
 
+    def _producer(self, loss: torch.Tensor) -> Operation | None:
+        entry = self._memory_writers.entry(loss)
+        return entry.last_operation if entry is not None else None
+
     def write_ancestors(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
-        """Write what led to these losses, and the losses themselves."""
+        """Write the operations that these losses depend on, and the losses themselves."""
         for loss in losses:
-            entry = self._stage.microscope.memory_writers.entry(loss)
-            producer = entry.last_operation if entry is not None else None
+            producer = self._producer(loss)
             found: list[Operation] = []
             if producer is not None:
                 found = sorted(_ancestors(producer), key=lambda o: o.order)
                 self.reached.update(operation.order for operation in found)
-                names = self._stage.session.names.parameters()
+                names = self._names.parameters()
                 for operation in found:
                     self._note(operation, names)
             site = producer.place() if producer is not None else None
-            self._stage.session.write(
+            self._recorder.write(
                 LossRoot(
-                    step=self._stage.session.sentinel.step,
+                    step=self._state.step,
                     order=producer.order if producer is not None else None,
                     value=encode(float(loss.item())) if not loss.is_complex() else 0.0,
                     location=span_of(site) if site else None,
                     accumulates=accumulates,
                     operations=_with_gradient(found),
-                    look=self._stage.observation,
+                    look=self._observation.number,
                 )
             )
 
     def write_places(self, losses: list[torch.Tensor]) -> None:
-        """Write where the losses of a later step were made, without what led to them."""
+        """Write where the losses of a later step were made, without their graph."""
         for loss in losses:
-            entry = self._stage.microscope.memory_writers.entry(loss)
-            producer = entry.last_operation if entry is not None else None
+            producer = self._producer(loss)
             site = producer.place() if producer is not None else None
             if producer is not None and site is not None and not loss.is_complex():
-                self._stage.session.write(
+                self._recorder.write(
                     LossRoot(
-                        step=self._stage.session.sentinel.step,
+                        step=self._state.step,
                         order=None,
                         value=encode(float(loss.item())),
                         location=span_of(site),
@@ -82,11 +100,11 @@ class GraphWriter:
                 )
 
     def _note(self, operation: Operation, names: dict[int, str]) -> None:
-        """Take of an operation what it will let go of with the step; the event is written later."""
+        """Take what an operation releases with the step; the event is written later."""
         if operation.order in self._told or len(self._told) >= MOST_TOLD:
             return
         self._told.add(operation.order)
-        self._stage.session.postpone(
+        self._recorder.postpone(
             partial(
                 _event,
                 operation,
@@ -98,10 +116,8 @@ class GraphWriter:
                     for number in operation.parameter_ids
                     if number is not None
                 ],
-                made_at=self._stage.activity.made_at(operation.module)
-                if _is_odd(operation)
-                else None,
-                look=self._stage.observation,
+                made_at=self._activity.made_at(operation.module) if _is_odd(operation) else None,
+                look=self._observation.number,
             )
         )
 
@@ -127,7 +143,7 @@ def _event(operation: Operation, site: Site | None, **noted: Any) -> GraphOperat
 
 
 def _is_odd(operation: Operation) -> bool:
-    """Tell whether somebody may ask where a layer was made: of a softmax over samples, or over one element."""
+    """Tell whether a finding may need the constructor of a layer: a softmax over samples, or over one element."""
     if operation.info.base not in SOFTMAXES or not operation.shape:
         return False
     dimension = next((value for _, value in operation.scalars if isinstance(value, int)), -1)
@@ -138,7 +154,7 @@ def _is_odd(operation: Operation) -> bool:
 def _ancestors(root: Operation) -> list[Operation]:
     """Return an operation and those that fed it in this step's forward, nearest first, up to the limit.
 
-    What made a parameter is left out: it belongs to no step.
+    The operations that made a parameter belong to no step and are left out.
     """
     found: dict[int, Operation] = {}
     queue = deque([root])
@@ -148,7 +164,7 @@ def _ancestors(root: Operation) -> list[Operation]:
             continue
         found[operation.order] = operation
         held = operation.parameter_ids or [None] * len(operation.inputs)
-        # An operation of an earlier step has let go of its inputs.
+        # An operation of an earlier step has released its inputs.
         for source, parameter in zip(operation.inputs, held, strict=False):
             if source is not None and parameter is None:
                 queue.append(source)
@@ -157,7 +173,7 @@ def _ancestors(root: Operation) -> list[Operation]:
 
 
 def _with_gradient(operations: list[Operation]) -> int:
-    """Return how many of these a backward pass goes through; how a batch is made does not count."""
+    """Return how many of these a backward pass goes through; making the batch does not count."""
     return sum(operation.node_number is not None for operation in operations)
 
 

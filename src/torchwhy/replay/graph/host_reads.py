@@ -1,4 +1,4 @@
-"""Numbers and arrays that a program reads from values with a graph: where they come back into the loss, without one."""
+"""Finds where numbers and arrays read from a graph come back into the loss, without their graph."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.replay.microscope.operations import Operation
-
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
 
 MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}
 READS = {"_local_scalar_dense", "item"}
@@ -23,7 +19,7 @@ READS = {"_local_scalar_dense", "item"}
 class Cut:
     """One place where a value left its graph: `operation` used it without, `by` is the call that took it out.
 
-    Where there is no such call, `last` is the operation that has no derivative, or whose value a new parameter holds.
+    Without such a call, `last` is the operation that has no derivative, or whose value a new parameter holds.
     """
 
     operation: Operation
@@ -33,24 +29,31 @@ class Cut:
     is_parameter: bool = False
 
 
+# The cut, how the value left its graph, and the expression to blame.
+ExplainedCut = tuple[Cut, str, SourceSpan | None]
+
+
 def read_and_made_anew(
-    stage: Stage, operations: list[Operation], alive: set[int]
-) -> tuple[Cut, str, SourceSpan | None] | None:
-    """Return where numbers read from followed values went on to the loss: in a new tensor, or as they are."""
+    operations: list[Operation], *, cuts: list[Operation], alive: set[int], reached: set[int]
+) -> ExplainedCut | None:
+    """Return where numbers read from a graph went on to the loss: in a new tensor, or as they are.
+
+    `alive` are the operations in the graph of a parameter, `reached` those that a loss depends on.
+    """
     reads = [
         cut
-        for cut in stage.microscope.notes.cuts
+        for cut in cuts
         if any(s is not None and s.order in alive for s in cut.inputs) and not _is_saved(cut)
     ]
     return (
-        _made_anew(stage, operations, reads)
-        or _put_in(stage, operations, reads)
-        or _followed_to(stage, operations, alive)
+        _made_anew(operations, reads, reached)
+        or _put_in(operations, reads, reached)
+        or _followed_to(operations, alive, reached)
     )
 
 
 def _is_saved(cut: Operation) -> bool:
-    """Tell whether autograd itself took the value, to keep it for the backward pass: no words of the program did."""
+    """Tell whether autograd itself took the value, to save it for the backward pass."""
     here, there = cut.place(), cut.inputs[0].place() if cut.inputs and cut.inputs[0] else None
     if cut.info.base in READS or here is None or there is None:
         return False
@@ -58,15 +61,15 @@ def _is_saved(cut: Operation) -> bool:
 
 
 def _put_in(
-    stage: Stage, operations: list[Operation], reads: list[Operation]
-) -> tuple[Cut, str, SourceSpan | None] | None:
-    """Return a number that was read and then added to, or multiplied with, a value on the way to the loss."""
+    operations: list[Operation], reads: list[Operation], reached: set[int]
+) -> ExplainedCut | None:
+    """Return a number that was read and then used in an operation that leads to the loss."""
     for read in reads:
         here = read.place()
         if read.info.base not in READS or here is None:
             continue
         for operation in operations:
-            if operation.order > read.order and operation.order in stage.graph.reached:
+            if operation.order > read.order and operation.order in reached:
                 there = operation.place()
                 if there is not None and _goes_into(here, there, operation):
                     return Cut(operation, None, meets=False), "number", span_of(here)
@@ -74,7 +77,7 @@ def _put_in(
 
 
 def _goes_into(here: Site, there: Site, operation: Operation) -> bool:
-    """Tell whether an operation has a number for an operand which its expression got from where one was read."""
+    """Tell whether an operation has a number as operand that its expression got from a place where one was read."""
     numbers = [v for _, v in operation.scalars if isinstance(v, float)]
     text = span_of(there).expression or ""
     if not numbers or here.code is not there.code:
@@ -88,11 +91,11 @@ def _goes_into(here: Site, there: Site, operation: Operation) -> bool:
 
 
 def _followed_to(
-    stage: Stage, operations: list[Operation], alive: set[int]
-) -> tuple[Cut, str, SourceSpan | None] | None:
-    """Return the tensor made of numbers in this step that autograd follows, of a loss that no parameter feeds."""
+    operations: list[Operation], alive: set[int], reached: set[int]
+) -> ExplainedCut | None:
+    """Return the tensor made of numbers in this step that a loss without parameters requires gradients of."""
     began = min(alive, default=None)
-    leading = [o for o in operations if o.order in stage.graph.reached]
+    leading = [o for o in operations if o.order in reached]
     if began is None or any(p is not None for o in leading for p in o.parameter_ids):
         return None
     for operation in leading:
@@ -106,13 +109,13 @@ def _followed_to(
 
 
 def _made_anew(
-    stage: Stage, operations: list[Operation], reads: list[Operation]
-) -> tuple[Cut, str, SourceSpan | None] | None:
-    """Return the new tensor on the way to the loss that was made of numbers read before."""
+    operations: list[Operation], reads: list[Operation], reached: set[int]
+) -> ExplainedCut | None:
+    """Return a new tensor that leads to the loss and was made of numbers read before."""
     if not reads:
         return None
-    pairs = list(_pairs(reads, operations, stage.graph.reached))
-    # Of several tensors made of numbers, the one whose variable the numbers were put into is meant.
+    pairs = list(_pairs(reads, operations, reached))
+    # Prefer the tensor whose variable the numbers were put into.
     for read, made in sorted(pairs, key=lambda pair: not _share_a_name(*pair)):
         cut = Cut(made, None, meets=False)
         where, here = made.place(), read.place()
@@ -128,9 +131,9 @@ def _made_anew(
 
 
 def _left_here(read: Operation, made: Operation) -> bool:
-    """Tell whether a function took an array out of the graph and made its tensor of that some lines later.
+    """Tell whether a function took an array out of the graph and made a tensor of it some lines later.
 
-    A number may have been read to be printed, and an array elsewhere to be drawn.
+    Numbers are often read just to print them, and arrays elsewhere to plot them.
     """
     here, there = read.place(), made.place()
     return (
@@ -155,7 +158,7 @@ def _pairs(
 
 
 def _share_a_name(read: Operation, made: Operation) -> bool:
-    """Tell whether the line that read a number names a variable that the new tensor is made of."""
+    """Tell whether the line that read a number names a variable of the new tensor's expression."""
     here, there = read.place(), made.place()
     if here is None or there is None:
         return False

@@ -1,9 +1,9 @@
-"""What the units of a network do on a watched step: which never fire, which sit at their flat ends, what comes out."""
+"""Measures the units of a network at an observed step: dead ones, saturated ones, and the spread of the output."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,6 +11,8 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import calling_span
 from torchwhy.observe.program.names import Names
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
@@ -18,9 +20,7 @@ from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.microscope import measures, tensor_facts
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.operations import Operation
-
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
+from torchwhy.replay.observing.current_observation import CurrentObservation
 
 RECTIFIERS = {
     "relu",
@@ -35,25 +35,34 @@ RECTIFIERS = {
 SQUASHERS = {"sigmoid", "sigmoid_", "tanh", "tanh_", "hardtanh", "hardsigmoid"}
 OTHERS = {"gelu", "silu", "elu", "leaky_relu", "selu", "softplus", "mish", "hardswish"}
 ACTIVATIONS = RECTIFIERS | SQUASHERS | OTHERS
-FLAT = 1e-4  # within this of its limit a sigmoid's slope is below 1e-4: four orders less than at the middle
-ODD = 0.5  # share of saturated elements from which a layer may be worth a finding
-MOST_TOLD = 64  # activations told of per watched step
+FLAT = 1e-4  # so close to its limit, the slope of a sigmoid is below 1e-4
+ODD = 0.5  # share of saturated elements from which a finding may need the layer's constructor
+MOST_TOLD = 64  # activations recorded per observed step
 IMAGE_DIMENSIONS = 4
 
 
 class ActivityWriter:
-    """Measures activations as the microscope sees them, and the outermost model's output."""
+    """Measures activations as the microscope sees them, and the output of the outermost model."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        names: Names,
+        observation: CurrentObservation,
+    ) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._names = names
+        self._observation = observation
         self._step = -1
         self._count = 0
-        self._makers: dict[str, SourceSpan | None] = {}
+        self._constructors: dict[str, SourceSpan | None] = {}
 
     def begin_anew(self) -> None:
-        """Forget who has which path: another phase begins, maybe with another model."""
+        """Forget the layers by path: another observation begins, perhaps with another model."""
         self._step = -1
-        self._makers.clear()
+        self._constructors.clear()
 
     def saw(self, operation: Operation, output: torch.Tensor) -> None:
         """Measure one activation; called for forward operations only."""
@@ -77,11 +86,11 @@ class ActivityWriter:
         units = measures.units(values, unit_dim, low=low, high=high)
         site = operation.place()
         odd = (
-            (operation.step > 0 and not self._stage.observation)
+            (operation.step > 0 and not self._observation.number)
             or units.dead == count
             or units.outside > ODD
         )
-        self._stage.session.write_later(
+        self._recorder.write_later(
             Activation(
                 step=operation.step,
                 op=operation.info.base.rstrip("_"),
@@ -94,21 +103,21 @@ class ActivityWriter:
                 saturated=units.outside,
                 zeros=units.zeros,
                 rms=encode(measures.root_mean_square(values)),
-                # The source is read only where somebody may ask: not in the first step of a healthy run.
+                # Read the source only if a finding may need it: not in the first step of a healthy run.
                 made_at=self.made_at(operation.module) if odd else None,
-                look=self._stage.observation,
+                look=self._observation.number,
             )
         )
 
     def made_at(self, path: str | None) -> SourceSpan | None:
-        """Return the constructor of a layer inside `nn.Sequential`, whose call stands nowhere in the program."""
+        """Return the constructor of a layer inside `nn.Sequential`, which the program does not call itself."""
         if path is None:
             return None
-        if path not in self._makers:
-            layer = _layer_in_sequence(self._stage.session.names, path)
-            made = Builder(self._stage.session.names, []).made_at(layer) if layer else None
-            self._makers[path] = made.span if made is not None else None
-        return self._makers[path]
+        if path not in self._constructors:
+            layer = _layer_in_sequence(self._names, path)
+            made = Builder(self._names, []).made_at(layer) if layer else None
+            self._constructors[path] = made.span if made is not None else None
+        return self._constructors[path]
 
     def model_gave(self, path: str, model: Any, inputs: Any, output: Any) -> None:
         """Measure how much the rows of a model's output differ, and those of its input."""
@@ -120,9 +129,9 @@ class ActivityWriter:
         gave = _first_float(output)
         if gave is None or gave.dim() == 0 or gave.is_meta:
             return
-        self._stage.session.write_later(
+        self._recorder.write_later(
             ModelOutput(
-                step=self._stage.session.sentinel.step,
+                step=self._state.step,
                 path=path,
                 facts=tensor_facts.facts_of(gave),
                 spread=encode(measures.spread(gave)),
@@ -137,13 +146,13 @@ class ActivityWriter:
                 given_rms=encode(measures.root_mean_square(given)) if given is not None else 0.0,
                 given_computed=given is not None and given.grad_fn is not None,
                 rms=encode(measures.root_mean_square(gave)),
-                look=self._stage.observation,
+                look=self._observation.number,
             )
         )
 
 
 def _layer_in_sequence(names: Names, path: str) -> nn.Module | None:
-    """Return the layer of this path, if it is an activation of torch that a `Sequential` calls."""
+    """Return the layer at this path, if it is an activation of torch that a `Sequential` calls."""
     for name, root in names.roots():
         if not path.startswith(f"{name}."):
             continue
@@ -159,7 +168,7 @@ def _layer_in_sequence(names: Names, path: str) -> nn.Module | None:
 
 
 def _flat_ends(base: str) -> tuple[float, float]:
-    """Return below and above which values an activation passes on next to no gradient."""
+    """Return the values below and above which an activation passes almost no gradient."""
     if base.startswith("sigmoid"):
         return FLAT, 1 - FLAT
     if base.startswith("tanh"):

@@ -1,4 +1,4 @@
-"""Questions about the arguments of one operation: who made an output, what is written, which numbers are odd."""
+"""Reads the arguments of one operation: the operands of an output, the tensors it writes, non-finite numbers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torchwhy.observe.steps import gradients
 from torchwhy.replay.microscope.operations import OperationInfo, tensors_in
 from torchwhy.replay.nonfinite.nonfinite_log import Call
 
-TRAINING = 5  # the place of batch normalisation's flag among its arguments
+TRAINING = 5  # position of the flag `training` among the arguments of batch normalisation
 
 
 def operands_of(position: int, args: Any, kwargs: Any, info: OperationInfo) -> list[torch.Tensor]:
-    """Return the tensors that made one output; of a `_foreach_` operation only those of the same position."""
+    """Return the operands of one output; of a `_foreach_` operation, those at the same position."""
     if not info.is_of_lists or not args or not isinstance(args[0], (list, tuple)):
         given = tensors_in(args) + tensors_in(kwargs.values())
-        # What is only written to was no operand, though after the operation it holds the result.
+        # A tensor that is only written is no operand, although it holds the result afterwards.
         written = (
             {id(tensor) for tensor in written_by(info, args, kwargs)}
             if info.is_overwriting
@@ -60,7 +60,7 @@ def nonfinite_scalars(call: Call) -> list[float]:
 
 
 def makes_nan_of_infinite_scalar(call: Call, output: torch.Tensor) -> bool:
-    """Tell whether a number that is infinite, and none that is NaN, gave NaN: `mask * -inf` where the mask is 0."""
+    """Tell whether an infinite number, and none that is NaN, made a NaN: `mask * -inf` where the mask is 0."""
     numbers = nonfinite_scalars(call)
     return (
         bool(numbers)

@@ -1,9 +1,9 @@
-"""Operations of the first step that a glance is enough for, as long as their results are finite.
+"""A short log of operations that torch runs by itself, as long as their results are finite.
 
-Between the program's lines, torch cuts samples out of a dataset, stacks them, differentiates, and updates weights:
-hundreds of operations about which nobody will ask, unless a bad value is born in one of them. Where all of the work is
-torch's own, the microscope steps aside altogether: while a plain dataset is fetched from, and while an optimizer of
-torch writes. What an update spoils then, a second run sees.
+Between the program's lines torch slices samples out of a dataset, stacks them, differentiates, and updates weights:
+hundreds of operations that matter only if one of them makes a bad value. Of those in a backward pass only node and
+memory are logged; full operation records are built if a later step needs them. While torch alone fetches samples or
+updates weights, the microscope pauses altogether; what an update spoils then is seen in a rerun.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from torchwhy.observe.program.frames import user_sites
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.torch_features.autograd_nodes import (
     current_node,
-    node_sequence,
+    next_node_number,
+    number_of_node,
     root_gradients_code,
-    sequence_number,
 )
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.loader_parts import fetching_code
@@ -44,7 +44,7 @@ _OURS = ("torchwhy.replay.microscope.dispatch_mode", __name__)
 
 
 class LoggedOperation(NamedTuple):
-    """What is kept of an operation of a backward pass; most are never asked for."""
+    """What is kept of an operation of a backward pass."""
 
     order: int
     info: OperationInfo
@@ -56,7 +56,7 @@ class LoggedOperation(NamedTuple):
 
 
 class BackwardLog:
-    """The glimpses of a step, kept here; `native/film.c` also runs the operations."""
+    """The logged operations of a step; the twin in C also runs them."""
 
     def __init__(self) -> None:
         self.kept: list[LoggedOperation] = []
@@ -64,21 +64,21 @@ class BackwardLog:
         self.known: tuple[object, CallSite] | None = None
 
     def run(self, function: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002 - as in C
-        """Run an operation that a glance is enough for; here none."""
+        """Run an operation that only needs to be logged; in Python, none."""
         return NotImplemented
 
     def take(self) -> list[LoggedOperation]:
-        """Return what was kept, and begin anew."""
+        """Return the logged operations and start an empty list."""
         kept, self.kept = self.kept, []
         return kept
 
     def begin(self) -> None:
-        """Forget the way to the operations of the last backward pass."""
+        """Forget the call site of the last backward pass."""
         self.known = None
 
 
 def new_backward_log(microscope: Microscope) -> Any:
-    """Return an empty one: in C where that was built, and tensors can be read there."""
+    """Return an empty log: in C if that was built and can read tensors."""
     if not is_ready():
         return BackwardLog()
     return fast.BackwardLog(
@@ -95,15 +95,15 @@ def new_backward_log(microscope: Microscope) -> Any:
 
 
 def log_briefly(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
-    """Tell whether an operation needs no more than this; it is noted who wrote what, the rest is left out."""
+    """Log an operation briefly if that is enough; False if the microscope has to look at it."""
     if microscope.nonfinite_log.is_open:
         return False
     node, frame = current_node(), _program_below(frame_at(2))
     if node is not None:
         return _differentiates(microscope, (info, result), node, frame)
     if frame.f_code is _root_gradients:
-        return True  # ones of the loss's shape, with which a backward pass begins
-    updates = microscope.updating()
+        return True  # ones of the loss's shape: the start of a backward pass
+    updates = microscope.state.in_update
     if not (updates or (not microscope.modules.is_running and is_torchs_own_fetching(frame))):
         return False
     _, args, kwargs = call
@@ -133,13 +133,13 @@ def _program_below(frame: FrameType) -> FrameType:
 def _differentiates(
     microscope: Microscope, ran: tuple[OperationInfo, Any], node: Any, frame: FrameType
 ) -> bool:
-    """Note an operation of a backward pass: of which forward operation it is, and what it wrote."""
+    """Log an operation of a backward pass: the node it belongs to, and the memory it wrote."""
     info, result = ran
     results = result if isinstance(result, (list, tuple)) else (result,)
-    if sequence_number() != microscope.last_sequence or not are_fine(results):
-        return False  # a gradient that will be differentiated is part of the forward
+    if next_node_number() != microscope.last_node_number or not are_fine(results):
+        return False  # a gradient that can be differentiated is part of the forward
     if microscope.modules.is_running:
-        return False  # a checkpoint computes its forward again
+        return False  # a checkpoint recomputes its forward
     microscope.seen += 1
     written = [
         weak_storage(tensor)
@@ -149,7 +149,7 @@ def _differentiates(
         and storage_key(tensor) is not None
     ]
     called_from = _call_site_of_backward(microscope.backward_log, frame)
-    place = (node.name(), node_sequence(node))
+    place = (node.name(), number_of_node(node))
     microscope.backward_log.kept.append(
         LoggedOperation(microscope.seen, info, microscope.step, *place, called_from, written)
     )
@@ -157,7 +157,7 @@ def _differentiates(
 
 
 def restore_operations(microscope: Microscope) -> None:
-    """Make operations of what was glimpsed, before anything that may ask for them."""
+    """Build full operations from the log, before anything that needs them."""
     if not microscope.backward_log.kept:
         return
     for (
@@ -178,7 +178,7 @@ def restore_operations(microscope: Microscope) -> None:
 
 
 def _call_site_of_backward(backward_log: Any, frame: FrameType) -> CallSite:
-    """Return the way to an operation of a backward pass, the same for all that one place runs."""
+    """Return the call site of an operation of a backward pass; all that one frame starts share it."""
     if not isinstance(backward_log, BackwardLog):
         return call_site(frame)
     key = (frame.f_code, frame.f_lasti)
@@ -188,7 +188,7 @@ def _call_site_of_backward(backward_log: Any, frame: FrameType) -> CallSite:
 
 
 def note_update(microscope: Microscope, parameters: list[torch.Tensor]) -> None:
-    """Note that an optimizer of torch wrote its weights while the microscope had stepped aside."""
+    """Note that an optimizer of torch wrote its weights during a pause of the microscope."""
     microscope.seen += 1
     sites = user_sites(frame_at(1), limit=1)
     keys = frozenset(key for p in parameters if (key := storage_key(p)) is not None)
@@ -202,15 +202,15 @@ def is_torchs_own(optimizer: Any) -> bool:
 
 
 def _call_site_of_update(microscope: Microscope, frame: FrameType) -> CallSite:
-    """Return the way to an update, the same for all of its operations."""
-    check, known = microscope.open_check(), microscope.call_site_of_update
+    """Return the call site of an update; all of its operations share it."""
+    check, known = microscope.state.open_check, microscope.call_site_of_update
     if known is None or known[0] is not check:
         known = microscope.call_site_of_update = (check, call_site(frame))
     return known[1]
 
 
 def is_torchs_own_fetching(frame: FrameType | None) -> bool:
-    """Tell whether samples are being fetched and no code of the program, or of a library, is on the way."""
+    """Tell whether a loader fetches samples without running code of the program or of a library."""
     for _ in range(MOST_FRAMES):
         if frame is None:
             return False
@@ -224,7 +224,7 @@ def is_torchs_own_fetching(frame: FrameType | None) -> bool:
 
 
 def are_fine(results: Any) -> bool:
-    """Tell whether results can be looked at and hold nothing bad."""
+    """Tell whether results can be judged and are finite."""
     for result in results:
         if not isinstance(result, torch.Tensor) or (
             fast is not None and fast.surely_finite(result)

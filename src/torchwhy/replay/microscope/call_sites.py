@@ -1,4 +1,4 @@
-"""Where an operation was called from, in one walk up the stack: the user's places, and which part of torch."""
+"""Finds where an operation was called from, in one walk up the stack: the user's frames, and the part of torch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from torchwhy.source.files import layer_of
 
 Part = Literal["user", "library", "torch", "optim", "clip", "data", "show", "init"]
 
-MOST_SITES = 4  # user frames kept: the innermost one locates, the others tell the way there
-MOST_FRAMES = 200  # deep recursion is not worth walking to its end
+MOST_SITES = (
+    4  # user frames kept: the innermost one locates the operation, the others show the way to it
+)
+MOST_FRAMES = 200  # of a deep recursion, the rest is ignored
 
 _PARTS: tuple[tuple[str, Part], ...] = (
     (f"torch{os.sep}optim{os.sep}", "optim"),
@@ -38,7 +40,7 @@ class CallSite(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def part_of(filename: str) -> Part:
-    """Tell which part of torch, or whose code, a file is."""
+    """Return the part of torch that a file belongs to, or whose code it is."""
     layer = layer_of(filename)
     if layer != "torch":
         return layer
@@ -49,14 +51,14 @@ def part_of(filename: str) -> Part:
 
 
 def call_site(frame: FrameType | None) -> CallSite:
-    """Walk from an operation outwards."""
+    """Return the call site of the operation that `frame` runs."""
     if fast is not None and frame is not None:
         return CallSite(*fast.walked(frame, MOST_SITES, MOST_FRAMES))
     return walk_in_python(frame)
 
 
 def walk_in_python(frame: FrameType | None) -> CallSite:
-    """Return what the accelerator does, where it was not built."""
+    """Do what the accelerator does, if it was not built."""
     inner: list[Site] = []
     library: list[Site] = []
     outer: list[Site] | None = None

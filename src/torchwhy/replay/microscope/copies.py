@@ -1,4 +1,4 @@
-"""What an operation is about to overwrite, copied, so that it can be looked at afterwards."""
+"""Copies what an operation is about to overwrite."""
 
 from __future__ import annotations
 

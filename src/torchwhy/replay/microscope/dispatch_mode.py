@@ -1,7 +1,7 @@
-"""The dispatch mode: every operation of the steps it is on for, who fed whom, and the first bad value of each.
+"""The dispatch mode: sees every operation of a step, what fed it, and the first non-finite value.
 
-Costs a few bare steps per step, so it is on for the first step and for a failing one only. It never changes
-a value: it looks at what an operation got and gave, with modes off and autograd out of reach.
+A step under it takes as long as a few bare ones, so it is on for the first step and for a failing one only. It never
+changes a value: it looks at the arguments and results of an operation with modes off and outside of autograd.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from torchwhy.observe.guest import Guests
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import (
     current_node,
-    node_sequence,
-    sequence_number,
+    next_node_number,
+    number_of_node,
 )
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
@@ -39,6 +41,7 @@ from torchwhy.replay.microscope.operations import (
     info_of,
     tensors_in,
 )
+from torchwhy.replay.microscope.step_operations import StepOperations
 from torchwhy.replay.microscope.write_log import WriteLog
 from torchwhy.replay.nonfinite.lineage import Lineage
 from torchwhy.replay.nonfinite.nonfinite_log import Call, NonfiniteLog
@@ -46,70 +49,75 @@ from torchwhy.replay.nonfinite.underflow import is_worth_keeping
 
 MODE_NEEDS = ("dispatch-mode", "dispatch-stack", "operator-schema")
 NEEDS = (*MODE_NEEDS, "node-numbers", "current-node", "memory")
-MOST_HELD = 16_000_000  # elements of the program's tensors that a step may keep alive longer
-FEW = 4096  # elements that may be kept of what is computed outside of autograd, in data code and evaluation
-MOST_OPERATIONS = 60_000  # of the current step; beyond, the older half is forgotten
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class Microscope(DispatchMode):
-    """Sees operations, keeps the ledger and the book of births. `enter` and `leave` are safe to call any time."""
+    """Sees operations. `enter` and `leave` are safe to call any time.
+
+    `failed` is called with a fault of ours, `over_limit` when the time for looking is used up, `on_forward` and
+    `on_clip` with the operations of these phases.
+    """
 
     def __init__(
         self,
         nonfinite_log: NonfiniteLog,
+        memory_writers: MemoryWriters,
         modules: ModuleStack,
-        fail: Callable[[BaseException], None],
+        *,
+        state: TrainingState,
+        guests: Guests,
+        failed: Callable[[BaseException], None],
+        over_limit: Callable[[], None],
+        on_forward: Callable[[Operation, torch.Tensor], object],
+        on_clip: Callable[[Operation], object],
     ) -> None:
         super().__init__()
         self.nonfinite_log = nonfinite_log
         self.modules = modules
-        self.memory_writers = MemoryWriters()
-        self.lineage = Lineage(nonfinite_log, self.memory_writers)
+        self.memory_writers = memory_writers
+        self.state = state
+        self._guests = guests
+        self._failed = failed
+        self._over_limit = over_limit
+        self._on_forward = on_forward
+        self._on_clip = on_clip
+        self.lineage = Lineage(nonfinite_log, memory_writers)
         self.writes = WriteLog()
         self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
         self.is_on = False
-        self.logs_briefly = False  # at operations between the program's own, see backward_log.py
+        self.logs_briefly = False  # operations of torch's own work, see backward_log.py
         self.step = 0
-        # Without an optimizer the step ends with its backward pass: what runs outside of it belongs to the next.
+        # Without an optimizer, a step ends with its backward pass: what runs after it belongs to the next step.
         self.next_step = 0
-        self.updating: Callable[[], bool] = lambda: False
-        self.open_check: Callable[[], object] = lambda: None  # of the update in hand
         self.call_site_of_update: tuple[object, CallSite] | None = None
         self.without_graph = 0  # operations seen while no graph was recorded
-        self.missed_update = False  # an optimizer wrote while it had stepped aside
+        self.missed_update = False  # an optimizer wrote during a pause
         self.own_seconds = 0.0
-        self.counted_elsewhere: Callable[[], float] = lambda: 0.0
         self.seen = 0
         self.limit_seconds = math.inf
-        self.over_limit: Callable[[], object] = lambda: None
-        self.on_clip: Callable[[Operation], object] = lambda _: None
-        self.on_forward: Callable[[Operation, torch.Tensor], object] = lambda *_: None
         self.notes = ForwardNotes()
         self.used_parameters = self.notes.used_parameters
-        self._fail = fail
-        self._operations: list[Operation] = []
-        self._by_node_number: dict[int, Operation] = {}
-        self.last_sequence = 0
+        self._ran = StepOperations()
+        self.last_node_number = 0
         self.forwards: list[tuple[int, bool]] = []
         self._is_entered = False
         self.can_look = all(map(is_there, NEEDS))
         self.is_paused = False
-        self._below: list[Any] = []  # modes of the program that were there during a pause
+        self._below: list[Any] = []  # modes of the program that were active when a pause began
         self._thread = 0
-        self._held = 0
         self.backward_log = backward_log.new_backward_log(self)
 
     @property
     def is_busy(self) -> bool:
-        """Tell whether it looks, or still stands on torch's stack of modes."""
+        """Tell whether it looks, or is still on torch's stack of modes."""
         return self.is_on or self._is_entered
 
     @property
     def seconds(self) -> float:
-        """Return how long it has looked so far, without the operations themselves."""
+        """Return our own time so far, without the operations themselves."""
         return self.own_seconds + float(self.backward_log.seconds)
 
     def enter(self) -> None:
@@ -121,7 +129,7 @@ class Microscope(DispatchMode):
         self._put_on()
 
     def _put_on(self) -> None:
-        self.last_sequence = sequence_number()
+        self.last_node_number = next_node_number()
         here = threading.get_ident()  # a mode is on for one thread: the one that trains
         if not self._is_entered or self._thread != here:
             self._is_entered, self._thread = True, here
@@ -141,7 +149,7 @@ class Microscope(DispatchMode):
             self._is_entered = not take_off(self)
 
     def pause(self) -> None:
-        """Step aside while torch does work of its own, about which nobody will ask."""
+        """Leave torch's stack of modes for a while, in which torch does work that explains nothing."""
         if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
             return
         modes = active_modes()
@@ -159,22 +167,25 @@ class Microscope(DispatchMode):
         if self.is_on and not self._is_entered:
             if active_modes() == self._below:
                 self._put_on()
-            else:  # the program has begun or ended a mode meanwhile, because of an exception
+            else:  # the program has entered or left a mode meanwhile, because of an exception
                 self.leave()
 
     def begin_step(self, step: int) -> None:
-        """Forget the operations of the step before; births and the ledger stay."""
+        """Forget the operations of the step before; births and memory writers stay."""
         self.step = self.next_step = step
         self._forget()
 
+    def begin_anew(self) -> None:
+        """Forget everything but bad values: operations ran unseen since the last observation."""
+        self.memory_writers.begin_anew()
+        self.used_parameters.clear()
+        self.forwards.clear()
+        self.without_graph, self.missed_update = 0, False
+
     def _forget(self) -> None:
-        """Let go of the operations, so that no tensor of the program lives longer because of us."""
-        for operation in self._operations:
-            operation.let_go()
-        self._held = 0
+        """Release the operations, so that they keep no tensor of the program alive."""
         self.backward_log.take()
-        self._operations.clear()
-        self._by_node_number.clear()
+        self._ran.clear()
         self.notes.forget()
 
     def forward_begins(self, module: torch.nn.Module) -> None:
@@ -186,16 +197,16 @@ class Microscope(DispatchMode):
     def operation_of(self, tensor: torch.Tensor) -> Operation | None:
         """Return the forward operation of this step that made a tensor, views included; None if it has no graph."""
         node = tensor.grad_fn
-        return None if node is None else self._by_node_number.get(node_sequence(node))
+        return None if node is None else self._ran.of_node(number_of_node(node))
 
     def operations(self) -> list[Operation]:
         """Return what ran in this step so far, oldest first."""
         backward_log.restore_operations(self)
-        return list(self._operations)
+        return self._ran.all()
 
     def forward_operations(self) -> list[Operation]:
         """Return what ran in this step outside of backward passes, oldest first."""
-        return [operation for operation in self._operations if operation.node is None]
+        return self._ran.forward()
 
     def operations_after(self, operation: Operation) -> list[Operation]:
         """Return what ran after an operation in this step, oldest first."""
@@ -224,7 +235,7 @@ class Microscope(DispatchMode):
                 else with_copies(self.memory_writers, info, args, kwargs)
             )
         except Exception as problem:
-            self._fail(problem)
+            self._failed(problem)
             return func(*args, **kwargs)
         result = func(*args, **kwargs)
         self._seen(info, (func, args, kwargs), result, before=before)
@@ -237,15 +248,15 @@ class Microscope(DispatchMode):
         self._seen(info, (func, args, kwargs or {}), result, before=None)
 
     def _seen(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
-        began = time.perf_counter() - self.counted_elsewhere()
+        began = time.perf_counter() - self._guests.seconds
         try:
             if not (self.logs_briefly and backward_log.log_briefly(self, info, call, result)):
                 self._look(info, call, result, before=before)
-            self.own_seconds += time.perf_counter() - self.counted_elsewhere() - began
+            self.own_seconds += time.perf_counter() - self._guests.seconds - began
             if self.seconds > self.limit_seconds:
-                self.over_limit()
+                self._over_limit()
         except Exception as problem:
-            self._fail(problem)
+            self._failed(problem)
 
     def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         func, args, kwargs = call
@@ -262,7 +273,7 @@ class Microscope(DispatchMode):
         outputs = results + written if info.keeps_statistics else written or results
         for tensor in (*given, *outputs):
             if (type(tensor) not in PLAIN and is_lazy(tensor)) or tensor.is_nested:
-                return  # rows of several lengths, or no shape yet: most questions about it have no answer
+                return  # rows of several lengths, or no shape yet: most of what follows is undefined
         operation = self._remember(info, given, args)
         self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
         if outputs:
@@ -287,17 +298,17 @@ class Microscope(DispatchMode):
             if (
                 operation.node is None
                 and is_worth_keeping(output)
-                and self._may_hold(operation, given)
+                and self._ran.may_hold(operation, given)
             ):
                 operation.call = (func, *((args, kwargs) if before is None else before))
             self.memory_writers.wrote(output, operation, births)
             if operation.node is None and position == 0 and operation.phase == "forward":
-                self.on_forward(operation, output)
+                self._on_forward(operation, output)
         if operation.phase == "clip":
-            self.on_clip(operation)
+            self._on_clip(operation)
 
     def source_of(self, tensor: torch.Tensor) -> frozenset[int]:
-        """Return the births of a bad tensor met outside of any operation: a loss, a gradient, a weight."""
+        """Return the births of a bad tensor that is no operand: a loss, a gradient, a weight."""
         known = self.memory_writers.births_of(tensor)
         if known:
             return known
@@ -315,56 +326,42 @@ class Microscope(DispatchMode):
             operation.module = self.modules.path
             operation.phase = self._phase(called_from.part)
         else:
-            self.place_in_backward(operation, node.name(), node_sequence(node))
+            self.place_in_backward(operation, node.name(), number_of_node(node))
             operation.module = self.modules.path or operation.module
             if called_from.part in ("clip", "optim"):
                 operation.phase = self._phase(called_from.part)
             if operation.node == "AccumulateGrad":
                 operation.parameter = self.nonfinite_log.name_of(getattr(node, "variable", None))
-        node_number = sequence_number()
-        if node_number > self.last_sequence:
-            for number in range(self.last_sequence, node_number):
-                self._by_node_number[number] = operation
+        node_number = next_node_number()
+        if node_number > self.last_node_number:
+            self._ran.note_nodes(operation, self.last_node_number, node_number)
             operation.node_number = node_number - 1
-            self.last_sequence = node_number
+            self.last_node_number = node_number
         keys = [storage_key(tensor) for tensor in given]
         operation.inputs = self.memory_writers.writers_of(keys)
         if node is None:
             self.notes.describe(operation, (given, keys), args)
-        self.remember(operation)
+        self._ran.add(operation)
         return operation
 
     def remember(self, operation: Operation) -> None:
-        """Keep an operation for as long as the step lasts."""
-        if len(self._operations) >= MOST_OPERATIONS:
-            del self._operations[: MOST_OPERATIONS // 2]
-            for number in sorted(self._by_node_number)[: len(self._by_node_number) // 2]:
-                del self._by_node_number[number]
-        self._operations.append(operation)
+        """Keep an operation that the backward log had kept briefly."""
+        self._ran.add(operation)
 
     def place_in_backward(self, operation: Operation, name: str, node_number: int) -> None:
-        """Tell an operation which node of the graph, by name and number, it is computed for."""
+        """Set the autograd node, by name and number, that an operation of backward belongs to."""
         operation.node = name.rpartition(":")[2]
-        operation.forward = self._by_node_number.get(node_number)
+        operation.forward = self._ran.of_node(node_number)
         operation.module = operation.forward.module if operation.forward else None
         accumulates = "AccumulateGrad" in name or (
             operation.info.base in ("add", "add_") and "Add" not in name
         )
         operation.phase = "accumulate" if accumulates else "backward"
 
-    def _may_hold(self, operation: Operation, given: list[torch.Tensor]) -> bool:
-        """Tell whether the operands may be kept until the step is over: not many, outside of autograd very few."""
-        elements = sum(tensor.numel() for tensor in given)
-        most = MOST_HELD if operation.node_number is not None else FEW
-        if elements > most or self._held + elements > MOST_HELD:
-            return False
-        self._held += elements
-        return True
-
     def _phase(self, part: str) -> str:
         if part == "clip":
             return "clip"
-        if part == "optim" or self.updating():
+        if part == "optim" or self.state.in_update:
             return "update"
         return "data" if part == "data" else "forward"
 
@@ -376,7 +373,7 @@ class Microscope(DispatchMode):
                 )
 
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
-        """Note that a value left its graph here, by the program's own word or inside of a torch function."""
+        """Note that a value left its graph here, in the program's code or inside of a torch function."""
         try:
             if current_node() is not None or any(map(is_lazy, (*given, result))):
                 return
@@ -394,4 +391,4 @@ class Microscope(DispatchMode):
                 self.notes.viewed(operation, [result])
             self.notes.cuts.append(operation)
         except Exception as problem:
-            self._fail(problem)
+            self._failed(problem)

@@ -1,4 +1,4 @@
-"""What the program calls the operands of an expression: read off its source, never evaluated."""
+"""Reads from the source what the program calls the operands of an expression; evaluates nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def node_at(site: Site) -> Node | None:
 
 
 def _text_of(site: Site) -> str:
-    """Return the whole expression (a span's own copy is cut when long)."""
+    """Return the whole expression; a span shortens a long one."""
     span = span_of(site)
     lines = linecache.getlines(site.code.co_filename)[span.line - 1 : span.end_line or span.line]
     if not lines or span.column is None or span.end_column is None:

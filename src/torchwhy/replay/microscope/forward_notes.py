@@ -1,4 +1,4 @@
-"""What is noted of each forward operation besides births: shapes, plain arguments, views, and where graphs are cut."""
+"""Notes of each forward operation its shapes, plain arguments and views, and where graphs are cut."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ LOSS_OPERATIONS = {
     "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log",
     "sigmoid",
 }  # fmt: skip
-DIFFERENCES = {"sub", "rsub"}  # a loss written by hand begins with one of these
-MOST_MEASURED = 1_000_000  # elements of an operand of a difference whose range is taken
+DIFFERENCES = {"sub", "rsub"}  # the start of many losses that programs write out
+MOST_MEASURED = (
+    1_000_000  # elements of an operand of a difference, up to which its range is measured
+)
 CUTS = {"detach", "detach_"}
 
 Geometry = tuple[int, int, tuple[int, ...], tuple[int, ...], bool]
@@ -34,17 +36,17 @@ Operands = tuple[list[torch.Tensor], list[int | None]]  # with the keys of their
 
 
 class ForwardNotes:
-    """Describes forward operations; knows through which view a tensor was reached, and which calls cut a graph."""
+    """Describes forward operations; knows the view that each operand is, and which calls cut a graph."""
 
     def __init__(self) -> None:
         self.used_parameters: set[int] = set()
         self.cuts: list[Operation] = []
         self._views: dict[Geometry, Operation] = {}
-        self._viewed: set[int] = set()  # memory that any of these views shows
+        self._viewed: set[int] = set()  # memory of any of these views
         self._others: dict[int, tuple[Any, Operation]] = {}
 
     def forget(self) -> None:
-        """Let go of a step that is over."""
+        """Release the notes of a step that is over."""
         for cut in self.cuts:
             cut.let_go()
         self.cuts.clear()
@@ -53,7 +55,7 @@ class ForwardNotes:
         self._others.clear()
 
     def describe(self, operation: Operation, operands: Operands, args: Any) -> None:
-        """Keep what the graph of the step is told with."""
+        """Note what the graph of the step needs."""
         given, _ = operands
         base = operation.info.base
         if base in KEEPS_ARGUMENTS:
@@ -69,7 +71,7 @@ class ForwardNotes:
         operation.leaves = leaves
         for tensor, source in zip(given, operation.inputs, strict=True):
             if _is_parameter(tensor):
-                if not operation.info.writes:  # to initialise a parameter is not to use it
+                if not operation.info.writes:  # initialising a parameter is no use of it
                     self.used_parameters.add(id(tensor))
                 leaves.append("parameter")
             elif source is None:
@@ -79,7 +81,7 @@ class ForwardNotes:
             operation.facts = [tensor_facts.facts_of(tensor) for tensor in given[:3]]
 
     def trace_back(self, operation: Operation, operands: Operands) -> None:
-        """Note of each operand whether autograd follows it, which parameter it is, and the view it came through."""
+        """Note of each operand whether autograd tracks it, which parameter it is, and which view."""
         given, keys = operands
         if self._others:
             operation.inputs = tuple(
@@ -98,7 +100,7 @@ class ForwardNotes:
         ]
 
     def wrote_other(self, operation: Operation, output: torch.Tensor) -> None:
-        """Remember who made a tensor of whole numbers or truth values, which the ledger does not keep."""
+        """Remember the operation that made a tensor of integers or booleans, which memory writers do not keep."""
         key = (
             storage_key(output)
             if operation.node is None and not output.is_floating_point()
@@ -112,7 +114,7 @@ class ForwardNotes:
         return known[1] if known is not None and not tensor.is_floating_point() else None
 
     def viewed(self, operation: Operation, outputs: list[torch.Tensor]) -> None:
-        """Remember that these tensors are views which an operation made."""
+        """Remember that an operation made these views."""
         follows = bool(operation.tracked and operation.tracked[0] and operation.grad_mode)
         for output in outputs:
             key = _geometry(output, follows=follows and operation.info.base not in CUTS)
@@ -125,18 +127,18 @@ class ForwardNotes:
         if key is None:
             return None
         if tensor.requires_grad and tensor.is_leaf and not _is_parameter(tensor):
-            # Detached and then made to require gradients; a parameter is not, its values may be.
+            # Detached, and then made to require gradients.
             return self._views.get((*key[:4], False))
         view = self._views.get(key)
         if view is None and tensor.requires_grad:
-            # A view of a parameter made while graphs are not recorded says nevertheless that it requires gradients.
+            # A view of a parameter requires gradients even if it was made without recording a graph.
             view = self._views.get((*key[:4], False))
             view = None if view is not None and view.info.base in CUTS else view
         return view
 
 
 def _is_parameter(tensor: torch.Tensor) -> bool:
-    kind = type(tensor)  # asked first: `isinstance` of a parameter runs Python code of torch
+    kind = type(tensor)  # first, because `isinstance` of a parameter runs Python code of torch
     return kind is torch.nn.Parameter or (
         kind is not torch.Tensor and isinstance(tensor, torch.nn.Parameter)
     )
@@ -147,7 +149,7 @@ def _viewed_parameter(view: Operation | None) -> int | None:
 
 
 def _geometry(tensor: torch.Tensor, *, follows: bool) -> Geometry | None:
-    """Return what tells one view of a piece of memory from another."""
+    """Return what distinguishes one view of a piece of memory from another."""
     if tensor.layout is not torch.strided:
         return None
     key = storage_key(tensor)

@@ -1,6 +1,6 @@
-"""Numbers about a tensor that a watched step tells of: in one pass of the accelerator, else by torch.
+"""Measures a tensor: in one pass of the accelerator, else by torch.
 
-The accelerator answers for plain floats in the CPU's memory, and None for all others.
+The accelerator handles plain floats on the CPU, and returns None for all others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torchwhy.record.numbers import Real
 
 
 class Counted(NamedTuple):
-    """What the values of a tensor are like; the range is that of the finite ones, NaN where there is none."""
+    """Counts of a tensor's values; the range covers the finite ones, and is NaN if there are none."""
 
     nan: int
     positive_infinity: int
@@ -28,7 +28,7 @@ class Counted(NamedTuple):
 
 
 class Units(NamedTuple):
-    """Of a layer's output: units that are 0 for every sample, the share of zeros, and the share outside of a range."""
+    """A layer's output: units that are 0 for every sample, the share of zeros, and the share outside of a range."""
 
     dead: int
     zeros: float
@@ -36,13 +36,13 @@ class Units(NamedTuple):
 
 
 def counted(tensor: torch.Tensor) -> Counted | None:
-    """Return all counts at once; None where torch has to be asked for one after the other."""
+    """Return all counts at once; None if torch has to compute one after the other."""
     found = fast.measured(tensor) if fast is not None else None
     return None if found is None else Counted(*found)
 
 
 def root_mean_square(tensor: torch.Tensor) -> float:
-    """Return the typical size of an element."""
+    """Return the root mean square of the elements."""
     known = counted(tensor) if tensor.numel() else None
     if known is not None:
         return math.sqrt(known.squares / tensor.numel())
@@ -50,12 +50,12 @@ def root_mean_square(tensor: torch.Tensor) -> float:
 
 
 def weight_size(weight: torch.Tensor) -> Real:
-    """Return the root mean square of a weight as it is told at later steps; 0 for one without values."""
+    """Return the root mean square of a weight, as `Weights` events have it; 0 for one without values."""
     return root_mean_squares([weight])[0]
 
 
 def spread(tensor: torch.Tensor) -> float:
-    """Return the largest difference of a row to the first one, relative to the largest element."""
+    """Return the largest difference between a row and the first one, relative to the largest element."""
     known = fast.rows_apart(tensor) if fast is not None else None
     if known is None:
         values = tensor.detach().double()
@@ -68,7 +68,7 @@ def spread(tensor: torch.Tensor) -> float:
 
 
 def rows_equal(weight: torch.Tensor, tolerance: float = 0.0) -> bool:
-    """Tell whether a weight has several rows which are one and the same, bit for bit or up to a share of its size."""
+    """Tell whether a weight has several rows that are all equal, bit for bit or up to a share of its size."""
     values = weight.detach()
     if values.is_meta or values.is_sparse or values.dim() < 2 or values.shape[0] < 2:
         return False
@@ -92,7 +92,7 @@ def has_nonzero(values: torch.Tensor) -> bool:
 
 
 def units(values: torch.Tensor, dimension: int, *, low: float, high: float) -> Units:
-    """Return what the units along a dimension do, and how many values lie below `low` or above `high`."""
+    """Measure the units along a dimension, and how many values are below `low` or above `high`."""
     known = fast.units_at_rest(values, dimension, low, high) if fast is not None else None
     if known is not None:
         dead, zeros, outside = known

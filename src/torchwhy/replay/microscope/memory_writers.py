@@ -1,4 +1,4 @@
-"""Who wrote each piece of memory last, and which births its bad values descend from."""
+"""Knows which operation wrote each piece of memory last, and which births its bad values descend from."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import torch
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_storage
 from torchwhy.replay.microscope.operations import Operation
 
-MOST_ENTRIES = 50_000  # memory blocks remembered; beyond, the dead ones are forgotten
+MOST_ENTRIES = 50_000  # pieces of memory remembered; beyond, those that are gone are forgotten
 
 
 def covers_memory(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor is all of its memory, not a part."""
+    """Tell whether a tensor covers all of its memory."""
     return tensor.numel() * tensor.element_size() >= tensor.untyped_storage().nbytes()
 
 
 class Entry:
-    """One live block of memory."""
+    """One live piece of memory."""
 
     __slots__ = ("births", "last_operation", "unwritten", "weak")
 
@@ -26,12 +26,12 @@ class Entry:
         self.weak = weak
         self.last_operation = operation
         self.births = births
-        # Who made the memory without writing it, until the whole of it has been written.
+        # The operation that allocated the memory without writing it, until all of it has been written.
         self.unwritten = operation if operation is not None and operation.info.is_empty else None
 
 
 class MemoryWriters:
-    """Keyed by memory, not by tensor object: views, detached aliases and stolen gradients share the entry.
+    """Keyed by memory, not by tensor object: views, detached aliases and moved gradients share an entry.
 
     The weak reference in each entry keeps the key from being reused while we hold it.
     """
@@ -40,7 +40,7 @@ class MemoryWriters:
         self._entries: dict[int, Entry] = {}
 
     def begin_anew(self) -> None:
-        """Forget all but bad values: nobody looked for a while, so who wrote what last is not known any more."""
+        """Forget all but bad values: operations ran unseen, so the last writers are unknown."""
         self._entries = {key: e for key, e in self._entries.items() if e.births}
 
     def entry(self, tensor: torch.Tensor) -> Entry | None:
@@ -49,7 +49,7 @@ class MemoryWriters:
         return None if key is None else self._entries.get(key)
 
     def writers_of(self, keys: list[int | None]) -> tuple[Operation | None, ...]:
-        """Return who wrote each piece of memory last, by key."""
+        """Return the last writer of each piece of memory, by key."""
         entries = [None if key is None else self._entries.get(key) for key in keys]
         return tuple(None if entry is None else entry.last_operation for entry in entries)
 
@@ -58,7 +58,7 @@ class MemoryWriters:
         return self._entries.get(key)
 
     def wrote(self, tensor: torch.Tensor, operation: Operation, births: frozenset[int]) -> None:
-        """Note that `operation` wrote `tensor`; a write to a part of the memory adds its births to the others'."""
+        """Note that `operation` wrote `tensor`; a write to a part of the memory adds its births to the present ones."""
         key = storage_key(tensor)
         if key is None:
             return
@@ -68,7 +68,7 @@ class MemoryWriters:
             self._write_first(key, weak_storage(tensor), operation, births)
 
     def wrote_memory(self, weak: Any, operation: Operation) -> None:
-        """Note that `operation` wrote all of a piece of memory, by a weak reference to it, and nothing bad."""
+        """Note that `operation` wrote finite values to all of a piece of memory, given by a weak reference."""
         key = int(weak.cdata)
         if key in self._entries:
             self._write_again(self._entries[key], operation, frozenset(), covers=True)
@@ -91,7 +91,7 @@ class MemoryWriters:
             entry.unwritten = operation if operation.info.is_empty else None
 
     def copied(self, tensor: torch.Tensor, copy: torch.Tensor) -> None:
-        """Note that what is known of `tensor` holds for a copy of ours, too."""
+        """Note that a copy of ours has the writers of `tensor`."""
         entry, key = self.entry(tensor), storage_key(copy)
         if entry is None or key is None:
             return
@@ -104,13 +104,13 @@ class MemoryWriters:
         return entry.births if entry is not None else frozenset()
 
     def living_births(self) -> frozenset[int]:
-        """Return the births whose values are still held by the program."""
+        """Return the births whose values the program still holds."""
         return frozenset().union(
             *(e.births for e in self._entries.values() if not e.weak.expired())
         )
 
     def forget_dead(self) -> None:
-        """Let go of entries whose memory is gone; of all, should the program hold too many."""
+        """Forget entries whose memory is gone; if too many remain, all without births."""
         self._entries = {key: e for key, e in self._entries.items() if not e.weak.expired()}
         if len(self._entries) >= MOST_ENTRIES:
             self._entries = {key: e for key, e in self._entries.items() if e.births}

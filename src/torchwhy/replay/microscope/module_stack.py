@@ -1,10 +1,10 @@
-"""Which module is running, by its path in the program; and the walk of shapes through the first step."""
+"""Follows module calls: which module is running, by its path in the program, and the shapes that pass through."""
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,27 +16,44 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.names import Names
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.tensor_parts import is_tracing
-from torchwhy.record.events import Event, ModuleCalled
+from torchwhy.record.events import ModuleCalled
 from torchwhy.replay.microscope.operations import name_of_dtype
+from torchwhy.replay.observing.current_observation import CurrentObservation
 
 MOST_SHAPES = 8
 Sizes = list[tuple[torch.dtype, torch.Size]]
-MOST_CALLS = 300  # module calls told of: the walk through one forward of a large model
+MOST_CALLS = 300  # module calls recorded: one forward of a large model
 
 
 class ModuleStack:
-    """Follows module calls through torch's global forward hooks while it is installed."""
+    """Follows module calls through torch's global forward hooks while it is installed.
+
+    `on_call` is called before a module that no other module calls, `on_outermost` with that module, `on_output`
+    with its path and output, and each of `on_model` with path, module, inputs and output.
+    """
 
     def __init__(
         self,
         names: Names,
-        tell_later: Callable[[Callable[[], Event]], None],
+        recorder: Recorder,
         protect: Callable[..., Any],
+        *,
+        observation: CurrentObservation,
+        on_call: Callable[[], object],
+        on_outermost: Callable[[nn.Module], object],
+        on_output: Callable[[str, Any], object],
+        on_model: Sequence[Callable[[str, nn.Module, Any, Any], object]],
     ) -> None:
         self._names = names
-        self._tell_later = tell_later
+        self._recorder = recorder
+        self._observation = observation
+        self._on_call = on_call
+        self._on_outermost = on_outermost
+        self._on_output = on_output
+        self._on_model = on_model
         self._entered = protect("module probe", self._enter, computes=False)
         self._left = protect("module probe", self._leave, computes=False)
         self.stack: list[nn.Module] = []
@@ -44,13 +61,8 @@ class ModuleStack:
         self._handles: list[Any] = []
         self._told = 0
         self.step = 0
-        self.observation = 0
-        self._thread = 0  # the one that a later phase is looked at in
-        self.tells = True
-        self.on_output: Callable[[str, Any], object] = lambda *_: None
-        self.on_call: Callable[[], object] = lambda: None  # before a module that no other one calls
-        self.on_outermost: Callable[[nn.Module], object] = lambda _: None
-        self.on_model: Callable[[str, nn.Module, Any, Any], object] = lambda *_: None
+        self._thread = 0  # of the observation of a late optimizer
+        self.tells = True  # writes `ModuleCalled` events
         self._called: dict[int, tuple[weakref.ref[nn.Module], int]] = {}  # with the thread
         self._callers: dict[int, weakref.ref[nn.Module]] = {}
 
@@ -79,9 +91,9 @@ class ModuleStack:
         self._handles.clear()
         self.stack.clear()
 
-    def begin_anew(self, observation: int) -> None:
-        """Forget who ran: another phase begins, and what was freed meanwhile may have left its identity to others."""
-        self.observation, self.tells, self._told = observation, True, 0
+    def begin_anew(self) -> None:
+        """Forget which modules ran: another observation begins, and their identities may belong to others by now."""
+        self.tells, self._told = True, 0
         self._thread = threading.get_ident()
         self._paths.clear()
         self._called.clear()
@@ -89,7 +101,7 @@ class ModuleStack:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Follow nothing for a while: calls that are ours are not the program's."""
+        """Follow nothing inside: calls that we make are not the program's."""
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.remove()
@@ -100,15 +112,15 @@ class ModuleStack:
                 self.install()
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
-        if self.observation and threading.get_ident() != self._thread:
+        if self._observation.number and threading.get_ident() != self._thread:
             return
         if not self.stack:
-            self.on_call()
+            self._on_call()
         if not self.stack and id(module) not in self._paths:
             self._names.learn(frame_at(2))
-            self._names.add_root(type(module).__name__, module)  # for want of a variable's name
+            self._names.add_root(type(module).__name__, module)  # if no variable holds it
         if not self.stack:
-            self.on_outermost(module)
+            self._on_outermost(module)
         else:
             self._callers.setdefault(id(module), weakref.ref(self.stack[-1]))
         self.stack.append(module)
@@ -116,7 +128,7 @@ class ModuleStack:
             self._called[id(module)] = (weakref.ref(module), threading.get_ident())
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        if self.observation and threading.get_ident() != self._thread:
+        if self._observation.number and threading.get_ident() != self._thread:
             return
         if any(running is module for running in self.stack):
             while self.stack and self.stack.pop() is not module:
@@ -124,8 +136,9 @@ class ModuleStack:
         if output is None or is_tracing():
             return
         if not self.stack:
-            self.on_output(self._path(module), output)
-            self.on_model(self._path(module), module, inputs, output)
+            self._on_output(self._path(module), output)
+            for tell in self._on_model:
+                tell(self._path(module), module, inputs, output)
         if self.tells and self._told < MOST_CALLS:
             self._told += 1
             self._tell(module, inputs, output)
@@ -134,10 +147,10 @@ class ModuleStack:
         sites = user_sites(frame_at(3), limit=1)
         site = sites[0] if sites else None
         path, kind = self._path(module), type(module).__name__
-        self._tell_later(
+        self._recorder.postpone(
             partial(
                 _event,
-                (self.step, self.observation),
+                (self.step, self._observation.number),
                 path,
                 kind,
                 (_sizes(inputs), _sizes(output)),
@@ -150,7 +163,7 @@ class ModuleStack:
         return self._path(module)
 
     def caller_of(self, module: nn.Module) -> str | None:
-        """Return the path of the module in whose forward this one ran first; None if it ran by itself."""
+        """Return the path of the module whose forward called this one first; None if none did."""
         reference = self._callers.get(id(module))
         caller = reference() if reference is not None else None
         return None if caller is None else self._path(caller)
@@ -160,9 +173,9 @@ class ModuleStack:
         return id(module) in self._called
 
     def modules_outside(self, known: set[int]) -> list[nn.Module]:
-        """Return the modules that ran here and are none of these: kept in a plain list, say.
+        """Return the modules that ran and are not among `known`, e.g. those in a plain list.
 
-        Not those that ran in another thread: it may be writing their gradients.
+        Modules that ran in another thread are left out, because it may be writing their gradients.
         """
         here = threading.get_ident()
         ran = [reference() for reference, thread in self._called.values() if thread == here]

@@ -1,4 +1,4 @@
-"""What is known of an aten operation before it runs: does it view, write, invent or ignore values?"""
+"""What is known of an aten operation from its schema: is its result a view, which arguments does it write?"""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torchwhy.observe.program.frames import Site
 from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.record.tensors import TensorFacts
 
-# Factories that return whatever was in memory, by design: not births, but not values either.
+# Factories that return uninitialised memory by design: no births, but no values either.
 EMPTY = {
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted", "resize_",
 }  # fmt: skip
-# In-place operations that do not look at what they overwrite.
+# In-place operations that do not read what they overwrite.
 OVERWRITING = {
     "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "cauchy_",
     "geometric_", "log_normal_", "set_", "_foreach_zero_", "_foreach_copy_",
@@ -27,13 +27,13 @@ CREATING = {
     "lift_fresh", "lift_fresh_copy", "full", "full_like", "new_full", "scalar_tensor", "fill_", "fill",
     "arange", "linspace",
 }  # fmt: skip
-# Operations that change the running statistics they are given, besides making a result; most do not say so.
+# Operations that also update running statistics among their arguments; most schemas do not say so.
 KEEPING_STATISTICS = {
     "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update", "cudnn_batch_norm",
     "miopen_batch_norm",
 }  # fmt: skip
 STATISTICS = ("running_mean", "running_var")
-# Not arithmetic: nothing is born in them, and they come too often to look at.
+# No arithmetic, so no births, and too frequent to look at.
 IGNORED = {
     "detach",
     "detach_",
@@ -58,18 +58,18 @@ class OperationInfo:
     keeps_statistics: bool
     is_of_lists: bool
     writes: tuple[tuple[int, str], ...]
-    is_ordinary: bool  # neither ignored nor writing: in a backward pass a glance is enough
+    is_ordinary: bool  # neither ignored nor writing: in a backward pass it is only logged
     keeps_memory: bool  # its result has memory of its own
 
 
 @lru_cache(maxsize=8192)
 def info_of(function: Any) -> OperationInfo:
-    """Return what the schema of an overload tells, worked out once."""
+    """Return what the schema of an overload says, computed once."""
     schema = schema_of(function)
     name = str(function)
     parts = name.split(".")
     base = parts[1] if len(parts) > 1 else name
-    # To ask a schema for its arguments costs more than all the rest; most operations write into none.
+    # Reading the arguments of a schema costs more than all the rest, and most operations write none.
     is_read = base in KEEPING_STATISTICS or getattr(schema, "is_mutable", False)
     arguments = list(schema.arguments) if schema is not None and is_read else []
     writes = tuple(
@@ -98,9 +98,9 @@ def info_of(function: Any) -> OperationInfo:
 
 
 class Operation:
-    """One operation that ran: where, in which part of the program, fed by which operations."""
+    """One operation that ran: where, in which module and phase, and which operations fed it."""
 
-    # Of the class, since most operations never get a value of their own: none of these may be changed in place.
+    # Class attributes, because most operations never set their own: none of these may be changed in place.
     sites: tuple[Site, ...] = ()
     outer: tuple[Site, ...] = ()
     module: str | None = None
@@ -119,7 +119,7 @@ class Operation:
     leaves: Sequence[str] = ()
     scalars: Sequence[tuple[str, Any]] = ()
     facts: Sequence[TensorFacts] = ()
-    # Of each operand: does autograd follow it, is it a parameter, and which view led to it.
+    # Of each operand: does autograd track it, which parameter is it, and which view.
     tracked: Sequence[bool] = ()
     parameter_ids: Sequence[int | None] = ()
     through: tuple[Operation | None, ...] = ()
@@ -131,11 +131,11 @@ class Operation:
         self.step = step
 
     def let_go(self) -> None:
-        """Drop everything that keeps tensors or other operations alive; place and numbers stay."""
+        """Release everything that keeps tensors or other operations alive; place and numbers stay."""
         self.inputs, self.kept, self.call, self.forward, self.through = (), None, None, None, ()
 
     def place(self) -> Site | None:
-        """Return the user's place to blame: its own, or in backward that of the operation being differentiated."""
+        """Return the user's place to blame: its own, or in backward that of the differentiated operation."""
         if self.sites:
             return self.sites[0]
         if self.forward is not None:

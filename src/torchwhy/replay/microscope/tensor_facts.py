@@ -1,4 +1,4 @@
-"""A tensor in numbers: range, bad elements, and its value at the place where another went bad."""
+"""Describes a tensor in numbers: range, bad elements, and its value where another tensor went bad."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchwhy.replay.microscope.measures import counted
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the values as a dense real tensor without history."""
+    """Return the values as a dense real tensor without graph."""
     tensor = tensor.detach()
     if tensor.is_sparse:
         tensor = tensor.coalesce().values()

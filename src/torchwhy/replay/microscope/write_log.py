@@ -1,4 +1,4 @@
-"""Who wrote which memory in place, and which operation keeps it for its gradient; filled while the microscope is on."""
+"""Logs in-place writes, and which operations save memory for their gradient, while the microscope is on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torchwhy.observe.program.frames import Site
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope.operations import Operation
 
-MOST_RECORDS = 20_000  # operations remembered over all watched steps; later ones are not taken up
+MOST_RECORDS = 20_000  # operations logged over all observed steps; later ones are ignored
 
 
 class Record(NamedTuple):
-    """One operation without its tensors: its place, and the keys of the memory it got, gave or changed."""
+    """One operation without its tensors: its place, and the keys of the memory it read or wrote."""
 
     order: int
     name: str
@@ -25,7 +25,7 @@ class Record(NamedTuple):
 
 
 class WriteLog:
-    """Outlives the steps of the microscope: a second optimizer may trip over what the first one wrote."""
+    """Kept across steps: the backward pass of a second optimizer may need what the first one overwrote."""
 
     def __init__(self) -> None:
         self._by_node_number: dict[int, tuple[Operation, list[int | None]]] = {}
@@ -34,7 +34,7 @@ class WriteLog:
     def ran(
         self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]
     ) -> None:
-        """Take note of an operation that recorded a gradient node, or changed memory in place."""
+        """Log an operation that recorded an autograd node, or wrote memory in place."""
         if (
             len(self._by_node_number) + len(self.writes) >= MOST_RECORDS
             or operation.node is not None
@@ -52,9 +52,9 @@ class WriteLog:
         return None if known is None else _record(*known)
 
     def writer_after(self, needed: Record, *, of_weight: bool = False) -> Record | None:
-        """Return the first operation that changed what another one had kept, after it had kept it.
+        """Return the first operation that overwrote what another one had saved.
 
-        A weight is changed by an update; what a layer writes meanwhile is its own scratch memory.
+        Of a weight, that is an update; other writes go to a layer's scratch memory.
         """
         later = [w for w in self.writes if w.order > needed.order and w.memory & needed.memory]
         updates = [write for write in later if write.phase == "update"] if of_weight else []

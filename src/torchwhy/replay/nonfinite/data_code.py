@@ -1,7 +1,7 @@
-"""A batch came in bad: make it once more, here and under the microscope, to see which line of data code made the value.
+"""Makes a bad batch again under the microscope, to find the line of data code that made the bad value.
 
-Only in a program that is about to end: its dataset's own code runs again. A batch that is drawn anew at random,
-and is fine the second time, tells nothing and changes nothing.
+Only in a program that is about to end, because its dataset's own code runs again. A batch that is drawn anew at random
+and is finite the second time says nothing.
 """
 
 from __future__ import annotations
@@ -10,35 +10,100 @@ import sys
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from torchwhy.observe.probes.batches import Batch, leaves_of
+from torchwhy.observe.probes.batches import Batch, BatchKeeper, leaves_of
 from torchwhy.observe.program import seeds
 from torchwhy.observe.program.exceptions import user_location
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.loader_parts import fetch_again
 from torchwhy.record.events import ArrayWarning, Birth
-from torchwhy.replay.equipment import Stage
+from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.nonfinite import stream
+from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
 from torchwhy.replay.nonfinite.stream import MakeBatch
 
 if TYPE_CHECKING:
     import torch
 
 
-def look_into_data_code(stage: Stage) -> None:
-    """Give every bad batch the births that its making has; the microscope must be on."""
-    if stage.session.on_failure != "stop" or not stage.microscope.is_on:
-        return
-    found = [birth for birth in stage.nonfinite_log.spoilers() if birth.origin == "batch"]
-    for batch in reversed(stage.context.batches()):
-        iterator = batch.iterator()
-        if iterator is not None and stream.is_stream(iterator):
-            if found:
-                _refetch(stage, found, stream.reader_of(iterator))
+class DataCode:
+    """Connects the births of a batch with the operations of data code that made them."""
+
+    def __init__(
+        self,
+        microscope: Microscope,
+        nonfinite_log: NonfiniteLog,
+        batches: BatchKeeper,
+        *,
+        recorder: Recorder,
+        state: TrainingState,
+        program_ends: bool,
+    ) -> None:
+        self._microscope = microscope
+        self._nonfinite_log = nonfinite_log
+        self._batches = batches
+        self._recorder = recorder
+        self._state = state
+        self._program_ends = program_ends  # on a failure
+
+    def look(self) -> None:
+        """Make the newest bad batch again, while the microscope is on."""
+        if not self._program_ends or not self._microscope.is_on:
             return
-        own = [birth for birth in found if _is_of(birth, batch)]
-        if own and iterator is not None:
-            _refetch(stage, own, _by_index(iterator, batch.indices))
+        found = [birth for birth in self._nonfinite_log.spoilers() if birth.origin == "batch"]
+        for batch in reversed(self._batches.recent):
+            iterator = batch.iterator()
+            if iterator is not None and stream.is_stream(iterator):
+                if found:
+                    self._refetch(found, stream.reader_of(iterator))
+                return
+            own = [birth for birth in found if _is_of(birth, batch)]
+            if own and iterator is not None:
+                self._refetch(own, _by_index(iterator, batch.indices))
+                return
+
+    def _refetch(self, sources: list[Birth], make: MakeBatch) -> None:
+        states, state = seeds.take(), self._state
+        in_update, state.in_update = (
+            state.in_update,
+            False,
+        )  # what runs now is data code, not an update
+        self._let_numpy_name_the_line(make)
+        began = self._microscope.seen
+        # The dataset may refuse a second request; then the value stays attributed to the batch.
+        with suppress(Exception):
+            # Our hooks are hidden from all modes, the microscope included, so it is put on just for this.
+            refetched = dict(leaves_of(make(self._microscope)))
+            for source in sources:
+                self._connect(source, refetched.get(source.field or ""), began=began)
+        state.in_update = in_update
+        seeds.restore(states)
+
+    def _let_numpy_name_the_line(self, make: MakeBatch) -> None:
+        """Make the batch with NumPy raising where it would only warn: the traceback ends in the guilty expression."""
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
             return
+        try:
+            make(numpy.errstate(divide="raise", over="raise", invalid="raise"))
+        except FloatingPointError as error:
+            place = user_location(error.__traceback__)
+            if place is not None:
+                self._recorder.write(
+                    ArrayWarning(step=self._state.step, message=str(error), location=place)
+                )
+        except Exception:  # noqa: S110 - the dataset may refuse a second request
+            pass
+
+    def _connect(self, source: Birth, leaf: torch.Tensor | None, *, began: int) -> None:
+        if leaf is None or gradients.is_finite(leaf):
+            return
+        known = map(self._nonfinite_log.get, self._microscope.memory_writers.births_of(leaf))
+        births = [birth for birth in known if birth is not None]
+        made = [birth.id for birth in births if birth.kind != "source" and birth.order > began]
+        if made:
+            self._nonfinite_log.descends(source, made)
 
 
 def _is_of(birth: Birth, batch: Batch) -> bool:
@@ -51,53 +116,3 @@ def _by_index(iterator: Any, indices: list[int] | None) -> MakeBatch:
             return fetch_again(iterator, indices)
 
     return make
-
-
-def _refetch(stage: Stage, sources: list[Birth], make: MakeBatch) -> None:
-    states = seeds.take()
-    sentinel = stage.session.sentinel
-    in_update, sentinel.in_update = (
-        sentinel.in_update,
-        False,
-    )  # what runs now is data code, in whatever hook we are
-    _let_numpy_name_the_line(stage, make)
-    began = stage.microscope.seen
-    with suppress(
-        Exception
-    ):  # the dataset may refuse to be asked twice: then the batch stays where the value is told
-        # Our hooks run unseen, even by the microscope, which is therefore put on for this alone.
-        refetched = dict(leaves_of(make(stage.microscope)))
-        for source in sources:
-            _connect(stage, source, refetched.get(source.field or ""), began=began)
-    sentinel.in_update = in_update
-    seeds.restore(states)
-
-
-def _let_numpy_name_the_line(stage: Stage, make: MakeBatch) -> None:
-    """Make the batch with NumPy raising where it would only warn: the traceback ends in the guilty expression."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        return
-    try:
-        make(numpy.errstate(divide="raise", over="raise", invalid="raise"))
-    except FloatingPointError as error:
-        place = user_location(error.__traceback__)
-        if place is not None:
-            stage.session.write(
-                ArrayWarning(step=stage.session.sentinel.step, message=str(error), location=place)
-            )
-    except Exception:  # noqa: S110 - the dataset may refuse to be asked again; then nothing is told
-        pass
-
-
-def _connect(stage: Stage, source: Birth, leaf: torch.Tensor | None, *, began: int) -> None:
-    if leaf is None or gradients.is_finite(leaf):
-        return
-    births = [
-        birth
-        for birth in map(stage.nonfinite_log.get, stage.microscope.memory_writers.births_of(leaf))
-        if birth is not None
-    ]
-    made = [birth.id for birth in births if birth.kind != "source" and birth.order > began]
-    if made:
-        stage.nonfinite_log.descends(source, made)

@@ -1,7 +1,7 @@
-"""A loss that is not finite only in evaluation: no optimizer step ever meets it, so its reading is watched.
+"""Finds losses that are non-finite only in evaluation, where no optimizer step judges them.
 
-Only numbers that the program itself reads without gradients, and calls a loss, count; a metric of an absent class
-is often NaN and means nothing. Code that asks for NaN in the same function knows of it and is left alone.
+Only numbers count that the program reads without gradients and calls a loss: the metric of an absent class is often
+NaN and means nothing. A function that checks for NaN itself is left alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -22,6 +22,8 @@ from torchwhy.observe import descriptors, guest
 from torchwhy.observe.probes import reads
 from torchwhy.observe.probes.metrics.evaluations import WORDS, Evaluations
 from torchwhy.observe.program.frames import Site, span_of, user_sites
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features import mode_stack
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
@@ -32,16 +34,13 @@ from torchwhy.source.bindings import targets_of
 from torchwhy.source.files import loaded, scope_of
 from torchwhy.source.scopes import inside
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 LOSS_WORDS = (*WORDS, "crit", "elbo")
-# Whoever calls these in the function that reads the loss expects such values, and deals with them.
+# A function that calls one of these expects bad values and handles them.
 EXPECTING = ("isnan", "isfinite", "isinf", "nan_to_num", "nanmean", "nansum", "nanmedian")
-# The way from a tensor's `item` to here, and the folder in which every other caller is one of ours.
+# Files on the way from a tensor's `item` to here; every other file of our package reads for itself.
 PLUMBING = {__file__, *(module.__file__ for module in (guest, reads, descriptors, mode_stack))}
 OWN_ROOT = str(Path(guest.__file__).resolve().parents[1]) + os.sep
-# What is still the same loss when it comes out of these.
+# Methods whose result is still the same loss.
 SAME = ("item", "mean", "sum", "detach", "cpu", "float", "double", "data", "squeeze", "numpy")
 VARIABLE = re.compile(r"Name\(id='\w+'")
 MOST_SITES = 16  # places in the source that are followed
@@ -59,11 +58,19 @@ class _Reading:
 
 
 class WatchedEvaluations(Evaluations):
-    """Follows the losses read in evaluation as before, and keeps the bad ones for the end of the program."""
+    """Follows evaluations as its base does, and keeps the bad losses for the end of the program.
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.when_bad: Callable[[torch.Tensor], object] = lambda _: None
+    `when_bad` is called with each of them as the program reads it.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        when_bad: Callable[[torch.Tensor], object] = lambda _: None,
+    ) -> None:
+        super().__init__(recorder, state)
+        self._when_bad = when_bad
         self._readings: dict[Site, _Reading | None] = {}
 
     def read(self, tensor: Any) -> None:
@@ -73,17 +80,17 @@ class WatchedEvaluations(Evaluations):
             self._judge(tensor)
 
     def read_later(self, tensor: Any) -> None:
-        """Note one that was computed without gradients and is read when these are on again."""
+        """Note a number that was computed without gradients and is read while these are on again."""
         self._judge(tensor)
 
     def _judge(self, tensor: torch.Tensor) -> None:
         """Keep the number if it is bad, or read where a bad one was read before."""
-        sentinel = self._session.sentinel
-        if sentinel.in_update or not sentinel.step or not tensor.is_floating_point():
+        state = self._state
+        if state.in_update or not state.step or not tensor.is_floating_point():
             return
         if tensor.numel() != 1 or not has_values(tensor):
             return
-        # Both callers are protected, so nobody sees this; torch's own `item`, because the program's is watched.
+        # Both callers are protected, so no mode sees this; torch's own `item`, because the program's is watched.
         is_bad = not math.isfinite(item(tensor))
         if is_bad or self._readings:
             sites = user_sites(frame_at(1), limit=1)
@@ -91,7 +98,7 @@ class WatchedEvaluations(Evaluations):
                 self._note(sites[0], tensor, is_bad=is_bad)
 
     def alarm(self) -> Alarm | None:
-        """Return what the program's last evaluation says of itself: None if it was fine."""
+        """Return the alarm about the program's last evaluation; None if it was fine."""
         for site, reading in self._readings.items():
             if reading is not None and reading.is_bad:
                 return Alarm(
@@ -105,13 +112,13 @@ class WatchedEvaluations(Evaluations):
         return None
 
     def _note(self, site: Site, tensor: torch.Tensor, *, is_bad: bool) -> None:
-        readings, step = self._readings, self._session.sentinel.step
+        readings, step = self._readings, self._state.step
         if site not in readings and is_bad and len(readings) < MOST_SITES:
             good = self._places.get(site)
             last = next((s for s in reversed(good.steps if good else []) if s < step), 0)
             known = _Reading(step, False, encode(0.0), step, last)
             readings[site] = known if reads_a_loss(site) else None
-            self._session.sentinel.bad_evaluations = True
+            self._state.bad_evaluations = True
         reading = readings.get(site)
         if reading is None:
             return
@@ -122,11 +129,11 @@ class WatchedEvaluations(Evaluations):
             reading.step, reading.is_bad = step, False
         if is_bad:
             reading.is_bad, reading.value = True, value_of(tensor)
-            self.when_bad(tensor)
+            self._when_bad(tensor)
 
 
 def read_by_us(frame: FrameType | None) -> bool:
-    """Tell whether it was code of ours that read the number, while it looked at a tensor of the program."""
+    """Tell whether code of ours read the number."""
     while frame is not None and frame.f_code.co_filename in PLUMBING:
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.startswith(OWN_ROOT)
@@ -134,13 +141,13 @@ def read_by_us(frame: FrameType | None) -> bool:
 
 @unseen
 def value_of(tensor: torch.Tensor) -> Real:
-    """Return the one number of a tensor; what the program reads with `item` is watched, this is not."""
+    """Return the one number of a tensor without `item`, which is watched."""
     (value,) = tensor.reshape(1).tolist()
     return encode(float(value))
 
 
 def reads_a_loss(site: Site) -> bool:
-    """Tell whether the program calls the number a loss, in a function that does not expect a bad one."""
+    """Tell whether the program calls the number a loss, in a function that does not handle bad ones."""
     expression = span_of(site).expression or ""
     try:
         node: ast.AST = ast.parse(expression.strip(), mode="eval").body
@@ -156,9 +163,9 @@ def reads_a_loss(site: Site) -> bool:
 
 
 def is_computed_like_a_loss(node: ast.AST, filename: str) -> bool:
-    """Tell whether the file calls something a loss that is the same formula of other variables.
+    """Tell whether the file assigns the same formula, with other variables, to something called a loss.
 
-    `(net(v) - w).pow(2).mean().item` is one where `loss = (net(x) - y).pow(2).mean()` is trained on.
+    `(net(v) - w).pow(2).mean().item` is one if `loss = (net(x) - y).pow(2).mean()` is trained on.
     """
     while isinstance(node, ast.Attribute) and node.attr == "item":
         node = node.value
@@ -177,14 +184,14 @@ def is_computed_like_a_loss(node: ast.AST, filename: str) -> bool:
 
 
 def _without_names(node: ast.AST) -> str:
-    """Return an expression as text that is the same for other variables."""
+    """Return the syntax of an expression as text, without the names of its variables."""
     return VARIABLE.sub("Name", ast.dump(node))
 
 
 def is_called_loss(node: ast.AST) -> bool:
     """Tell whether an expression is a loss by name: `val_loss`, `criterion(out, y)`, `losses["a"].mean().item`.
 
-    What is computed of a loss is something else: the exponential of one may well be infinite.
+    A function of a loss is not: its exponential may well be infinite.
     """
     if isinstance(node, ast.JoinedStr):
         shown = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]

@@ -1,4 +1,4 @@
-"""From which births the bad values of a result descend: born here, handed on, or healed."""
+"""Finds the births that the bad values of a result descend from: born here, passed on, or healed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONE: frozenset[int] = frozenset()
 
 
 class Lineage:
-    """Asks the ledger who wrote an operand, and books what nobody wrote."""
+    """Looks up which operation wrote an operand, and logs bad values that no operation here wrote."""
 
     def __init__(self, nonfinite_log: NonfiniteLog, memory_writers: MemoryWriters) -> None:
         self._log = nonfinite_log
@@ -54,7 +54,7 @@ class Lineage:
     ) -> frozenset[int]:
         info = operation.info
         if info.base == "set_":
-            # A worker's batch arrives: whose value it is, is known when it is used.
+            # A worker's batch arrives: its use will tell what it is.
             is_batch = operation.phase == "data"
             return NONE if is_batch else frozenset({self._log.from_source(output, operation, None)})
         if not info.is_creating and makes_nan_of_infinite_scalar(call, output):
@@ -64,7 +64,7 @@ class Lineage:
         return frozenset({self._log.by_operation(operation, call, output, given)})
 
     def source(self, tensor: torch.Tensor, operation: Operation) -> int:
-        """Return the birth of a bad tensor that nobody here computed, and remember it for its memory."""
+        """Return the birth of a bad tensor that no operation here computed, and remember it for its memory."""
         entry = self._memory_writers.entry(tensor)
         producer = (entry.unwritten or entry.last_operation) if entry is not None else None
         birth = self._log.from_source(tensor, operation, producer)

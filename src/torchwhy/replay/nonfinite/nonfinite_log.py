@@ -1,4 +1,4 @@
-"""The book of births: every non-finite value that appeared, and what it spoiled."""
+"""Logs births, the operations that made a non-finite value, and what each birth spoiled."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from torchwhy.replay.microscope.operations import Operation, tensors_in
 from torchwhy.replay.nonfinite import provenance
 from torchwhy.replay.nonfinite.wider_dtype import redo_wider
 
-Call = tuple[
-    Any, Any, Any
-]  # the operation's function, positional and keyword arguments as they were before it ran
+# The operation's function, and its positional and keyword arguments as they were before it ran.
+Call = tuple[Any, Any, Any]
 
-# Whoever calls these knows of the NaN: `nanmean` is a `nansum` and a count.
+# Code that calls these expects NaN: `nanmean` is a `nansum` and a count.
 NAN_AWARE = {"nansum", "nanmedian", "nanquantile", "nan_to_num"}
-MOST_BIRTHS = 400  # kept per watched stretch; a value that spreads is one birth, so this is plenty
+MOST_BIRTHS = 400  # of one process; a value that spreads is one birth
 SOFTMAX = {"_softmax", "_log_softmax", "softmax", "log_softmax", "_safe_softmax"}
 REDUCING = {
     "sum", "mean", "amax", "amin", "max", "min", "std", "var", "var_mean", "std_mean", "median", "nanmean", "nanmedian",
@@ -37,7 +36,7 @@ REDUCING = {
 
 
 class ProgramContext(Protocol):
-    """What the book asks of the program around: names, the current batch, later operations."""
+    """What the log asks about the program: names, the current batch, later operations."""
 
     def origin_of(self, tensor: torch.Tensor) -> provenance.Origin: ...
     def rows(self) -> int: ...
@@ -68,7 +67,7 @@ class NonfiniteLog:
     def by_operation(
         self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
     ) -> int:
-        """Book a value born by an operation on finite operands."""
+        """Log a value that an operation made of finite operands."""
         return self._add(operation, "operation", output, call=call, given=given)
 
     def from_infinity(
@@ -79,13 +78,13 @@ class NonfiniteLog:
         given: list[torch.Tensor],
         parents: Iterable[int],
     ) -> int:
-        """Book a NaN that an operation made out of infinities."""
+        """Log a NaN that an operation made of infinities."""
         return self._add(
             operation, "from-infinity", output, call=call, given=given, parents=sorted(parents)
         )
 
     def from_constant(self, operation: Operation, output: torch.Tensor) -> int:
-        """Book a value that the program wrote as a constant, or brought in from an array while making a tensor."""
+        """Log a value that the program wrote as a constant, or copied from an array into a new tensor."""
         site = operation.place()
         is_literal = operation.info.base not in ("lift_fresh", "lift_fresh_copy") or (
             site is not None and (output.dim() == 0 or writes_nonfinite_constant(site))
@@ -95,7 +94,7 @@ class NonfiniteLog:
     def from_source(
         self, tensor: torch.Tensor, operation: Operation, producer: Operation | None
     ) -> int:
-        """Book a bad tensor that came in from outside: a batch, a weight, an array, unwritten memory."""
+        """Log a bad tensor that came from outside: a batch, a weight, an array, unwritten memory."""
         if producer is not None and producer.info.is_empty:
             return self._add(producer, "source", tensor, origin="uninitialised")
         origin = self._context.origin_of(tensor)
@@ -117,7 +116,7 @@ class NonfiniteLog:
         )
 
     def reached(self, births: Iterable[int], what: str) -> None:
-        """Note what some births spoiled; infinities that a NaN was made of share its guilt, constants do not."""
+        """Note what some births spoiled; so did the infinities that made a NaN, unless they are constants."""
         for birth in births:
             spoiled = self._reached.setdefault(birth, [])
             if what in spoiled:
@@ -129,7 +128,7 @@ class NonfiniteLog:
             self.reached(guilty, what)
 
     def descends(self, source: Birth, births: list[int]) -> None:
-        """Note that a value which came in from outside was made by these births, for the samples known of it."""
+        """Note that these births made a value that came from outside, for the same samples."""
         self.births[source.id] = msgspec.structs.replace(source, parents=sorted(births))
         for number in births:
             self.births[number] = msgspec.structs.replace(
@@ -141,15 +140,15 @@ class NonfiniteLog:
             self.reached(births, what)
 
     def noticed(self, births: Iterable[int], how: str) -> None:
-        """Note that the program looked at bad values or was given them; guilt only in a program that never trains."""
+        """Note that the program read bad values or got them from a model; they count only if it never trains."""
         for birth in births:
             self._noticed.setdefault(birth, []).append(how)
 
     def blame_noticed(self, living: Iterable[int]) -> None:
-        """In a program without training, what it printed, read, got out of its model or still holds is the damage.
+        """Count what a program without training printed, read, got from its model or still holds as spoiled.
 
-        A constant it wrote itself is not, nor is the -inf of a logarithm, the usual way to say "impossible", nor
-        a NaN that it leaves out of its mean itself.
+        Constants do not count, nor does the -inf of a logarithm, which often means "impossible", nor a NaN that the
+        program leaves out itself, e.g. by `nanmean`.
         """
         for birth in living:
             self._noticed.setdefault(birth, []).append("a value the program keeps")
@@ -166,7 +165,7 @@ class NonfiniteLog:
                 self.reached([birth], way)
 
     def healed(self, births: Iterable[int], operation: Operation) -> None:
-        """Note where bad values vanished again."""
+        """Note where bad values disappeared again."""
         if operation.info.base in NAN_AWARE:
             self._expected.update(births)
         site = operation.place()
@@ -180,7 +179,7 @@ class NonfiniteLog:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether any birth is in it."""
+        """Tell whether it has any birth."""
         return bool(self.births)
 
     def any_reached(self) -> bool:
@@ -206,14 +205,14 @@ class NonfiniteLog:
                 )
 
     def _landed_in(self, birth: Birth) -> dict[str, Any]:
-        """Return the weight as the origin of a value that was copied into it from a file or an array."""
+        """Return as origin the weight that a value was copied into from a file or an array."""
         if birth.kind != "source" or birth.origin not in ("array", "unknown"):
             return {}
         weight = self._context.weight_filled_by(birth.id)
         return {} if weight is None else {"origin": weight.kind, "origin_name": weight.name}
 
     def tell_now(self, births: Iterable[int], what: str) -> None:
-        """Write births at once: they do harm although nothing non-finite comes out of it."""
+        """Write births at once: they do harm although no non-finite value comes out of it."""
         for number in births:
             birth = self.births.get(number)
             if birth is not None and birth.kind == "operation" and number not in self._written:
@@ -221,7 +220,7 @@ class NonfiniteLog:
                 self._write(msgspec.structs.replace(birth, reaches=[what]))
 
     def drop_reaches(self) -> None:
-        """Forget what was spoiled so far: it belongs to a step that passed."""
+        """Forget what was spoiled so far: it belongs to an earlier step."""
         self._reached.clear()
 
     def _add(

@@ -1,4 +1,4 @@
-"""From a value back to its source: batch, parameter, buffer, constant, or the operation that made it."""
+"""Where a value came from, and whether a mask hid it later."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.source.values import is_number
 
-# Operations whose operands stand in the source in the same order and number.
-SAME_ORDER_LIMIT = 3
 UNNAMED = {
     "addmm",
     "mm",
@@ -24,7 +22,7 @@ UNNAMED = {
     "embedding",
     "_softmax",
 }
-MOST_FOLLOWED = 400  # operations looked at for a mask between a bad branch and the loss
+MOST_FOLLOWED = 400  # operations searched for a mask between a bad branch and the loss
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,11 @@ class Origin:
     name: str | None = None
     location: SourceSpan | None = None
     field: str | None = None
-    steps: int | None = None  # for how many it exists, where that is not as long as training
+    steps: int | None = None  # for how many it has existed, if not since the start of training
 
 
 def names_in_order(written: list[str], operands: list[Operand], base: str) -> list[str | None]:
-    """Return the source text of each operand, None where source and operation do not match one to one."""
+    """Return the source text of each operand, None if source and operation do not match one to one."""
     nothing: list[str | None] = [None] * len(operands)
     if base in UNNAMED or not written:
         return nothing
@@ -48,7 +46,7 @@ def names_in_order(written: list[str], operands: list[Operand], base: str) -> li
     if base == "reciprocal":
         written = written[
             -1:
-        ]  # `rate / speed` with a plain number on top: what is inverted stands below
+        ]  # of `rate / speed` with a plain number `rate`, the operand is `speed`
     tensors = [position for position, operand in enumerate(operands) if operand.tensor is not None]
     if len(written) == len(operands):
         return list(written)
@@ -63,8 +61,7 @@ def names_in_order(written: list[str], operands: list[Operand], base: str) -> li
 def hidden_by(forward: Operation, later: list[Operation], mask: torch.Tensor) -> SourceSpan | None:
     """Return the `where`, mask or selection that discarded all elements of `mask` computed by `forward`.
 
-    Every differentiable way from the operation onwards must be cut; a value that also gets through on another
-    way is not hidden.
+    It must cut every differentiable path from the operation onwards.
     """
     reachable = {forward.order}
     ends = {forward.order}
@@ -100,7 +97,7 @@ def _discards(operation: Operation, fed: list[int], mask: torch.Tensor) -> bool:
         return keeps is not None and _all_false(keeps, mask)
     if base in ("masked_fill", "masked_fill_") and 0 in fed:
         return _all_false(~kept[1], mask)
-    # A zero hides only finite values: 0 · inf is NaN, and then the product has births of its own.
+    # A zero hides only finite values: 0 · inf is NaN, a birth of its own.
     if base == "mul" and not operation.births and len(kept) == 2 and len(fed) == 1 and fed[0] < 2:
         other = kept[1 - fed[0]]
         return (
@@ -122,7 +119,7 @@ def _discards(operation: Operation, fed: list[int], mask: torch.Tensor) -> bool:
 
 
 def _all_false(keeps: torch.Tensor, mask: torch.Tensor) -> bool:
-    """Tell whether a mask keeps none of the elements in question; shapes that do not fit mean we cannot say."""
+    """Tell whether a mask keeps none of these elements; False if the shapes do not fit."""
     while keeps.dim() < mask.dim() and keeps.shape == mask.shape[: keeps.dim()]:
         keeps = keeps.unsqueeze(-1)
     try:

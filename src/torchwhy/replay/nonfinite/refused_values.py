@@ -1,4 +1,4 @@
-"""An exception that complains of NaN or inf: which of the values in its frames it means."""
+"""Finds the bad values that an exception about NaN or inf means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
-from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.steps.check import Check
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.events import REFUSED, Alarm, Replayed
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, below, blamed
-from torchwhy.replay.equipment import Stage
+from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
 
 COMPLAINT = re.compile(
     r"\bnan\b|\binf\b|infinit|non-?finite|not finite|invalid values|positive.definite|failed to converge",
@@ -20,8 +23,8 @@ COMPLAINT = re.compile(
 )
 
 
-def refused_values(error: BaseException, frames: list[TracebackFrame]) -> list[torch.Tensor]:
-    """Return the bad tensors in the user's innermost frame and those below; none unless the exception means them."""
+def values_refused_by(error: BaseException, frames: list[TracebackFrame]) -> list[torch.Tensor]:
+    """Return the bad tensors in the user's innermost frame and those it called, if the exception means them."""
     user = blamed(frames)
     if user is None or not COMPLAINT.search(str(error)):
         return []
@@ -40,20 +43,34 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
             yield value
 
 
-def raise_alarm(stage: Stage, values: list[torch.Tensor]) -> None:
-    """Tell of values that ended the program; where they came from is known if the microscope was on."""
-    step = stage.session.sentinel.step
-    stage.session.write(Alarm(step=step, optimizer=None, what="value", losses=[]))
-    if stage.microscope.is_on:
-        note(stage, values)
-        stage.nonfinite_log.write_all()
-        stage.session.write(
-            Replayed(step=step, how="first-step", reproduced=stage.nonfinite_log.any_reached())
-        )
+class RefusedValues:
+    """Connects values that an exception refused with their births."""
 
+    def __init__(
+        self,
+        microscope: Microscope,
+        nonfinite_log: NonfiniteLog,
+        recorder: Recorder,
+        state: TrainingState,
+    ) -> None:
+        self._microscope = microscope
+        self._nonfinite_log = nonfinite_log
+        self._recorder = recorder
+        self._state = state
 
-def note(stage: Stage, values: list[torch.Tensor]) -> Check:
-    """Note which births the refused values descend from."""
-    for tensor in values:
-        stage.nonfinite_log.reached(stage.microscope.source_of(tensor.detach()), REFUSED)
-    return Check(stage.session.sentinel.step, None, [], bad_loss=True)
+    def raise_alarm(self, values: list[torch.Tensor]) -> None:
+        """Record that these values ended the program; their births are known if the microscope was on."""
+        step, log = self._state.step, self._nonfinite_log
+        self._recorder.write(Alarm(step=step, optimizer=None, what="value", losses=[]))
+        if self._microscope.is_on:
+            self.note(values)
+            log.write_all()
+            self._recorder.write(
+                Replayed(step=step, how="first-step", reproduced=log.any_reached())
+            )
+
+    def note(self, values: list[torch.Tensor]) -> Check:
+        """Note which births the refused values descend from."""
+        for tensor in values:
+            self._nonfinite_log.reached(self._microscope.source_of(tensor.detach()), REFUSED)
+        return Check(self._state.step, None, [], bad_loss=True)

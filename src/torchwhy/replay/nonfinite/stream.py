@@ -1,4 +1,4 @@
-"""A batch of a dataset without indices, a stream: to have it once more, the stream is read again up to it."""
+"""Makes a batch of a stream (a dataset without indices) again, by reading the stream up to it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from torchwhy.observe.torch_features.loader_parts import (
     yielded_by,
 )
 
-MOST_SECONDS = 5.0  # for the batches before it; a stream that takes longer is not read again
+MOST_SECONDS = 5.0  # for reading up to the batch; beyond, it is given up
 
-# Makes a batch within a context: the microscope, or NumPy told to raise.
+# Makes a batch inside of a context: the microscope, or NumPy set to raise.
 MakeBatch = Callable[[AbstractContextManager[Any]], Any]
 
 
@@ -29,7 +29,7 @@ def is_stream(iterator: Any) -> bool:
 
 
 def reader_of(iterator: Any) -> MakeBatch:
-    """Return what makes the batch in hand once more, from a fresh pass over the stream in this process."""
+    """Return a function that makes the current batch again, from a fresh pass over the stream in this process."""
 
     def make(looking: AbstractContextManager[Any]) -> Any:
         size, collate = getattr(sampler_of(iterator), "batch_size", None), collate_of(iterator)

@@ -1,4 +1,4 @@
-"""A zero in half precision: what is it when the operations that made it are redone in float32?"""
+"""Redoes the operations that made a zero of half precision in float32: is it a zero there, too?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.nonfinite.wider_dtype import functional_of
 
 HALF = (torch.float16, torch.bfloat16)
-MOST_REDONE = 8  # operations in a row; an epsilon or a softmax is one or two back
-MOST_ELEMENTS = 4_000_000  # of a result whose making is remembered
+MOST_REDONE = 8  # operations in a row; an epsilon or a softmax is one or two operations back
+MOST_ELEMENTS = 4_000_000  # of a result whose operation is kept
 
 
 def is_worth_keeping(output: torch.Tensor) -> bool:
-    """Tell whether a result may be asked about later: half precision, of moderate size, with a zero in it."""
+    """Tell whether a result may have to be redone: half precision, moderate size, with a zero in it."""
     return (
         output.dtype in HALF
         and output.numel() <= MOST_ELEMENTS
@@ -25,7 +25,7 @@ def is_worth_keeping(output: torch.Tensor) -> bool:
 
 
 def redo_in_float32(tensor: torch.Tensor, memory_writers: MemoryWriters) -> torch.Tensor | None:
-    """Return the tensor as float32 would have had it; None when nothing is known of its making."""
+    """Return the tensor as float32 would have computed it; None if its operation is unknown."""
     producer = _producer(tensor, memory_writers)
     return None if producer is None else _redone(tensor, memory_writers, producer, MOST_REDONE)
 
@@ -62,7 +62,7 @@ def _redone(
         if not isinstance(value, torch.Tensor) or value.dtype not in HALF:
             return value
         before = _producer(value, memory_writers)
-        # Memory that was written again since does not hold what this operation got.
+        # Memory that was written since no longer holds the operand.
         if before is None or most <= 1 or before.order >= producer.order:
             return value.detach().float()
         return _redone(value, memory_writers, before, most - 1)
@@ -72,7 +72,7 @@ def _redone(
             result = functional(
                 *widen(list(args)), **{name: widen(value) for name, value in kwargs.items()}
             )
-    except Exception:  # not every operation has a wide version; then we do not know
+    except Exception:  # not every operation has a wider version
         return plain
     results = result if isinstance(result, (list, tuple)) else [result]
     fitting = [r for r in results if isinstance(r, torch.Tensor) and r.shape == tensor.shape]

@@ -1,4 +1,4 @@
-"""The same operation once more in a wider type: did the numbers not fit, or is there no answer at all?"""
+"""Redoes an operation in a wider dtype: did the numbers not fit, or is the result undefined?"""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 from torchwhy.observe.torch_features.torch_internals import overload_name, schema_of
 
 WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
-MOST_ELEMENTS = 50_000_000  # beyond this redoing one operation would be felt
+MOST_ELEMENTS = 50_000_000  # beyond, redoing one operation takes noticeable time
 
 
 def redo_wider(
     call: tuple[Any, Any, Any], output: torch.Tensor
 ) -> Literal["finite", "nonfinite"] | None:
-    """Return whether the operation gives finite numbers in the next wider type, None when it cannot be redone."""
+    """Return whether the operation gives finite numbers in the next wider dtype; None if it cannot be redone."""
     function, args, kwargs = call
     wider = WIDER.get(output.dtype)
     if (

@@ -1,1 +1,1 @@
-"""Follows the life of a parameter: who owns it, what trains it, what freezes it, when it joined."""
+"""Follows the life of a parameter: what owns it, what trains or freezes it, and when it joined its model."""

@@ -1,28 +1,24 @@
-"""Parameters that join a model in the middle of training: a head that is exchanged, a block that is appended.
-
-The optimizer was made before they were. Looked for at the steps that are looked at thoroughly anyway.
-"""
+"""Finds parameters that join a model during training, after its optimizer was made: a new head, an appended block."""
 
 from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.observe.program.names import parameters_of
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
+from torchwhy.observe.program.names import Names, parameters_of
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import LateParameter, LateParameters
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
-FIRST_STEPS = (1, 4, 8, 16)  # looks while every step is thorough; later ones are rare by themselves
+FIRST_STEPS = (1, 4, 8, 16)  # compared while every step is thorough; later all thorough ones
 THOROUGH_STEPS = 24
-MOST_TOLD = 50  # newcomers of one run
+MOST_TOLD = 50  # late parameters of one run
 
 
 @dataclass
@@ -34,47 +30,52 @@ class _Late:
 
 
 class LateParameterWatch:
-    """Compares the parameters of known models with those they had when they were first seen."""
+    """Compares the parameters of known models with those that they had when they were first seen."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        names: Names,
+        optimizers: WatchedOptimizers,
+    ) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._names = names
+        self._optimizers = optimizers
         self._roots: dict[int, weakref.ref[torch.nn.Module]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
         self._new: dict[int, _Late] = {}
         self._told: list[str] = []
 
     def after_step(self) -> None:
-        """Look early a few times, and then whenever a step is looked at."""
-        step = self._session.sentinel.step + 1
+        """Compare at a few early steps, and then at every thorough one."""
+        step = self._state.step + 1
         if step in FIRST_STEPS or step > THOROUGH_STEPS:
             self.look(step)
 
     @unseen
     def look(self, step: int) -> None:
-        """Write which newcomers get gradients now and are in no optimizer, if they are others than before."""
-        held = {
-            id(p)
-            for watched in self._session.sentinel.optimizers.all()
-            for p in watched.parameters()
-        }
+        """Write which late parameters get gradients and are in no optimizer, if they are others than before."""
+        held = {id(p) for watched in self._optimizers.all() for p in watched.parameters()}
         living: set[int] = set()
         late: list[LateParameter] = []
-        # The known ones first: a variable that holds a new layer only is a model of its own in the list of names.
-        for model, root in sorted(self._session.names.roots(), key=self._is_strange):
-            is_strange = self._is_strange((model, root))
+        # Known models first: a variable that holds just a new layer is a model of its own among the names.
+        for model, root in sorted(self._names.roots(), key=self._is_new):
+            is_new = self._is_new((model, root))
             for name, parameter in parameters_of(root):
                 if id(parameter) in living:
                     continue
                 living.add(id(parameter))
-                if is_strange or id(parameter) in held:
+                if is_new or id(parameter) in held:
                     self._known[id(parameter)] = (weakref.ref(parameter), f"{model}.{name}")
                 elif not self._has_known(parameter):
-                    late += self._judged(parameter, model=model, name=name, step=step)
+                    late += self._late(parameter, model=model, name=name, step=step)
             self._roots[id(root)] = weakref.ref(root)
         if living:
             self._tell(late, held - living, step=step)
 
-    def _is_strange(self, root: tuple[str, torch.nn.Module]) -> bool:
+    def _is_new(self, root: tuple[str, torch.nn.Module]) -> bool:
         known = self._roots.get(id(root[1]))
         return known is None or known() is not root[1]
 
@@ -82,10 +83,10 @@ class LateParameterWatch:
         known = self._known.get(id(parameter))
         return known is not None and known[0]() is parameter
 
-    def _judged(
+    def _late(
         self, parameter: torch.Tensor, *, model: str, name: str, step: int
     ) -> list[LateParameter]:
-        """Return a newcomer that gets gradients and was not changed since it was first seen."""
+        """Return a late parameter that gets gradients and has not changed since it was first seen."""
         if not parameter.requires_grad or parameter.grad is None:
             return []
         new = self._new.get(id(parameter))
@@ -103,7 +104,7 @@ class LateParameterWatch:
         )
         if not same:
             return []
-        # Nobody clears the gradient of what no optimizer holds: each backward pass adds to it in place.
+        # Nothing clears the gradient of a parameter without optimizer: each backward pass adds to it in place.
         passes = max(step - new.since, version_of(parameter.grad))
         return [
             LateParameter(
@@ -112,7 +113,7 @@ class LateParameterWatch:
         ]
 
     def _tell(self, late: list[LateParameter], orphans: set[int], *, step: int) -> None:
-        """Write them, with those whose forerunner of the same name an optimizer holds and no model has any more."""
+        """Write them, and which of them replace a parameter that an optimizer still holds."""
         names = [f"{one.model}.{one.name}" for one in late]
         shown = [f"{name} {one.passes > 2}" for name, one in zip(names, late, strict=True)]
         if shown == self._told:
@@ -123,7 +124,7 @@ class LateParameterWatch:
             for key, (reference, name) in self._known.items()
             if key in orphans and reference() is not None
         }
-        self._session.write(
+        self._recorder.write(
             LateParameters(
                 step=step,
                 parameters=late,
@@ -133,7 +134,7 @@ class LateParameterWatch:
 
 
 def _has_forerunner(name: str, gone: set[str]) -> bool:
-    """Tell whether a parameter of the same layer is gone: `head.weight` makes way for `head.0.weight`, too."""
+    """Tell whether a parameter of the same layer is gone; `head.0.weight` replaces `head.weight`, too."""
     layer = name.rpartition(".")[0]
     return name in gone or any(
         f"{name}.".startswith(f"{before.rpartition('.')[0]}.")

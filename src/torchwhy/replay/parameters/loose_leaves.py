@@ -1,7 +1,7 @@
-"""Tensors of the program that are no nn.Parameter and yet are to be trained: `torch.zeros(2, requires_grad=True)`.
+"""Finds tensors that should be trained although they are no nn.Parameter: `torch.zeros(2, requires_grad=True)`.
 
-Found in variables, in attributes of `self`, and in lists and dictionaries there. What is fed into a model is data or a
-coordinate to differentiate by, and is left out; so is everything in a program that calls `torch.autograd.grad`.
+Searches variables, attributes of `self`, and lists and dictionaries in them. Tensors that a model takes are data, or
+coordinates to differentiate by, and do not count; nor does anything in a program that calls `torch.autograd.grad`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,10 +17,8 @@ from torch import nn
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_sources
 from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.source.files import layer_of
-
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
 
 MOST_ITEMS = 50  # of a list or dictionary
 MOST_FRAMES = 12
@@ -28,8 +26,8 @@ ADDING = {"add", "add_", "sub", "sub_", "rsub", "stack", "cat"}
 DIFFERENTIATES = re.compile(r"autograd\.grad\b|\bgrad\(|torch\.func\b|functorch")
 
 
-def loose_leaves(stage: Stage, held: set[int]) -> dict[str, torch.Tensor]:
-    """Return leaves that got a gradient, are in no optimizer, and are used outside of every module, by name."""
+def loose_leaves(microscope: Microscope, held: set[int]) -> dict[str, torch.Tensor]:
+    """Return leaves by name that got a gradient, are in no optimizer, and are used outside of all modules."""
     found = {
         name: leaf
         for name, leaf in _in_frames(frame_at(1))
@@ -37,21 +35,21 @@ def loose_leaves(stage: Stage, held: set[int]) -> dict[str, torch.Tensor]:
     }
     if not found or any(DIFFERENTIATES.search(source.text) for source in user_sources()):
         return {}
-    return {name: leaf for name, leaf in found.items() if _is_beside_models(stage, leaf)}
+    return {name: leaf for name, leaf in found.items() if _is_beside_models(microscope, leaf)}
 
 
-def _is_beside_models(stage: Stage, leaf: torch.Tensor) -> bool:
-    """Tell whether what is computed of a leaf stays outside of modules and weighs what they give: losses, bounds.
+def _is_beside_models(microscope: Microscope, leaf: torch.Tensor) -> bool:
+    """Tell whether a leaf stays outside of modules and weighs their outputs, such as losses or bounds.
 
-    A term of its own that is only added, like a prior, moves nothing else.
+    A term that is only added, such as a prior, changes no other gradient.
     """
-    entry = stage.microscope.memory_writers.entry(leaf)
+    entry = microscope.memory_writers.entry(leaf)
     made = entry.last_operation if entry is not None else None
     if made is None:
         return False
     alive, weighs = {made.order}, False
-    given: set[int] = set()  # what modules gave, and what was made of it
-    for operation in stage.microscope.forward_operations():
+    given: set[int] = set()  # outputs of modules, and what was computed of them
+    for operation in microscope.forward_operations():
         if operation.order == made.order:
             continue
         orders = {source.order for source in operation.inputs if source is not None}

@@ -1,32 +1,35 @@
-"""Where a program without optimizer changes its weights: the line that wrote them between two backward passes."""
+"""Finds the line at which a program without an optimizer updates its weights."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING
 
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.learning import ManualUpdate
+from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.expressions import span_in_module
 
 if TYPE_CHECKING:
     import torch
 
-    from torchwhy.replay.equipment import Stage
-
 MOST_NODES = 20_000  # of the graph of one loss
 
 
 class ManualUpdates:
-    """Told at every backward pass; writes one event, at the first that finds its weights changed since the last."""
+    """Writes one event, at the first backward pass whose weights an operation wrote since the last one."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, microscope: Microscope, recorder: Recorder, state: TrainingState) -> None:
+        self._microscope = microscope
+        self._recorder = recorder
+        self._state = state
         self._since: int | None = None
         self._is_told = False
 
     def before_backward(self, losses: list[torch.Tensor]) -> None:
-        """Look who wrote the weights of these losses last."""
-        microscope = self._stage.microscope
+        """Look up the operations that wrote the weights of these losses last."""
+        microscope = self._microscope
         if self._is_told or not microscope.is_on:
             return
         since, self._since = self._since, microscope.seen
@@ -36,15 +39,14 @@ class ManualUpdates:
             site = writer.place() if writer is not None and writer.order > (since or 0) else None
             if site is not None:
                 self._is_told = True
-                step = self._stage.session.sentinel.step
-                self._stage.session.write(
-                    ManualUpdate(step=step, location=span_in_module(site, None))
+                self._recorder.write(
+                    ManualUpdate(step=self._state.step, location=span_in_module(site, None))
                 )
                 return
 
 
 def _leaves(losses: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Return the tensors that the backward pass of these losses will give a gradient."""
+    """Return the leaves that the backward pass of these losses gives a gradient."""
     waiting = deque(loss.grad_fn for loss in losses if loss.grad_fn is not None)
     seen = set(waiting)
     leaves = []

@@ -1,4 +1,4 @@
-"""All parameters that are known at one moment, and who holds them: models, optimizers, modules that merely ran."""
+"""All parameters known at one moment, and what holds them: models, optimizers, modules without a known model."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
+from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.module_parts import parameters_in
+from torchwhy.replay.microscope.module_stack import ModuleStack
 
-if TYPE_CHECKING:
-    from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
-    from torchwhy.replay.equipment import Stage
-
-MOST_LOOSE = 50  # items of a plain list or dictionary that are looked at
+MOST_LOOSE = 50  # items read of a plain list or dictionary
 
 
 class Part(NamedTuple):
@@ -30,15 +29,15 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Owners:
-    """The parts of known models, the modules that ran and belong to none, and the optimizers."""
+    """The parts of known models, the modules that ran outside of them, and the optimizers."""
 
     parts: list[Part]
     unowned: list[nn.Module]
     optimizers: list[WatchedOptimizer]
 
     @cached_property
-    def owners(self) -> dict[int, Part]:
-        """Return the part that holds each parameter, by identity; of several the first."""
+    def parts_by_parameter(self) -> dict[int, Part]:
+        """Return the first part that holds each parameter, by the parameter's identity."""
         return {
             id(parameter): part
             for part in reversed(self.parts)
@@ -48,7 +47,7 @@ class Owners:
 
     @cached_property
     def held(self) -> set[int]:
-        """Return the identities of what any optimizer holds."""
+        """Return the identities of the parameters that any optimizer holds."""
         return {id(p) for watched in self.optimizers for p in watched.parameters()}
 
     @cached_property
@@ -59,14 +58,14 @@ class Owners:
         return found | {id(p): p for module in self.unowned for p in module.parameters()}
 
     def registered(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """Yield path and value of each parameter that belongs to a known model, as often as it is held."""
+        """Yield path and value of each parameter of a known model, as often as the model holds it."""
         for part in self.parts:
             for name, parameter in parameters_in(part.module).items():
                 if parameter is not None:
                     yield f"{part.path}.{name}", parameter
 
     def loose(self) -> Iterator[tuple[str, str, nn.Parameter]]:
-        """Yield path of the module, name and value of each parameter in a plain list or dictionary of a known model."""
+        """Yield module path, name and value of each parameter in a plain list or dictionary of a known model."""
         for module, path, _ in self.parts:
             for attribute, value in vars(module).items():
                 if type(value) in (list, tuple, dict) and not attribute.startswith("_"):
@@ -78,12 +77,12 @@ class Owners:
                     )
 
 
-def current_owners(stage: Stage) -> Owners:
-    """Return who is there now."""
+def current_owners(names: Names, modules: ModuleStack, optimizers: WatchedOptimizers) -> Owners:
+    """Return what holds parameters now."""
     parts = [
         Part(module, f"{name}.{local}" if local else name, name)
-        for name, root in stage.session.names.roots()
+        for name, root in names.roots()
         for local, module in root.named_modules()
     ]
-    unowned = stage.modules.modules_outside({id(part.module) for part in parts})
-    return Owners(parts, unowned, list(stage.session.sentinel.optimizers.all()))
+    unowned = modules.modules_outside({id(part.module) for part in parts})
+    return Owners(parts, unowned, list(optimizers.all()))

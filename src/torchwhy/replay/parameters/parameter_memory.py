@@ -1,7 +1,7 @@
-"""What earlier looks know of a parameter, and what has come to it since a later one began.
+"""Remembers what earlier observations saw of a parameter, and tells new gradients from old ones.
 
-Between two looks nobody watches: a gradient may be left over from the phase before, values may have been trained,
-loaded or drawn. What was not seen is not known, and is told as such.
+Between two observations the microscope is off: a gradient may be left over, and values may have been trained, loaded or
+drawn. What was not seen is recorded as unknown.
 """
 
 from __future__ import annotations
@@ -9,24 +9,23 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import torch
 from torch import nn
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import storage_key, version_of, weak_storage
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.replay.crash.frames.construction import Builder
+from torchwhy.replay.observing.current_observation import CurrentObservation
 
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
-
-FEWEST = 8  # values of which the largest says something about what they were drawn from
+FEWEST = 8  # values, from which on the largest tells the interval they were drawn from
 NEAR_BOUND = (
-    0.8  # of eight uniform values the largest is below this share of the bound in one case of six
+    0.8  # of eight uniform values, the largest is below this share of the bound in one case of six
 )
 BEYOND = 1e-5  # rounding, relative
 FAN_LAYERS = (
@@ -41,7 +40,7 @@ FAN_LAYERS = (
 )
 
 
-# A parameter as it was when it was first described: how often it had been written, and the first phase that used it.
+# A parameter when it was first described: its version, its entry, and the first observation that used it.
 _Known = tuple["weakref.ref[torch.Tensor]", int, ParameterSeen, float]
 
 
@@ -54,16 +53,17 @@ class _Gradient:
 
 
 class ParameterMemory:
-    """Keeps what each census told, and who was the first to train a parameter."""
+    """Keeps the entries of each census, and the first optimizer that held each parameter."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, names: Names, observation: CurrentObservation) -> None:
+        self._names = names
+        self._observation = observation
         self._seen: dict[int, _Known] = {}
         self._holders: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._left_over: dict[int, _Gradient] = {}
 
     def held_by(self, optimizer: int, parameters: list[torch.Tensor]) -> None:
-        """Note that an optimizer makes its first step."""
+        """Note the parameters of an optimizer at its first step."""
         holders = self._holders
         for parameter in parameters:
             known = holders.get(id(parameter))
@@ -71,10 +71,9 @@ class ParameterMemory:
                 holders[id(parameter)] = (weakref.ref(parameter), optimizer)
 
     def begin_observation(self, own: list[torch.Tensor]) -> None:
-        """Note which gradients are there already; not those of another thread, which may be writing them."""
+        """Note which gradients exist already; not those of another thread, which may be writing them."""
         self._left_over.clear()
-        roots = self._stage.session.names.roots()
-        parameters = {id(p): p for _, root in roots for p in root.parameters()}
+        parameters = {id(p): p for _, root in self._names.roots() for p in root.parameters()}
         for parameter in [*parameters.values(), *own]:
             gradient = parameter.grad
             if gradient is not None and gradient.layout is torch.strided:
@@ -87,7 +86,7 @@ class ParameterMemory:
 
     @unseen
     def has_arrived(self, parameter: torch.Tensor) -> bool:
-        """Tell whether a parameter has got a gradient since the look at a later phase began."""
+        """Tell whether a parameter received a gradient since the observation began."""
         gradient = parameter.grad
         if gradient is None:
             return False
@@ -96,23 +95,24 @@ class ParameterMemory:
             return True
         if storage_key(gradient) != before.key:
             return True
-        # One that was filled with zeros to clear it has been written, too.
+        # Filling it with zeros to clear it has written it, too.
         return version_of(gradient) != before.version and bool(gradient.any().item())
 
-    def was_trained(self, parameter: torch.Tensor, *, observation: set[int]) -> bool:
-        """Tell whether an optimizer that does not belong to the phase in hand was the first to hold a parameter."""
+    def was_trained(self, parameter: torch.Tensor, *, optimizers: set[int]) -> bool:
+        """Tell whether another optimizer than those of the observation was the first to hold a parameter."""
         holder = self._holder(parameter)
-        return bool(self._stage.observation) and holder is not None and holder not in observation
+        is_later = bool(self._observation.number)
+        return is_later and holder is not None and holder not in optimizers
 
     def was_used(self, parameter: torch.Tensor) -> bool:
-        """Tell whether an earlier look saw a parameter at work."""
+        """Tell whether an earlier observation saw an operation use a parameter."""
         known = self._known(parameter)
-        return known is not None and known[3] < self._stage.observation
+        return known is not None and known[3] < self._observation.number
 
     def complete(
         self, parameter: torch.Tensor, entry: ParameterSeen, module: nn.Module | None
     ) -> ParameterSeen:
-        """Return the entry of a later census with what an earlier look saw, where this one saw nothing."""
+        """Return the entry of a later census, completed by what an earlier observation saw."""
         if entry.written_by != "unknown":
             return entry
         known = self._known(parameter)
@@ -125,8 +125,8 @@ class ParameterMemory:
         return msgspec.structs.replace(entry, written_by=written_by, made_at=before.made_at)
 
     def remember(self, seen: dict[int, ParameterSeen], parameters: dict[int, torch.Tensor]) -> None:
-        """Keep what a census told; without a call for each parameter, since the first step waits for it."""
-        observation, kept = self._stage.observation, self._seen
+        """Keep the entries of a census; without a call per parameter, because the first step waits for it."""
+        observation, kept = self._observation.number, self._seen
         for key, entry in seen.items():
             parameter, known = parameters.get(key), kept.get(key)
             used_in = observation if entry.used else math.inf
@@ -138,10 +138,10 @@ class ParameterMemory:
                 kept[key] = (weakref.ref(parameter), version, entry, used_in)
 
     def place_of(self, module: nn.Module) -> SourceSpan | None:
-        """Return where the source makes a module, of which no look saw how it was made."""
-        if not self._stage.observation:
+        """Return where the source makes a module that no observation saw being made."""
+        if not self._observation.number:
             return None
-        made = Builder(self._stage.session.names, []).made_at(module)
+        made = Builder(self._names, []).made_at(module)
         return made.span if made is not None else None
 
     def _known(self, parameter: torch.Tensor) -> _Known | None:
@@ -155,9 +155,9 @@ class ParameterMemory:
 
 @unseen
 def _is_as_drawn(module: nn.Module, parameter: torch.Tensor) -> bool:
-    """Tell whether values fill the interval that torch draws a new layer's from, and none lies beyond.
+    """Tell whether values fill the interval that torch draws a new layer's from, and none lies outside.
 
-    A few updates carry some weight across its end; what was loaded had them.
+    A few updates move some weight out of the interval, so loaded weights do not pass.
     """
     bounds = list(_bounds(module, parameter))
     if not bounds or parameter.numel() < FEWEST or not parameter.is_floating_point():
@@ -167,7 +167,7 @@ def _is_as_drawn(module: nn.Module, parameter: torch.Tensor) -> bool:
 
 
 def _bounds(module: nn.Module, parameter: torch.Tensor) -> list[float]:
-    """Return the ends of the intervals that layers draw from by themselves, or by the usual uniform functions."""
+    """Return the bounds of the intervals that layers draw from by default, or by the usual uniform functions."""
     if isinstance(module, nn.RNNBase | nn.RNNCellBase):
         return [1 / math.sqrt(module.hidden_size)]
     if not isinstance(module, FAN_LAYERS):

@@ -1,27 +1,24 @@
-"""What became of the odd parameters of a census: those that somebody should train, and those that nothing reaches."""
+"""Follows the odd parameters of a census: those with an unused gradient, those without one, and frozen ones."""
 
 from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
 from torchwhy.record.wiring import Followed, ParametersFollowed
 from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
-MOST_FOLLOWED = (
-    200  # parameters of one census; a model that is wired wrongly shows it in its first ones
-)
-FIRST_LOOK = 4  # the step before which nothing can be said; later looks are at twice the step
-QUICKLY_READ = 1 << 16  # elements of a frozen parameter that are read at the start, 30 µs
+MOST_FOLLOWED = 200  # parameters of one census; a wrongly wired model shows it in its first ones
+FIRST_LOOK = 4  # the first step to compare at; later at twice the step
+QUICKLY_READ = 1 << 16  # elements of a frozen parameter that is read at the start: 30 µs
 
 
 @dataclass
@@ -38,19 +35,27 @@ class _Marked:
 
 
 class ParameterWatch:
-    """Compares values at about steps 4, 8, 16 … of a phase and at the end; costs nothing where each census was fine."""
+    """Compares values at about steps 4, 8, 16 … of an observation and at the end; costs nothing without odd ones."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        optimizers: WatchedOptimizers,
+        late_parameters: LateParameterWatch,
+    ) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._optimizers = optimizers
+        self._late_parameters = late_parameters
         self._marked: dict[tuple[int, int], _Marked] = {}
-        self._origin = 0  # where the newest phase begins
+        self._origin = 0  # the step at which the newest observation began
         self._next_look = FIRST_LOOK
-        self._late_parameters = LateParameterWatch(session)
 
     def follow(self, name: str, parameter: torch.Tensor, *, observation: int = 0) -> None:
-        """Remember a parameter as it is now; what a frozen one holds matters only if somebody thaws it."""
-        key, step = (observation, id(parameter)), self._session.sentinel.step
-        followed = sum(of_phase == observation for of_phase, _ in self._marked)
+        """Remember a parameter as it is now; the values of a frozen one matter only if it is unfrozen later."""
+        key, step = (observation, id(parameter)), self._state.step
+        followed = sum(number == observation for number, _ in self._marked)
         if followed < MOST_FOLLOWED and key not in self._marked:
             if observation:
                 self._origin, self._next_look = step, step + FIRST_LOOK
@@ -67,28 +72,24 @@ class ParameterWatch:
             )
 
     def after_step(self) -> None:
-        """Look at doubling steps; of a long run only some steps are told here, so a look may come a little later."""
+        """Compare at doubling steps; in a long run only some steps come here, so it may be a little later."""
         self._late_parameters.after_step()
         if self._marked:
-            step = self._session.sentinel.step + 1
+            step = self._state.step + 1
             if step >= self._next_look:
                 self._next_look = 2 * step - self._origin
                 self.tell(step)
 
     def at_exit(self) -> None:
-        """Look a last time, should the parameters still live."""
-        self._late_parameters.look(self._session.sentinel.step)
+        """Compare a last time, if the parameters still live."""
+        self._late_parameters.look(self._state.step)
         if self._marked:
-            self.tell(self._session.sentinel.step)
+            self.tell(self._state.step)
 
     @unseen
     def tell(self, step: int) -> None:
-        """Write what is known of those that still live."""
-        held = {
-            id(p)
-            for watched in self._session.sentinel.optimizers.all()
-            for p in watched.parameters()
-        }
+        """Write what became of those that still live."""
+        held = {id(p) for watched in self._optimizers.all() for p in watched.parameters()}
         found: dict[int, list[Followed]] = {}
         began: dict[int, int] = {}
         for marked in self._marked.values():
@@ -116,7 +117,7 @@ class ParameterWatch:
                 )
             )
         for observation, parameters in found.items():
-            self._session.write(
+            self._recorder.write(
                 ParametersFollowed(
                     step=step,
                     updates=step - began[observation],
@@ -129,7 +130,7 @@ class ParameterWatch:
 def _thawed_for(marked: _Marked, parameter: torch.Tensor, step: int) -> int:
     """Return for how many steps a parameter that was frozen at the start is known to get gradients.
 
-    Nobody clears the gradient of a parameter that no optimizer holds, so each backward pass adds to it in place.
+    Nothing clears the gradient of a parameter that no optimizer holds, so each backward pass adds to it in place.
     """
     if not marked.frozen or parameter.grad is None:
         return 0

@@ -1,29 +1,25 @@
-"""What a rerun knows of the run it repeats: the failing step, its alarm, and the losses to compare with."""
+"""What a rerun knows of the run that it repeats: the failing step, its alarm, and its losses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from torchwhy.observe.settings import Settings
 from torchwhy.record.births import came_from_nowhere, made_after
 from torchwhy.record.events import Alarm, Step
 from torchwhy.record.trace import read_rank
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
-
-STEPS_OF_ONE_TENSOR = 40  # that a tensor made once may serve: the epochs and parts of a rollout
-MOST_STEPS_BEFORE = 300  # of those since which it was fine: more take too long under the microscope
+STEPS_OF_ONE_TENSOR = 40  # that may use a tensor made once: the epochs and parts of a rollout
+MOST_STEPS_BEFORE = 300  # since all was fine; more take too long under the microscope
 
 
 class EarlierRun:
-    """Read once from the trace beside the rerun's own folder."""
+    """Reads the trace beside the rerun's own folder."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.step = int(session.rerun_step or 0)
-        path = session.directory.parent / f"rank{session.rank}.jsonl"
+    def __init__(self, settings: Settings) -> None:
+        self._own_trace = settings.directory / f"rank{settings.rank}.jsonl"
+        self.step = int(settings.rerun_step or 0)
+        path = settings.directory.parent / f"rank{settings.rank}.jsonl"
         trace = read_rank(path) if path.exists() else None
         self._alarms = trace.of(Alarm) if trace else []
         self._looks_from = _first_to_look_at(self._alarms, self.step)
@@ -43,7 +39,7 @@ class EarlierRun:
         return next_step >= self._looks_from
 
     def is_repeated(self) -> bool | None:
-        """Tell whether the losses up to now are those of the run; None while there is nothing to compare."""
+        """Tell whether the losses so far are those of the run; None if there is nothing to compare."""
         shared, equal = self._compared()
         return equal == shared if shared else None
 
@@ -58,7 +54,7 @@ class EarlierRun:
 
     def _compared(self) -> tuple[int, int]:
         """Return how many losses before the failing step both runs have, and how many of them are equal."""
-        path = self._session.directory / f"rank{self._session.rank}.jsonl"
+        path = self._own_trace
         repeated = (
             {(s.step, s.optimizer): s.losses for s in read_rank(path).of(Step)}
             if path.exists()
@@ -69,6 +65,6 @@ class EarlierRun:
 
 
 def _first_to_look_at(alarms: Sequence[Alarm], step: int) -> int:
-    """Return the failing step, or the one since which all was well, if that is not long before."""
+    """Return the failing step, or the last one known to be fine if that is not long before."""
     since = alarms[0].since if alarms else None
     return step if since is None or step - since > MOST_STEPS_BEFORE else since

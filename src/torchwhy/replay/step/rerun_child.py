@@ -1,4 +1,4 @@
-"""In a rerun: come up to the failing step, look at it through the microscope, and end the process there."""
+"""In a rerun: comes up to the failing step, looks at it under the microscope, and ends the process there."""
 
 from __future__ import annotations
 
@@ -6,46 +6,69 @@ import os
 
 import torch
 
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
-from torchwhy.observe.steps.sentinel import Check
+from torchwhy.observe.steps.check import Check, alarm_of
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.events import Replayed
-from torchwhy.replay.equipment import Stage
-from torchwhy.replay.nonfinite import refused_values
-from torchwhy.replay.nonfinite.data_code import look_into_data_code
+from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.nonfinite.data_code import DataCode
 from torchwhy.replay.nonfinite.evaluation_losses import value_of
+from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
+from torchwhy.replay.nonfinite.refused_values import RefusedValues
+from torchwhy.replay.nonfinite.spoiled_values import SpoiledValues
+from torchwhy.replay.observing.switch import MicroscopeSwitch
 from torchwhy.replay.step.earlier_run import EarlierRun
 
 STEPS_AROUND = (
-    300  # under the microscope, a few seconds for small programs; the time limit bounds large ones
+    300  # under the microscope: seconds for small programs, and the time limit bounds large ones
 )
 
 
 class RerunChild:
-    """Only in a rerun; its process ends as soon as it has seen what it came for."""
+    """Ends the process as soon as it has seen the failure."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._earlier = EarlierRun(stage.session)
+    def __init__(
+        self,
+        earlier: EarlierRun,
+        microscope: Microscope,
+        switch: MicroscopeSwitch,
+        *,
+        nonfinite_log: NonfiniteLog,
+        spoiled_values: SpoiledValues,
+        refused_values: RefusedValues,
+        data_code: DataCode,
+        recorder: Recorder,
+        state: TrainingState,
+    ) -> None:
+        self._earlier = earlier
+        self._microscope = microscope
+        self._switch = switch
+        self._nonfinite_log = nonfinite_log
+        self._spoiled_values = spoiled_values
+        self._refused_values = refused_values
+        self._data_code = data_code
+        self._recorder = recorder
+        self._state = state
         self._steps_around: int | None = None
-        stage.evaluations.when_bad = self.evaluation_was_bad
 
     def is_close(self, next_step: int) -> bool:
         """Tell whether the step about to begin is the failing one or later."""
         return self._earlier.is_close(next_step + self._slack())
 
     def come_closer(self, next_step: int) -> None:
-        """Put the microscope on one step before the one that failed; give up when it passed without failing."""
+        """Put the microscope on one step before the one that failed; give up after it passed without failing."""
         if self.is_close(next_step):
-            # What is left of the step in hand is its update; if it was seen before, its number is known.
-            is_new = not self._stage.microscope.is_on
-            self._stage.look_without_limit(next_step - 1 if is_new else None)
+            # The rest of the current step is its update; if the microscope is on already, it knows the step.
+            is_new = not self._microscope.is_on
+            self._switch.put_on_without_limit(next_step - 1 if is_new else None)
             if next_step > self._earlier.step + 1 + self._slack():
                 self.end(None)
 
     def _slack(self) -> int:
-        """Return how many steps before and after the failing one are worth a look, too: none in a true repetition.
+        """Return how many steps before and after the failing one to look at; none in an exact repetition.
 
-        A program that draws other numbers each time it is started fails at another step, from the same cause.
+        A program that draws other numbers in each run fails at another step, from the same cause.
         """
         if self._steps_around is None:
             repeated = self._earlier.is_repeated()
@@ -55,42 +78,39 @@ class RerunChild:
         return self._steps_around
 
     def loss_was_read(self, loss: torch.Tensor) -> None:
-        """When the program itself gave up on a loss, the moment it reads that loss is the failure."""
-        sentinel = self._stage.session.sentinel
-        if not self._earlier.alarm_is("value") or not self._stage.microscope.is_on:
+        """Take the read of a bad loss as the failure, if the program itself stopped at it."""
+        if not self._earlier.alarm_is("value") or not self._microscope.is_on:
             return
-        if sentinel.step >= self._earlier.step and not gradients.is_finite(loss):
+        if self._state.step >= self._earlier.step and not gradients.is_finite(loss):
             self._loss_is_bad(loss)
 
     def _loss_is_bad(self, loss: torch.Tensor) -> None:
-        self._stage.note_bad_losses([loss])
-        step, value = self._stage.session.sentinel.step, value_of(loss)
-        self.end(Check(step, None, [value], bad_loss=True))
+        self._spoiled_values.note_losses([loss])
+        self.end(Check(self._state.step, None, [value_of(loss)], bad_loss=True))
 
     def evaluation_was_bad(self, loss: torch.Tensor) -> None:
-        """When a loss was bad only in evaluation, the moment it is read there is the failure."""
-        if self._earlier.alarm_is("evaluation") and self._stage.microscope.is_on:
+        """Take the read of a bad loss as the failure, if the loss was bad only in evaluation."""
+        if self._earlier.alarm_is("evaluation") and self._microscope.is_on:
             self._loss_is_bad(loss)
 
     def values_were_refused(self, values: list[torch.Tensor]) -> None:
-        """When an exception about bad values ended the program, it is the failure."""
-        if self._earlier.alarm_is("value") and self._stage.microscope.is_on:
-            self.end(refused_values.note(self._stage, values))
+        """Take an exception about bad values as the failure, if one ended the program."""
+        if self._earlier.alarm_is("value") and self._microscope.is_on:
+            self.end(self._refused_values.note(values))
 
     def end(self, check: Check | None) -> None:
-        """Write what the rerun saw and end it at once: its results are nobody's."""
-        session = self._stage.session
+        """Write what the rerun saw and end it at once, because nothing uses its results."""
         if check is not None:
-            session.sentinel.alarm(check, withheld=False)
-        look_into_data_code(self._stage)
-        self._stage.nonfinite_log.write_all()
-        session.write(
+            self._recorder.write(alarm_of(check, withheld=False))
+        self._data_code.look()
+        self._nonfinite_log.write_all()
+        self._recorder.write(
             Replayed(
                 step=self._earlier.step,
                 how="rerun",
                 reproduced=check is not None,
                 detail=self._earlier.faithfulness(),
-                eager_of_compiled=self._stage.compiles,
+                eager_of_compiled=self._switch.compiles,
             )
         )
         os._exit(0)

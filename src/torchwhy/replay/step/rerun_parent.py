@@ -1,7 +1,7 @@
-"""The same command again, from the start and with the recorded seeds, as far as the step that failed.
+"""Runs the same command again with the recorded seeds, up to the step that failed.
 
-For failures that could not be repeated in place. This is the supervisor's half and needs no torch; in the
-process itself the recorded seeds are put back and the microscope waits for the step.
+For failures that could not be repeated in place. This is the supervisor's half, which needs no torch; in the rerun
+itself, `rerun_child` puts the microscope on for the failing step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Progress = Callable[[float, int | None], None]
 
 
 def needs_rerun(traces: Sequence[Trace]) -> int | None:
-    """Return the step of the first alarm if nobody has seen through the microscope how it came about."""
+    """Return the step of the first alarm if the microscope has not seen its cause."""
     alarms = [(alarm.step, trace.rank) for trace in traces for alarm in trace.of(Alarm)]
     if not alarms:
         return None
@@ -46,7 +46,7 @@ def _was_seen(trace: Trace, step: int) -> bool:
             continue
         if replayed.reproduced:
             return replayed.how == "rerun" or not came_from_nowhere(trace, step)
-        # The first step is under the microscope from the start: there is no earlier time to compare with.
+        # The microscope is on for the first step from the start, so there is nothing to compare it with.
         if replayed.how == "first-step" and any(
             b.step == step and b.reaches for b in trace.of(Birth)
         ):
@@ -55,7 +55,7 @@ def _was_seen(trace: Trace, step: int) -> bool:
 
 
 def seconds_to_failure(traces: Sequence[Trace], step: int, *, run_seconds: float) -> float:
-    """Return how long the run took to get to the step: all of it, less the steps that came after."""
+    """Return how long the run took to get to the step: all of its time minus the later steps."""
     later = [
         sum(event.milliseconds for event in trace.steps if event.step > step) / 1000
         for trace in traces
@@ -71,9 +71,9 @@ def rerun(
     progress: Progress = lambda _seconds, _step: None,
     place: tuple[tuple[str, ...], Path] | None = None,
 ) -> str | None:
-    """Run again up to `step`, recording into `<run directory>/rerun`; return why it failed, None if it did not.
+    """Run again up to `step`, recording into `<run directory>/rerun`; return why that failed, None if it did not.
 
-    `place` is the command and the directory it runs in, where these are not the ones of the first time.
+    `place` is the command and its directory, if these differ from the first run.
     """
     run = read_run(run_directory)
     if place is not None:

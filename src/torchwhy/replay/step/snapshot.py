@@ -1,28 +1,27 @@
-"""What a repeated step needs put back besides its batch: buffers as before the forward, and the random state."""
+"""Copies what a repeated step needs besides its batches: buffers as before the forward, and the random state."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.program.names import Names
 from torchwhy.observe.steps.random_state import RandomState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_values
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
-MOST_BYTES = 16 * 2**20  # buffers larger than this in all are not copied every step
+MOST_BYTES = 16 * 2**20  # of all buffers; more are not copied at every step
 
 
 class Snapshot:
-    """Taken after every step, which is before the next forward. Buffers of a model that is gone are let go."""
+    """Taken after every step, so before the next forward; does not keep a model's buffers alive."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, names: Names, batches: BatchKeeper) -> None:
+        self._names = names
+        self._batches = batches
         self._buffers: list[weakref.ref[torch.Tensor]] | None = None
         self._copies: list[torch.Tensor] = []
         self._random = RandomState()
@@ -31,7 +30,7 @@ class Snapshot:
     @property
     def is_needed(self) -> bool:
         """Tell whether there is anything to copy after each step."""
-        return self._buffers is None or bool(self._buffers) or not self._session.batches.serial
+        return self._buffers is None or bool(self._buffers) or not self._batches.serial
 
     @property
     def only_random(self) -> RandomState | None:
@@ -39,8 +38,8 @@ class Snapshot:
         return self._random if self._buffers == [] else None
 
     def take(self) -> None:
-        """Copy the buffers; the random state too, unless a loader's batches keep their own."""
-        if not self._session.batches.serial:
+        """Copy the buffers; also the random state, unless the batches of a loader have their own."""
+        if not self._batches.serial:
             self._random_state = self._random.take()
         if self._buffers is None or self._buffers:
             self._copy()
@@ -56,12 +55,12 @@ class Snapshot:
     @unseen
     @torch.no_grad()
     def restore_buffers(self) -> None:
-        """Put the buffers back as they were before the forward of the step in hand."""
+        """Restore the buffers as they were before the forward of the current step."""
         for copy, buffer in self._pairs():
             buffer.copy_(copy)
 
     def restore_random_state(self) -> None:
-        """Put the random state back to where the step in hand began."""
+        """Restore the random state with which the current step began."""
         if self._random_state is not None:
             torch.set_rng_state(self._random_state)
 
@@ -73,9 +72,7 @@ class Snapshot:
 
     def _choose_buffers(self) -> None:
         buffers = [
-            b
-            for b in self._session.names.buffers().values()
-            if b.layout is torch.strided and has_values(b)
+            b for b in self._names.buffers().values() if b.layout is torch.strided and has_values(b)
         ]
         small = sum(b.numel() * b.element_size() for b in buffers) <= MOST_BYTES
         chosen = buffers if small else []

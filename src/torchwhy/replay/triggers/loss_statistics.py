@@ -1,16 +1,18 @@
-"""The course of one optimizer's losses, kept in a few numbers: does the loss still fall, did it grow?"""
+"""Summarises the losses of one optimizer in a few numbers: does the loss still fall, did it grow?"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 
-FIRST_MARK = 25  # steps after which a loss that learns has fallen visibly on most problems; then at each doubling
+FIRST_MARK = (
+    25  # steps after which the loss has fallen visibly on most problems; later marks double
+)
 FALL = 0.01  # a block of steps whose mean is lower by less than this share has not fallen
-ERRORS = 2.0  # standard errors by which two means differ before the difference is no chance
-CONVERGED = 0.1  # a loss at less than this share of its first value has been learnt, and may rest
-GREW = 10.0  # a loss that is so many times its first one is on its way out
-GREW_EARLY = 2.0  # in the first steps this is enough to ask whether the rate is stable
+ERRORS = 2.0  # standard errors by which two means must differ
+CONVERGED = 0.1  # a loss below this share of its first value may stall: it has been learnt
+GREW = 10.0  # a loss of so many times its first value diverges
+GREW_EARLY = 2.0  # the same in the first steps, where it raises the question of a stable rate
 EARLY = 20  # steps that count as the first ones
 
 
@@ -23,7 +25,7 @@ class Block:
     squares: float = 0.0
 
     def add(self, loss: float) -> None:
-        """Take one more loss in."""
+        """Add one loss."""
         self.count += 1
         self.total += loss
         self.squares += loss * loss
@@ -44,7 +46,7 @@ class Block:
 
 @dataclass
 class LossStatistics:
-    """What is kept of the losses of one optimizer."""
+    """The losses of one optimizer in a few numbers."""
 
     steps: int = 0
     first: float = math.nan
@@ -56,7 +58,7 @@ class LossStatistics:
     backwards: int = 1
 
     def add(self, loss: float) -> None:
-        """Take the loss of one more step in."""
+        """Add the loss of one step."""
         if not self.steps:
             self.first = loss
         self.steps += 1
@@ -65,14 +67,14 @@ class LossStatistics:
         self.block.add(loss)
 
     def at_mark(self) -> bool:
-        """Tell whether it is time to judge, and begin the next block if so."""
+        """Tell whether a mark is reached, and set the next one."""
         if self.steps < self.mark:
             return False
         self.mark *= 2
         return True
 
     def falls(self) -> bool:
-        """Tell whether the block that ends here is lower than the one before; the first is held against the start."""
+        """Tell whether the block that ends here is lower than the one before; the first is compared with the start."""
         before, now = self.before, self.block
         self.before, self.block = now, Block()
         if 0 < now.mean < CONVERGED * self.first:

@@ -1,4 +1,4 @@
-"""Which names a stretch of source reads and gives values to, in the order in which it runs."""
+"""Lists the names that some statements read and assign, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torchwhy.source.bindings import reference
 from torchwhy.source.scopes import NEW_SCOPES
 
-# Methods and functions that look at a tensor without taking its graph along.
+# Methods and functions whose result has no graph of the tensor.
 LOOKING = {
     "size",
     "dim",
@@ -34,7 +34,7 @@ class Touch(NamedTuple):
 
 
 def touches(body: Iterable[ast.AST]) -> Iterator[Touch]:
-    """Yield what statements read and write; of an assignment the right side comes first.
+    """Yield what statements read and write; of an assignment, the right side first.
 
     A write under an `if` may not happen (`if h is None: h = zeros`), so it is left out.
     """
@@ -65,12 +65,12 @@ def _of(node: ast.AST) -> Iterator[Touch]:
 
 
 def _only_asks(node: ast.AST) -> bool:
-    """Tell whether an expression only asks if there is something: `h is None`."""
+    """Tell whether an expression only tests for None: `h is None`."""
     return isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot))
 
 
 def _of_call(node: ast.Call) -> Iterator[Touch]:
-    """Yield the operands of a call: of `losses.append(x)` the receiver is read, of `h.size(0)` nothing."""
+    """Yield the operands of a call: `losses.append(x)` reads its receiver, `h.size(0)` reads nothing."""
     function = node.func
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     if isinstance(function, ast.Attribute):

@@ -10,7 +10,7 @@ from torch import nn
 
 from torchwhy.observe.probes.memory.chains import MOST_NODES, Chains
 from torchwhy.observe.probes.memory.holders import END, MOST_ITEMS, Holder, count_in
-from torchwhy.observe.torch_features.autograd_nodes import sequence_number
+from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 
 
 class Angry(list):
@@ -68,7 +68,7 @@ def test_a_bounded_deque_says_its_bound():
 def test_links_count_the_sums_since_the_mark():
     weight = torch.ones(3, requires_grad=True)
     total = (weight * 2).sum()
-    mark = sequence_number()
+    mark = next_node_number()
     for _ in range(20):
         total = total + (weight * 3).sum()
 
@@ -77,7 +77,7 @@ def test_links_count_the_sums_since_the_mark():
 
 def test_a_step_of_its_own_does_not_reach_back():
     weight = torch.ones(3, requires_grad=True)
-    mark = sequence_number()
+    mark = next_node_number()
     loss = (weight.exp() * 2).sum()
 
     assert Chains(mark).links(loss.grad_fn) == 0
@@ -86,7 +86,7 @@ def test_a_step_of_its_own_does_not_reach_back():
 def test_following_a_graph_is_bounded():
     weight = torch.ones(1, requires_grad=True)
     total = weight * 1
-    mark = sequence_number()
+    mark = next_node_number()
     for _ in range(MOST_NODES + 10):
         total = total + weight
     chains = Chains(mark)

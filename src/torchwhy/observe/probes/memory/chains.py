@@ -6,7 +6,7 @@ import heapq
 from itertools import count
 from typing import Any
 
-from torchwhy.observe.torch_features.autograd_nodes import node_sequence
+from torchwhy.observe.torch_features.autograd_nodes import number_of_node
 
 MOST_NODES = 1500  # operations followed in one look, 6 µs each
 
@@ -28,7 +28,7 @@ class Chains:
         The oldest operation is followed first, so in `total = total + loss` the way leads from sum to sum.
         """
         numbers = count()
-        queue = [(node_sequence(root), next(numbers), root)]
+        queue = [(number_of_node(root), next(numbers), root)]
         if queue[0][0] < self.mark:
             return 0
         seen = {root}
@@ -42,7 +42,7 @@ class Chains:
             for earlier, _ in node.next_functions:
                 if earlier is not None and earlier not in seen and earlier not in self._young:
                     seen.add(earlier)
-                    heapq.heappush(queue, (node_sequence(earlier), next(numbers), earlier))
+                    heapq.heappush(queue, (number_of_node(earlier), next(numbers), earlier))
         if not queue:
             self._young |= seen
         return 0

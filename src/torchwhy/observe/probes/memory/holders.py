@@ -23,10 +23,10 @@ from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.source.files import layer_of
 
 MOST_FRAMES = 12  # user frames: a training loop sits at most this deep below the script
-MOST_ITEMS = 4096  # items looked at in one collection, 1 µs each; of a longer one the ends are
+MOST_ITEMS = 4096  # items read of one collection, 1 µs each; of a longer one, both ends
 END = 1024  # items at each end of a long collection
-MOST_WEIGHED = 512  # tensors of one collection whose memory is asked for, 3 µs each
-MOST_VARIABLES = 20_000  # variables and attributes looked at in one look: 10 ms
+MOST_WEIGHED = 512  # tensors of one collection whose memory is measured, 3 µs each
+MOST_VARIABLES = 20_000  # variables and attributes read in one search: 10 ms
 MOST_OBJECTS = 16  # in a collection whose objects are looked into each by itself: meters, callbacks
 DEEPEST_OBJECT = 3  # trainer.meter.values
 DEEPEST_ITEM = 3  # a list of dictionaries of lists
@@ -77,7 +77,7 @@ class Count:
                 self.bytes += int(tensor.untyped_storage().nbytes())
 
     def scaled(self, factor: float) -> Count:
-        """Return the count of the whole where only a part of the items was looked at, and of those a part weighed."""
+        """Return the estimated count of a whole collection, of which a part was read and a part of that measured."""
         weighed = min(self.tensors, MOST_WEIGHED)
         # Views of a few large tensors do not become more memory by being many.
         apart = len(self._memory) >= 0.9 * weighed
@@ -178,7 +178,7 @@ class Search:
         for inner in frames:
             code = inner.f_code
             for name, value in borrowed_locals(inner).items():
-                # A variable of an enclosing function is told of where it lives, not where it is used.
+                # A variable of an enclosing function belongs to that function, not to where it is used.
                 if not name.startswith(".") and not (name in code.co_freevars and name in owned):
                     yield from self._visit(
                         Holder(name, value, code.co_name, code, code.co_filename)

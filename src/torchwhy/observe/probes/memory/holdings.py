@@ -1,7 +1,6 @@
-"""What the program's variables hold, looked at rarely; on all other steps this costs one comparison.
+"""Counts the tensors that the program's variables hold, at few moments; at all other steps this costs one comparison.
 
-Looked at are steps 2, 4, 8, …, long stretches of batches without a step, the moments at which the program tries
-to free memory, and the end.
+The moments are steps 2, 4, 8, …, long stretches of batches without a step, calls that free memory, and the end.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 
@@ -31,22 +30,21 @@ from torchwhy.observe.probes.memory.holders import (
     user_frames,
 )
 from torchwhy.observe.program.frames import Site, span_of
-from torchwhy.observe.torch_features.autograd_nodes import sequence_number
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import Held, Holdings, RunningFrame
 from torchwhy.source.files import layer_of, shown_path
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 FIRST_STEP = 2
-FIRST_BATCH = 4  # batches after the last step before a stretch counts as one without steps
-FIRST_CALLS = 3  # calls of gc.collect() that are all looked at; later ones at doubling numbers
+FIRST_BATCH = 4  # batches after the last step, from which on they count as a stretch without steps
+FIRST_CALLS = 3  # calls of gc.collect() after each of which we look; later at doubling counts
 SLOW_SECONDS = 0.05  # a look that takes longer is repeated at four times the distance
-MOST_TOLD = 24  # variables told of in one event, those that grew most first
-FEW = 8  # tensors with a graph in a collection so small that each is followed by itself
-LARGE_BYTES = 1_000_000  # what is suspect although it did not grow
+MOST_TOLD = 24  # variables in one event, those that grew most first
+FEW = 8  # tensors with a graph, up to which each one in a collection is followed separately
+LARGE_BYTES = 1_000_000  # held bytes from which a collection is suspect although it did not grow
 SAME_SIZE = 1000  # a collection this long whose length did not change is not counted again
 
 Moment = Literal["step", "batch", "collect", "exit"]
@@ -54,11 +52,15 @@ Key = tuple[str, str | None]
 
 
 class HoldingsProbe:
-    """Counts what is held, and knows from the last look what grew since."""
+    """Counts what is held, and compares with the last count."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(
+        self, recorder: Recorder, state: TrainingState, protect: Callable[..., Any]
+    ) -> None:
         self.next_step: float = FIRST_STEP
-        self._session = session
+        self._recorder = recorder
+        self._state = state
+        self._look_after_step = protect("holdings probe", self._look_at_step)
         self._mark: int | None = None
         self._stretch = -1
         self._stretch_began = 0
@@ -70,11 +72,8 @@ class HoldingsProbe:
         self._grown: set[Key] = set()
 
     def install(self, hooks: Hooks, protect: Callable[..., Any]) -> None:
-        """Notice `gc.collect()` and `torch.cuda.empty_cache()`, and be told of batches."""
+        """Notice `gc.collect()` and `torch.cuda.empty_cache()`."""
         note = protect("holdings probe", self._freed)
-        self._look_after_step = protect("holdings probe", self._look_at_step)
-        batches = self._session.batches
-        batches.look_from, batches.when_drawn = FIRST_BATCH, protect("holdings probe", self._drawn)
         hooks.replace(gc, "collect", _noting(gc.collect, note))
         hooks.replace(torch.cuda, "empty_cache", _noting(torch.cuda.empty_cache, note))
 
@@ -85,30 +84,27 @@ class HoldingsProbe:
 
     def _look_at_step(self, step: int) -> None:
         began = time.perf_counter()
-        self._mark = self._mark if self._mark is not None else sequence_number()
+        self._mark = self._mark if self._mark is not None else next_node_number()
         self._look("step", frame_at(1), mark=self._mark)
         if step > FIRST_STEP and time.perf_counter() - began > SLOW_SECONDS:
             self.next_step = 4 * step
 
-    def _drawn(self, batches: int) -> float:
-        """Look at what is held when many batches were drawn and no step was made: an evaluation, perhaps.
-
-        Returns the number of the batch at which to look again.
-        """
-        step = self._session.sentinel.step
+    def drawn(self, batches: int) -> float:
+        """Look after many batches without a step, perhaps an evaluation; return the batch of the next look."""
+        step = self._state.step
         if step != self._stretch:
             self._stretch, self._stretch_began, self._stretch_mark = step, batches, None
             return batches + FIRST_BATCH
         if self._stretch_mark is None:
-            self._stretch_mark = sequence_number()
+            self._stretch_mark = next_node_number()
         since = batches - self._stretch_began
         self._look("batch", frame_at(1), mark=self._stretch_mark, batches=since)
         return batches + since
 
     def at_exit(self) -> None:
         """Look at what the modules of the program still hold."""
-        if self._calls or self._session.sentinel.step:
-            mark = sequence_number() if self._mark is None else self._mark
+        if self._calls or self._state.step:
+            mark = next_node_number() if self._mark is None else self._mark
             self._look("exit", None, mark=mark)
 
     def _freed(self, frame: FrameType) -> None:
@@ -117,21 +113,21 @@ class HoldingsProbe:
         if self._calls < self._next_call:
             return
         self._next_call = self._calls + 1 if self._calls < FIRST_CALLS else self._calls * 2
-        self._look("collect", frame, mark=sequence_number())
+        self._look("collect", frame, mark=next_node_number())
 
     @unseen
     def _look(
         self, moment: Moment, frame: FrameType | None, *, mark: int, batches: int = 0
     ) -> None:
-        if self._session.sentinel.frozen:
+        if self._state.frozen:
             return
         look = _Look(self, moment, frame, mark=mark)
         held = look.take()
         call = next(user_frames(frame), None) if moment == "collect" else None
         if held or moment in ("step", "batch"):
-            self._session.write(
+            self._recorder.write(
                 Holdings(
-                    step=self._session.sentinel.step,
+                    step=self._state.step,
                     held=held,
                     resident_bytes=resident_bytes(),
                     frames=look.frames if any(one.is_suspect for one in held) else [],
@@ -139,7 +135,7 @@ class HoldingsProbe:
                     batches=batches,
                     call=None if call is None else span_of(Site(call.f_code, call.f_lasti)),
                     calls=self._calls,
-                    backwards=self._session.sentinel.backwards,
+                    backwards=self._state.backwards,
                 )
             )
 
@@ -171,7 +167,7 @@ class HoldingsProbe:
 
 
 class _Look:
-    """One look: the frames, the search, and what is worth telling."""
+    """One count: the frames, the search, and what to record."""
 
     def __init__(
         self, probe: HoldingsProbe, moment: Moment, frame: FrameType | None, *, mark: int

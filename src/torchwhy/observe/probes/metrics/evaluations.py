@@ -1,33 +1,26 @@
-"""Losses that the program reads while it evaluates: one mean per place in the source and per training step."""
+"""Follows the losses that the program reads while it evaluates: one mean per place in the source and training step."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torchwhy.observe.probes.metrics.metric_reductions import Reductions
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.record.learning import Evaluated
 from torchwhy.source.files import layer_of
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 MOST_PLACES = 16  # places in the source that are followed
-MOST_POINTS = 400  # evaluations kept of each; a longer run is told of by its last ones
-WORDS = (
-    "loss",
-    "criterion",
-    "entropy",
-    "mse",
-    "error",
-    "nll",
-)  # what people call a number that should fall
+MOST_POINTS = 400  # evaluations recorded of each, the last ones
+# Names of numbers that should fall.
+WORDS = ("loss", "criterion", "entropy", "mse", "error", "nll")
 
 
 @dataclass
@@ -40,27 +33,28 @@ class _Place:
 class Evaluations:
     """Follows numbers that are read without gradients, outside of any update, from expressions that name a loss."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, recorder: Recorder, state: TrainingState) -> None:
+        self._recorder = recorder
+        self._state = state
         self._places: dict[Site, _Place | None] = {}
-        self._reductions = Reductions(session)
+        self._reductions = Reductions(recorder)
 
     def read(self, tensor: Any) -> None:
         """Note one number that the program reads; called while gradients are off."""
-        sentinel = self._session.sentinel
-        if sentinel.in_update or not sentinel.step:
+        state = self._state
+        if state.in_update or not state.step:
             return
         frame = _user_frame(frame_at(1))
         if frame is None:
             return
         site = Site(frame.f_code, frame.f_lasti)
         if not self._reductions.is_over(site) and not tensor.is_complex():
-            self._reductions.read(site, frame, step=sentinel.step, value=_value(tensor))
+            self._reductions.read(site, frame, step=state.step, value=_value(tensor))
         if tensor.is_floating_point():
-            self._follow(site, tensor, sentinel.step)
+            self._follow(site, tensor, state.step)
 
     def read_later(self, tensor: Any) -> None:
-        """Note a number without graph that is read while gradients are on; here nothing is made of it."""
+        """Note a number without graph that is read while gradients are on; this class ignores it."""
 
     def _follow(self, site: Site, tensor: Any, step: int) -> None:
         if site not in self._places:
@@ -78,7 +72,7 @@ class Evaluations:
                 means = [
                     total / count for total, count in zip(place.totals, place.counts, strict=True)
                 ]
-                self._session.write(
+                self._recorder.write(
                     Evaluated(
                         location=span_of(site),
                         steps=place.steps[-MOST_POINTS:],

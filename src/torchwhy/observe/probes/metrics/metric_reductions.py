@@ -1,7 +1,7 @@
-"""Whether an average that the program makes over the batches of a loader is the average it stands for.
+"""Checks whether an average over the batches of a loader is the average over its samples.
 
-The numbers that go in are seen as the program reads them, what they are divided by is read off the source and looked
-up in the frame; an average is told of when a pass over the whole loader gives another number than it should.
+The numbers are seen as the program reads them; the divisor is found in the source and looked up in the frame. An
+average is recorded if a pass over the whole loader gives another number than it should.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.torch_features.layer_kinds import LOSSES as TORCH_LOSSES
 from torchwhy.observe.torch_features.module_parts import stored_part
 from torchwhy.record.learning import MetricReduced
@@ -26,14 +27,9 @@ from torchwhy.source.edits import Source
 from torchwhy.source.files import loaded
 from torchwhy.source.values import look_up, stored_attribute, text_of
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 MOST_PLACES = 16
-MOST_BATCHES = 10_000  # of a loader; the numbers of one pass are kept
-MOST_BROKEN_OFF = (
-    3  # passes with a training step in them, after which the place is taken for one of training
-)
+MOST_BATCHES = 10_000  # of a loader, because the numbers of one pass are kept
+MOST_BROKEN_OFF = 3  # passes with a training step in them, after which the place counts as training
 LOSSES = {
     "cross_entropy",
     "nll_loss",
@@ -70,13 +66,13 @@ class _Place:
 class Reductions:
     """Follows the numbers that are read in evaluation, one pass over a loader at a time."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._places: dict[Site, _Place | None] = {}
         self._told: set[tuple[str, int, int]] = set()
 
     def read(self, site: Site, frame: FrameType, step: int, value: float) -> None:
-        """Take one number in that the program reads without gradients."""
+        """Add one number that the program reads without gradients."""
         if site not in self._places:
             source = loaded(site.code.co_filename) if len(self._places) < MOST_PLACES else None
             self._places[site] = _Place(source, span_of(site).line) if source is not None else None
@@ -89,7 +85,7 @@ class Reductions:
             place.values.clear()
             place.divided = list(_divided(place, frame))
             if not place.divided or place.broken_off >= MOST_BROKEN_OFF:
-                self._places[site] = None  # not a number of this kind, or one of training
+                self._places[site] = None  # no average, or one of training
                 return
         place.values.append(value)
         for divided in place.divided:
@@ -99,7 +95,7 @@ class Reductions:
             place.values.clear()
 
     def is_over(self, site: Site) -> bool:
-        """Tell whether nothing more is wanted of a place."""
+        """Tell whether a place needs no more numbers."""
         return site in self._places and self._places[site] is None
 
     def _judge(self, place: _Place, divided: Divided) -> None:
@@ -116,7 +112,7 @@ class Reductions:
         if key in self._told:
             return
         self._told.add(key)
-        self._session.write(
+        self._recorder.write(
             MetricReduced(
                 step=place.step,
                 variable=average.variable,
@@ -147,12 +143,12 @@ class _Known:
 
 @dataclass(frozen=True)
 class FrameValues:
-    """The values that expressions have in a frame, as far as they can be had without running anything."""
+    """The values of expressions in a frame, as far as they are known without running anything."""
 
     names: Mapping[str, Any]
 
     def value(self, node: ast.expr) -> Any:
-        """Return what an expression names now, None if that cannot be told."""
+        """Return the current value of an expression, None if it is unknown."""
         return look_up(node, self.names, attribute=_attribute)
 
     def is_tensor(self, node: ast.expr) -> bool:
@@ -160,7 +156,7 @@ class FrameValues:
         return isinstance(self.value(node), torch.Tensor)
 
     def is_mean_loss(self, call: ast.Call) -> bool:
-        """Tell whether a call gives the mean loss of a batch."""
+        """Tell whether a call returns the mean loss of a batch."""
         called = self.value(call.func)
         if isinstance(called, TORCH_LOSSES):
             return bool(called.reduction == "mean")
@@ -175,7 +171,7 @@ def _attribute(holder: Any, name: str) -> Any:
 
 
 def _divided(place: _Place, frame: FrameType) -> list[Divided]:
-    """Return the averages that a place feeds, with the numbers they are divided by as the frame has them."""
+    """Return the averages that a place feeds, with their divisors from the frame."""
     names = borrowed_locals(frame)
     values = FrameValues({**frame.f_globals, **names})
     look = values.value
@@ -212,7 +208,7 @@ def _loader_of(node: ast.expr, look: Any) -> DataLoader[Any] | None:
 
 
 def _batch_sizes(loader: DataLoader[Any] | None) -> tuple[int, ...] | None:
-    """Return how many samples each batch of a pass has; None where that is not fixed."""
+    """Return how many samples each batch of a pass has; None if that varies."""
     size = getattr(loader, "batch_size", None)
     sampler = getattr(loader, "sampler", None)
     if not isinstance(size, int) or not hasattr(type(sampler), "__len__"):

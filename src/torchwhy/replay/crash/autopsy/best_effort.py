@@ -1,4 +1,4 @@
-"""One part of an autopsy that fails must not cost the others: its failure is noted and the rest goes on."""
+"""Runs the parts of an autopsy so that the failure of one is noted and costs no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BestEffort:
         *args: Given.args,
         **kwargs: Given.kwargs,
     ) -> Result:
-        """Return what a part gives; `otherwise` if it fails."""
+        """Return the result of a part, `otherwise` if it fails."""
         try:
             return part(*args, **kwargs)
         except Exception as problem:

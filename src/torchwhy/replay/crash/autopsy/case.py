@@ -1,36 +1,39 @@
-"""The open case: live frames, tensors and modules around an exception, found once and shared by all who look."""
+"""The live frames, tensors and modules around an exception, found once and shared by all parts of the autopsy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from torch import nn
 
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.program.names import Names
 from torchwhy.replay.crash.autopsy.best_effort import BestEffort
 from torchwhy.replay.crash.autopsy.running_layers import running_modules
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.crash.frames.failed_call import Call, failed_call
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand, inputs_of, operands_of
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, below, blamed
-from torchwhy.replay.crash.trials.reexecute import reexecuted
+from torchwhy.replay.crash.trials.reexecute import Reexecution
 from torchwhy.replay.crash.trials.tensor_changes import loss_arguments
+from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.operations import Operation
+from torchwhy.replay.nonfinite.program_context import LiveContext
 from torchwhy.source.edits import Source
 from torchwhy.source.files import loaded
 from torchwhy.source.scopes import holds
 from torchwhy.source.values import Expression, Node
 
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
-
 
 @dataclass(eq=False)
 class Case:
-    """What the steps of an autopsy share: the live frames, tensors and modules around the exception."""
+    """One exception, and the program around it; `callees` are the frames below the blamed one."""
 
-    stage: Stage
+    names: Names
+    batches: BatchKeeper
+    microscope: Microscope
+    context: LiveContext
     error: BaseException
     frames: list[TracebackFrame]
     caught: bool = False
@@ -48,7 +51,7 @@ class Case:
 
     def path_of(self, module: nn.Module) -> str:
         """Return what the program calls a module."""
-        return self.stage.session.names.path_of(module)
+        return self.names.path_of(module)
 
     def diff_of(self, node: Node | None, text: str) -> str:
         """Return the diff of the user's file in which a part of the failing expression reads `text`."""
@@ -62,7 +65,7 @@ class Case:
         return loaded(self.frame.filename) if self.frame is not None else None
 
     def is_in_file(self, node: Node) -> bool:
-        """Tell whether a piece of syntax has its true place in the user's file, so that it may be edited there."""
+        """Tell whether a piece of syntax has its true place in the user's file, so that a diff may change it."""
         if self.frame is None or self.source is None:
             return False
         whole = self.source.syntax_at(span_of(self.frame.site))
@@ -83,22 +86,20 @@ class Case:
         return self.modules[-1] if self.modules else None
 
 
-def opened(
-    stage: Stage, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
-) -> Case:
-    """Return the case: the user's frame, its operands, the torch function below it, the running modules."""
-    case = Case(stage, error, frames, caught)
+def fill(case: Case, reexecution: Reexecution) -> Case:
+    """Find the user's frame, its operands, the torch function below it, and the running modules."""
+    frames = case.frames
     case.frame = blamed(frames)
     if case.frame is None:
         return case
     case.callees = below(frames, case.frame)
     get = case.best_effort.get
-    get(None, stage.session.names.learn, frames[-1].live)
+    get(None, case.names.learn, frames[-1].live)
     case.operands = get([], operands_of, case.frame, case.callees)
     case.op, case.inputs = get((None, []), inputs_of, case.callees)
     case.modules = get([], running_modules, frames)
     case.builder = get(None, _builder, case)
-    get(None, _see_operations, case)
+    get(None, _see_operations, case, reexecution)
     case.call = get(None, failed_call, case.frame, case.callees)
     case.is_loss = get(None, loss_arguments, case) is not None
     return case
@@ -106,19 +107,19 @@ def opened(
 
 def _builder(case: Case) -> Builder | None:
     files = [one.filename for one in reversed(case.frames) if one.layer == "user"]
-    return Builder(case.stage.session.names, files)
+    return Builder(case.names, files)
 
 
-def _see_operations(case: Case) -> None:
-    """Take the operations of the first step as seen; of a later step, see the model call once more."""
-    microscope = case.stage.microscope
+def _see_operations(case: Case, reexecution: Reexecution) -> None:
+    """Take the operations that the microscope saw; if it was off, run the model call again under it."""
+    microscope = case.microscope
     if microscope.is_on:
         case.operations = microscope.operations()
         begins = [began for began, _ in microscope.forwards]
         if begins:
             case.operations = [one for one in case.operations if one.order > begins[-1]]
     elif not case.caught:
-        repeated = reexecuted(case.stage, case.error, case.frames)
+        repeated = reexecution.of(case.error, case.frames)
         if repeated is not None:
             frames, case.operations = repeated
             user = blamed(frames)

@@ -1,4 +1,4 @@
-"""An impossible reshape: the layer further on that takes the size which was asked for."""
+"""For an impossible reshape, finds the later layer that takes the requested size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASKED = re.compile(r"shape '\[([-\d, ]+)\]' is invalid for input of size \d+")
 
 
 def consumer_facts(case: Case) -> dict[str, Any]:
-    """Return the path of the first linear layer that takes the last size asked for, and what it takes."""
+    """Return the path of the first linear layer that takes the last requested size, and that size."""
     asked = ASKED.search(str(case.error))
     if asked is None or not case.modules:
         return {}

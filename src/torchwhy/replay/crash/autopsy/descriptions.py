@@ -1,4 +1,4 @@
-"""Live values of the program put into the words of the record."""
+"""Describes live values of the program for the record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_TENSORS = 40  # variables of one frame
 MOST_NUMBERS = 30
 LONGEST_TEXT = 80
 LABELS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-MOST_ELEMENTS = 10_000_000  # of an integer tensor whose range is looked up
+MOST_ELEMENTS = 10_000_000  # of an integer tensor whose range is measured
 
 
 def is_array(value: Any) -> bool:
@@ -62,7 +62,7 @@ def _range(value: torch.Tensor) -> tuple[float | None, float | None]:
     try:
         lowest, highest = torch.aminmax(value.detach())
         return float(lowest.item()), float(highest.item())
-    except RuntimeError:  # a device that has failed gives nothing any more
+    except RuntimeError:  # a failed device computes nothing any more
         return None, None
 
 

@@ -1,24 +1,27 @@
-"""The autopsy itself: from a dead program's traceback to one `Crash`.
+"""The autopsy: from the live frames of an exception to one `Crash`.
 
-Called once, when the program is over or when it swallowed an exception; never on a healthy step. Runs no code of
-the user's, except (in a program that is ending anyway) the model's own forward, to see the shapes in it.
+Runs when the program ends or catches an exception, never at a healthy step. Runs no code of the user's, except, in a
+program that is ending anyway, the model's own forward, to see the shapes in it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.frames import span_of
+from torchwhy.observe.program.names import Names
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import modes_off
 from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, OperandTrial, WalkStep
 from torchwhy.replay.crash.autopsy.best_effort import BestEffort
-from torchwhy.replay.crash.autopsy.case import Case, opened
+from torchwhy.replay.crash.autopsy.case import Case, fill
 from torchwhy.replay.crash.autopsy.consumers import consumer_facts
 from torchwhy.replay.crash.autopsy.descriptions import named, numbers_among, tensors_among
 from torchwhy.replay.crash.autopsy.loader import loader_facts
@@ -30,7 +33,11 @@ from torchwhy.replay.crash.frames.failed_operands import FoundOperand
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, who_raised
 from torchwhy.replay.crash.trials.batch_of_one import add_batch_to_model
 from torchwhy.replay.crash.trials.layer_sizes import resize_layer, resize_table
-from torchwhy.replay.crash.trials.reexecute import eager_error, model_call, nothing_left_behind
+from torchwhy.replay.crash.trials.reexecute import (
+    Reexecution,
+    model_call,
+    nothing_left_behind,
+)
 from torchwhy.replay.crash.trials.target_changes import (
     cast_target,
     change_target,
@@ -46,11 +53,11 @@ from torchwhy.replay.crash.trials.tensor_changes import (
     unsqueeze_operands,
 )
 from torchwhy.replay.crash.trials.view_to_reshape import reshape_for_view
+from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.expressions import span_in_module
+from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.microscope.operations import Operation
-
-if TYPE_CHECKING:
-    from torchwhy.replay.equipment import Stage
+from torchwhy.replay.nonfinite.program_context import LiveContext
 
 LONGEST_MESSAGE = 4000
 ATTEMPTS = (
@@ -70,18 +77,51 @@ ATTEMPTS = (
 MOST_FRAMES = 12  # of the user's frames: the innermost ones
 
 
-def examine(
-    stage: Stage, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
-) -> Crash:
-    """Return everything about an exception that a person would look at."""
-    with modes_off(), torch.no_grad(), stage.modules.paused():
-        if not caught:
-            error, frames = BestEffort().get((error, frames), eager_error, stage, error, frames)
-        return _crash(opened(stage, error, frames, caught=caught))
+class Autopsy:
+    """Collects everything about an exception that a person would look at."""
+
+    def __init__(
+        self,
+        microscope: Microscope,
+        modules: ModuleStack,
+        *,
+        names: Names,
+        batches: BatchKeeper,
+        context: LiveContext,
+        reexecution: Reexecution,
+        state: TrainingState,
+    ) -> None:
+        self._microscope = microscope
+        self._modules = modules
+        self._names = names
+        self._batches = batches
+        self._context = context
+        self._reexecution = reexecution
+        self._state = state
+
+    def examine(
+        self, error: BaseException, frames: list[TracebackFrame], *, caught: bool = False
+    ) -> Crash:
+        """Return the `Crash` of an exception."""
+        with modes_off(), torch.no_grad(), self._modules.paused():
+            if not caught:
+                error, frames = BestEffort().get(
+                    (error, frames), self._reexecution.eager_error, error, frames
+                )
+            case = Case(
+                names=self._names,
+                batches=self._batches,
+                microscope=self._microscope,
+                context=self._context,
+                error=error,
+                frames=frames,
+                caught=caught,
+            )
+            return _crash(fill(case, self._reexecution), self._state.step)
 
 
 def _walk(case: Case) -> list[WalkStep]:
-    """Return the stations of the data, the model's own input first."""
+    """Return the shapes of the data on its way through the model, the model's own input first."""
     if not case.operations:
         return []
     call = model_call(case.frames)
@@ -96,7 +136,7 @@ def _walk(case: Case) -> list[WalkStep]:
 
 
 def _before_failing_layer(case: Case) -> list[Operation]:
-    """Leave out what the failing layer itself had done before it failed."""
+    """Return the operations before the failing layer began."""
     path = case.path_of(case.layer) if case.layer is not None else None
     kept = list(case.operations)
     while (
@@ -111,11 +151,11 @@ def _before_failing_layer(case: Case) -> list[Operation]:
     return kept
 
 
-def _crash(case: Case) -> Crash:
-    session, get = case.stage.session, case.best_effort.get
+def _crash(case: Case, step: int) -> Crash:
+    get = case.best_effort.get
     layers = get([], _layers, case)
     return Crash(
-        step=session.sentinel.step,
+        step=step,
         type=type(case.error).__name__,
         message=str(case.error)[:LONGEST_MESSAGE],
         caught=case.caught,
@@ -129,7 +169,7 @@ def _crash(case: Case) -> Crash:
         inputs=get([], _inputs, case),
         layers=layers,
         walk=get([], _walk, case),
-        loader=get(None, loader_facts, session, case.frames),
+        loader=get(None, loader_facts, case.batches, case.frames),
         trials=get([], _trials, case),
         worker=_worker_traceback(case.error),
         facts={**_facts(case), **case.best_effort.failures},
@@ -143,8 +183,7 @@ def _location(case: Case, layers: list[Layer]) -> SourceSpan | None:
 
 
 def _layers(case: Case) -> list[Layer]:
-    names = case.stage.session.names
-    return [describe(module, names, _made_at(case, module)) for module in case.modules]
+    return [describe(module, case.names, _made_at(case, module)) for module in case.modules]
 
 
 def _operands(case: Case) -> list[NamedTensor]:
@@ -156,7 +195,7 @@ def _inputs(case: Case) -> list[NamedTensor]:
 
 
 def _trials(case: Case) -> list[OperandTrial]:
-    """Try changes on the real tensors; random state and buffers are as if nothing had been tried."""
+    """Try changes on the real tensors; random state and buffers stay as if nothing had been tried."""
     if not case.frames or not case.is_worth_trying:
         return []
     found: list[OperandTrial] = []
@@ -196,7 +235,7 @@ def _named(case: Case, found: FoundOperand) -> NamedTensor:
 
 
 def _by_the_users_name(case: Case, found: FoundOperand) -> FoundOperand:
-    """Return a tensor that torch knows by its own name under the name that a variable of the program gives it."""
+    """Return a tensor under the name of the program's variable, if torch's frame has another name for it."""
     for frame in reversed(case.frames):
         if frame.layer == "user":
             for name, value in list(frame.variables.items()):
@@ -215,7 +254,7 @@ def _facts(case: Case) -> dict[str, Any]:
 
 
 def _layer_facts(case: Case) -> dict[str, Any]:
-    """Return the shape that the innermost layer was given, and the program's name for that tensor if it has one."""
+    """Return the shape of the innermost layer's input, and the program's name for that tensor if it has one."""
     found = layer_call(case)
     if found is None:
         return {}
@@ -231,7 +270,7 @@ def _is_data_code(frame: TracebackFrame) -> bool:
 
 
 def _dataset_facts(case: Case) -> dict[str, Any]:
-    """Return which field of the dataset a batch in the failing expression was taken from."""
+    """Return the field of the dataset that a batch in the failing expression comes from."""
     for found in case.operands:
         if isinstance(found.value, torch.Tensor) and found.value.dtype == torch.float64:
             source = dataset_source(case, found.value)

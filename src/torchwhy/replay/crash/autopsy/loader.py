@@ -1,30 +1,27 @@
-"""The DataLoader whose batch was in hand: how large its batches are, and what it has left at the end."""
+"""Describes the DataLoader of the current batch: its batch size, and what is left at the end of an epoch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch.utils.data import DataLoader
 
-from torchwhy.observe.probes.batches import Origin, described
+from torchwhy.observe.probes.batches import BatchKeeper, Origin, described
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.torch_features.loader_parts import dataset_of
 from torchwhy.record.events import LoaderFacts
 from torchwhy.replay.crash.frames.lookup import Unknown, attribute
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 MOST_INDICES = 4096
 
 
-def loader_facts(session: Session, frames: list[TracebackFrame]) -> LoaderFacts | None:
-    """Return what is known of the loader; None in a program that draws no batches from one."""
-    batch = session.batches.recent[-1] if session.batches.recent else None
+def loader_facts(batches: BatchKeeper, frames: list[TracebackFrame]) -> LoaderFacts | None:
+    """Return what is known of the loader; None if the program draws no batches from one."""
+    batch = batches.recent[-1] if batches.recent else None
     iterator = batch.iterator() if batch is not None else None
     loader = _loader_in(frames, iterator)
-    origin = session.batches.origin
+    origin = batches.origin
     if loader is None and (batch is None or origin is None):
         return None
     known = loader if loader is not None else origin
@@ -33,16 +30,16 @@ def loader_facts(session: Session, frames: list[TracebackFrame]) -> LoaderFacts 
         dataset_length=_length(known),
         drop_last=_flag(known, "drop_last"),
         workers=_number(known, "num_workers") or _number(known, "workers") or 0,
-        batches_drawn=session.batches.drawn,
+        batches_drawn=batches.drawn,
         last_batch=described(batch.data) if batch is not None else [],
-        usual_batch=list(session.batches.usual),
+        usual_batch=list(batches.usual),
         indices=(batch.indices or [])[:MOST_INDICES] if batch is not None else [],
         location=span_of(batch.sites[0]) if batch is not None and batch.sites else None,
     )
 
 
 def _loader_in(frames: list[TracebackFrame], iterator: Any) -> Any:
-    """Return the loader of the iterator (they share the dataset), or the one a frame was drawing from."""
+    """Return the loader of the iterator, by their common dataset, or one that a frame was drawing from."""
     candidates = [
         value
         for frame in reversed(frames)

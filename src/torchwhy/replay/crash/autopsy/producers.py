@@ -1,4 +1,4 @@
-"""Where a tensor came from: the operation that made it, the batch it is of, or the assignment that names it."""
+"""Finds where a tensor came from: the operation that made it, a batch, or the assignment that names it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from torchwhy.source.scopes import function_at
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
 
-DEEPEST = 3  # datasets wrapped in datasets (Subset, ConcatDataset) that are opened
+DEEPEST = 3  # datasets wrapped in datasets (Subset, ConcatDataset) that are unwrapped
 
 
 def producer_of(case: Case, found: FoundOperand) -> tuple[str | None, SourceSpan | None]:
-    """Return what kind of thing made a tensor of the failing expression, and where."""
+    """Return what made a tensor of the failing expression, in a word, and where."""
     if isinstance(found.value, torch.Tensor):
-        operation = case.stage.microscope.operation_of(found.value)
+        operation = case.microscope.operation_of(found.value)
         site = operation.place() if operation is not None else None
         if site is not None:
             return "operation", span_of(site)
-        known = case.stage.context.origin_of(found.value)
+        known = case.context.origin_of(found.value)
         if known.kind == "batch":
             return "batch", known.location
         if known.kind in ("parameter", "buffer"):
@@ -47,7 +47,7 @@ def producer_of(case: Case, found: FoundOperand) -> tuple[str | None, SourceSpan
 
 
 def _assigned(case: Case, found: FoundOperand) -> Written | None:
-    """Return the assignment of the variable in the frame that failed, or in the frame that passed it on."""
+    """Return the assignment of the variable in the failing frame, or in the frame that passed it."""
     if case.frame is None:
         return None
     name = found.name
@@ -64,7 +64,7 @@ def _outwards(frames: list[TracebackFrame], start: TracebackFrame) -> list[Trace
 
 
 def _name_in(frame: TracebackFrame, value: Any, name: str) -> str:
-    """Return what a frame calls a value."""
+    """Return the name that a frame has for a value."""
     if frame.variables.get(name) is value:
         return name
     return next((key for key, held in frame.variables.items() if held is value), "")
@@ -82,7 +82,7 @@ def last_assignment(frame: TracebackFrame, name: str) -> Written | None:
 
 
 def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | None] | None:
-    """Return the tensor or array of the dataset that gave a batch its dtype: its name there, and where it was made."""
+    """Return the tensor or array of the dataset that determines a batch's dtype: its name, and where it was made."""
     for outermost in _datasets(case):
         dataset = outermost
         for _ in range(DEEPEST):
@@ -94,12 +94,12 @@ def dataset_source(case: Case, tensor: torch.Tensor) -> tuple[str, SourceSpan | 
 
 
 def _datasets(case: Case) -> Iterator[Any]:
-    """Yield the datasets that the last batches may have come from."""
-    for batch in reversed(case.stage.session.batches.recent):
+    """Yield the datasets that the last batches may come from."""
+    for batch in reversed(case.batches.recent):
         iterator = batch.iterator()
         if iterator is not None:
             yield dataset_of(iterator)
-    origin = case.stage.session.batches.origin
+    origin = case.batches.origin
     if origin is not None and origin.dataset is not None:
         yield origin.dataset()
 

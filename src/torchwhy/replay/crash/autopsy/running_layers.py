@@ -1,4 +1,4 @@
-"""The modules that were running when the exception came, outermost first, with their sizes and where they were made."""
+"""Describes the modules that were running at the exception: their sizes, and where they were made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def running_modules(frames: list[TracebackFrame]) -> list[nn.Module]:
 
 
 def describe(module: nn.Module, names: Names, made_at: SourceSpan | None = None) -> Layer:
-    """Return a module in the words of the record."""
+    """Describe a module for the record."""
     kind = type(module).__name__
     return Layer(
         path=names.path_of(module),

@@ -1,4 +1,4 @@
-"""The way of the data through the model, told by the operations that the microscope saw."""
+"""Shows the shapes of the data on its way through the model, from the operations that the microscope saw."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torchwhy.source.values import text_of
 
 MOST_STATIONS = 60
 LONGEST_EXPRESSION = 32
-# Steps inside one station, or of no interest on the way: nothing a person would call a layer.
+# Operations inside of one station, or none that a person would call a layer.
 SKIPPED = {
     "t",
     "detach",
@@ -28,7 +28,7 @@ SKIPPED = {
 
 
 def stations(operations: list[Operation]) -> list[WalkStep]:
-    """Return one station for each module or expression of the user's, with the shape that left it."""
+    """Return one station for each module or expression of the user's, with its output shape."""
     found: list[tuple[object, Operation]] = []
     for operation in operations:
         if (

@@ -1,4 +1,4 @@
-"""Labels and indices beyond the range they must lie in: how many there are, which samples, which values."""
+"""Finds labels and indices out of range: how many, which samples, which values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
 
 MOST_SHOWN = 8
-IGNORED_LABEL = -100  # what cross_entropy leaves out unless told otherwise
+IGNORED_LABEL = -100  # the default of cross_entropy
 
 
 def range_facts(case: Case) -> dict[str, Any]:
-    """Return the facts about indices out of range; empty where the failing call takes none."""
+    """Return the facts about indices out of range; empty if the failing call takes none."""
     loss = loss_arguments(case)
     if loss is not None:
         _, given, target = loss

@@ -1,4 +1,4 @@
-"""Where a layer was made, and where the number it was made with is written: read off the source, never run."""
+"""Finds in the source where a layer was made, and where its sizes are written; runs nothing."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class Builder:
         is_fed: Callable[[nn.Module], bool],
         depth: int = 0,
     ) -> Written | None:
-        """Return the expression that gives a module one of its numbers.
+        """Return the expression of one of a module's numbers.
 
-        A number that comes through the constructor of the module's owner is followed to where the owner is made, if
-        `is_fed` says that it is the owner's own input which does not fit; otherwise the owner itself mixed it up.
+        A number that the module's owner gets as an argument is followed to where the owner is made, if `is_fed` says
+        that the owner's own input does not fit; otherwise the owner itself is wrong.
         """
         made = self.made_at(module)
         if made is None or depth > DEEPEST:
@@ -172,12 +172,12 @@ def class_assignments(kind: type, attribute: str) -> list[Written]:
 
 
 def argument_of(made: Written, module: nn.Module, setting: str) -> Written | None:
-    """Return the expression that a module's constructor call gives for one parameter."""
+    """Return the expression that a module's constructor call passes for one parameter."""
     return made.argument(constructor_names(module), setting)
 
 
 def constructor_names(module: nn.Module) -> list[str]:
-    """Return the parameters of a module's constructor; a recurrent layer hands all of them on to its base class."""
+    """Return the parameters of a module's constructor; a recurrent layer passes all of them to its base class."""
     try:
         if isinstance(module, nn.RNNBase):
             return list(inspect.signature(nn.RNNBase.__init__).parameters)[2:]

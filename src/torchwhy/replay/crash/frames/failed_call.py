@@ -1,4 +1,4 @@
-"""The call that failed, as something that can be done again with one of its tensors changed."""
+"""The failed call, in a form that can be repeated with one of its tensors changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Call:
     kwargs: dict[str, Any]
 
     def reexecute(self, *changes: tuple[Any, Any]) -> Any:
-        """Call it once more with tensors replaced, each (old, new) by identity."""
+        """Call it again with tensors replaced, each (old, new) by identity."""
         return self.function(
             *(_changed(value, changes) for value in self.args),
             **{key: _changed(value, changes) for key, value in self.kwargs.items()},
@@ -81,7 +81,7 @@ def _function_call(frame: TracebackFrame) -> Call | None:
 
 
 def _written_call(frame: TracebackFrame) -> Call | None:
-    """Return the call that the user's expression spells, if all its parts can be had without running anything."""
+    """Return the call that the user's expression writes, if all its parts are known without running anything."""
     node, lookup = frame.node, Lookup(frame.live)
     try:
         if isinstance(node, ast.BinOp):

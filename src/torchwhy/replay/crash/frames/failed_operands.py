@@ -1,4 +1,4 @@
-"""The tensors of the failing expression by their names in the program, and what the torch function itself got."""
+"""Finds the tensors of the failing expression by their names in the program, and the inputs of the torch function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DISPATCH = "__torch_dispatch__"
 
 @dataclass(frozen=True, eq=False)
 class FoundOperand:
-    """One live tensor: the program's text for it, and the callee's name for it where it has one."""
+    """One live tensor: the program's text for it, and the callee's name for it if it has one."""
 
     name: str
     value: Any
@@ -64,7 +64,7 @@ def _as_dispatched(node: Node, callees: list[TracebackFrame]) -> list[FoundOpera
 def _tensors_of(
     node: Node, lookup: Lookup, *, value: Any = None, argument: str | None = None
 ) -> list[FoundOperand]:
-    """Return the tensor an expression is, or those it is made of where its own value cannot be had."""
+    """Return the tensor that an expression is, or those in it if its own value is unknown."""
     if value is None:
         try:
             value = lookup.value(node)
@@ -97,7 +97,7 @@ def _tensors_of(
 
 
 def _passed_to(callee: TracebackFrame) -> dict[int | str | None, tuple[Any, str | None]]:
-    """Return what a called frame received: by position and by keyword, each with the callee's own name for it."""
+    """Return the arguments of a called frame: by position and by keyword, each with the callee's name for it."""
     variables, code = callee.variables, callee.code
     if code.co_name == MODULE_CALL and isinstance(variables.get("args"), tuple):
         names = _forward_names(variables.get("self"))

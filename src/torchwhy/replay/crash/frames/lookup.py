@@ -1,7 +1,7 @@
-"""The value of an expression, found without running any code of the user's.
+"""Finds the value of an expression without running any code of the user's.
 
-Names come from the frame, attributes from instance dictionaries, items from plain lists, tuples and dicts; of
-calls only those methods of plain tensors that have no effect are made.
+Names come from the frame, attributes from instance dictionaries, items from plain lists, tuples and dicts; the only
+calls are methods of plain tensors without side effects.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from torch import nn
 from torchwhy.observe.torch_features.interpreter import is_plain_slot
 from torchwhy.observe.torch_features.module_parts import parts_in, stored_in
 
-MOST_ELEMENTS = 50_000_000  # a tensor larger than this is not computed with, only looked at
+MOST_ELEMENTS = 50_000_000  # beyond, a tensor is not computed with
 PLAIN = (torch.Tensor, nn.Parameter)
-# Methods of tensors that only look at or copy them.
+# Methods of tensors without side effects.
 HARMLESS = {
     "abs", "add", "argmax", "bfloat16", "bool", "byte", "chunk", "clone", "contiguous", "cpu", "detach", "diagonal",
     "dim", "div", "double", "exp", "expand", "expand_as", "flatten", "float", "half", "int", "item", "log",
@@ -49,8 +49,8 @@ TENSOR_PROPERTIES = frozenset(
 )
 
 
-class Unknown(Exception):  # noqa: N818 - not an error: the value cannot be had without running the program
-    """The value cannot be had safely."""
+class Unknown(Exception):  # noqa: N818 - not an error: the value cannot be found without running the program
+    """The value cannot be found without running code."""
 
 
 class Lookup:
@@ -62,7 +62,7 @@ class Lookup:
         self._builtins: Mapping[str, Any] = frame.f_builtins
 
     def value(self, node: ast.AST) -> Any:
-        """Return the value of an expression; raise `Unknown` where that would mean to run the program."""
+        """Return the value of an expression; raise `Unknown` if that takes running the program."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise Unknown(ast.dump(node)[:80])
@@ -74,7 +74,7 @@ class Lookup:
             raise Unknown(str(problem)) from problem
 
     def get(self, node: ast.AST) -> Any:
-        """Return the value of an expression, None where it cannot be had."""
+        """Return the value of an expression, None if it is unknown."""
         try:
             return self.value(node)
         except Unknown:
@@ -188,7 +188,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _check_plain(value: Any) -> None:
-    """Let pass what has no code of the user's in its operators."""
+    """Raise `Unknown` for a value whose operators may run code of the user's."""
     if type(value) in PLAIN:
         if value.numel() > MOST_ELEMENTS:
             raise Unknown("too large")

@@ -1,4 +1,4 @@
-"""The frames on the way to an exception: whose they are, what they were executing, what they held."""
+"""The frames of a traceback: whose code they run, at which expression, and with which variables."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torchwhy.replay.microscope.expressions import node_at
 from torchwhy.source.files import Layer, layer_of, loaded
 from torchwhy.source.values import Node
 
-MOST_FRAMES = 400  # of a runaway recursion only the two ends are looked at
+MOST_FRAMES = 400  # of a runaway recursion, only the two ends are read
 
-MOST_WRAPPINGS = 5  # exceptions raised from exceptions that are opened
+MOST_WRAPPINGS = 5  # exceptions raised from exceptions that are unwrapped
 
 RaisedBy = Literal["torch", "user", "library", "python"]
 
@@ -71,7 +71,7 @@ class TracebackFrame:
 
     @property
     def is_at_raise_of_user(self) -> bool:
-        """Tell whether it is the program's own `raise` or `assert` that the frame was executing."""
+        """Tell whether the frame was executing a `raise` or `assert` of the program's own."""
         return self.layer == "user" and self.is_at_raise
 
 
@@ -88,7 +88,7 @@ def frames_of(trace: TracebackType | None) -> list[TracebackFrame]:
 
 
 def told_error(error: BaseException) -> BaseException:
-    """Return the exception to look at: of one that the program only wrapped in its own, torch's original."""
+    """Return the exception to explain: torch's original, if the program only wrapped it in one of its own."""
     seen = error
     for _ in range(MOST_WRAPPINGS):
         frames = frames_of(seen.__traceback__)
@@ -102,7 +102,7 @@ def told_error(error: BaseException) -> BaseException:
 
 
 def blamed(frames: list[TracebackFrame]) -> TracebackFrame | None:
-    """Return the innermost frame of the user's own code; a library's where there is none."""
+    """Return the innermost frame of the user's own code, else of a library."""
     for layer in ("user", "library"):
         for frame in reversed(frames):
             if frame.layer == layer:
@@ -111,14 +111,14 @@ def blamed(frames: list[TracebackFrame]) -> TracebackFrame | None:
 
 
 def below(frames: list[TracebackFrame], frame: TracebackFrame) -> list[TracebackFrame]:
-    """Return the frames that `spot` called, outermost first."""
+    """Return the frames that `frame` called, outermost first."""
     return frames[frames.index(frame) + 1 :] if frame in frames else []
 
 
 def who_raised(
     frames: list[TracebackFrame], error: BaseException, *, has_tensors: bool
 ) -> RaisedBy:
-    """Tell whose exception it is: torch's, a library's, the language's, or one the program raised on purpose."""
+    """Tell whose exception it is: torch's, a library's, Python's, or one that the program raised on purpose."""
     if not frames:
         return "python"
     last = frames[-1]

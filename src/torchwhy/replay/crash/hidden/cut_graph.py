@@ -1,4 +1,4 @@
-"""A loss has no graph: where was it cut? Read off the source, back from the loss, with the live values as guide."""
+"""Finds where the graph of a loss was cut: reads the source backwards from the loss, guided by live values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST_HOPS = 60
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where the search is: a scope of source, with the frame that ran it where it is still alive."""
+    """Where the search is: a scope of the source, and the frame that runs it if it is still alive."""
 
     scope: ast.AST
     code: CodeType
@@ -51,7 +51,7 @@ class Place:
     lookup: Lookup | None = None
 
     def value(self, node: ast.AST) -> Any:
-        """Return the live value of an expression, None if it cannot be had."""
+        """Return the live value of an expression, None if it is unknown."""
         if self.lookup is None:
             return None
         try:
@@ -210,12 +210,14 @@ class Search:
 
 
 def _has_no_graph(node: ast.AST, place: Place) -> bool:
-    """Tell whether there was nothing to cut: labels are often computed of data, which has no graph.
+    """Tell whether there was nothing to cut: labels are often computed from data, which has no graph.
 
-    Only real numbers tell: `out = out.argmax(1)` leaves whole ones, which had a graph before.
+    Only floats prove it: `out = out.argmax(1)` leaves integers of a value that had a graph.
     """
     if isinstance(node, ast.Compare):
-        return _has_no_graph(node.left, place)  # `(x[:, 0] > 0).long()` is as good as `x[:, 0]`
+        return _has_no_graph(
+            node.left, place
+        )  # `(x[:, 0] > 0).long()` has a graph to cut if `x[:, 0]` has
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and function.attr in METHODS:
         return _has_no_graph(function.value, place)
@@ -263,7 +265,7 @@ def _switch_named(node: ast.expr, place: Place, line: int) -> str | None:
 
 
 def switch_around(sites: tuple[Site, ...]) -> SourceSpan | None:
-    """Return the `with torch.no_grad():` or decorator that the innermost of these places stands under."""
+    """Return the `with torch.no_grad():` or decorator around the innermost of these places."""
     for site in sites:
         scope = scope_of(site.code)
         if scope is None:
@@ -321,7 +323,7 @@ def _argument(inner: TracebackFrame, outer: TracebackFrame, loss: ast.expr) -> a
 
 
 def _switched_off(users: list[TracebackFrame]) -> Cut | None:
-    """Look for what stops gradients everywhere: recording switched off, or weights that were frozen."""
+    """Look for what stops all gradients: recording switched off, or frozen weights."""
     for frame in users:
         scope = scope_of(frame.code)
         place = Place(scope, frame.code, frame.globals) if scope is not None else None

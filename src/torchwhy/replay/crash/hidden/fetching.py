@@ -1,7 +1,7 @@
-"""A batch could not be made: from which samples of the dataset, and which of their fields does not fit?
+"""A batch could not be made: which samples of the dataset, and which of their fields, do not fit together?
 
-In the program's own process the frames of torch's fetcher hold the answer. A worker process sends only the text
-of its traceback; then, in a program that is over, the samples of that batch are fetched once more.
+In the program's own process, the frames of torch's fetcher hold the answer. A worker process sends only the text of its
+traceback; then, in a program that is ending, the samples of that batch are fetched again.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.torch_features.loader_parts import (
     collate_of,
     dataset_of,
@@ -22,17 +23,14 @@ from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 from torchwhy.source.files import scope_of, span_in
 from torchwhy.source.scopes import inside
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
-MOST_SECONDS = 5.0  # for fetching samples of a dead program once more
+MOST_SECONDS = 5.0  # for fetching samples again
 MOST_SAMPLES = 256
 MOST_FIELDS = 32
 
 
 @dataclass(frozen=True, eq=False)
 class RefetchedBatch:
-    """The failing batch of a worker, made once more in this process: the samples, or the exception it gave here."""
+    """The failing batch of a worker, made again in this process: its samples, or the exception raised here."""
 
     indices: list[int]
     samples: list[Any]
@@ -62,10 +60,10 @@ def look(frames: list[TracebackFrame], refetched: RefetchedBatch | None) -> Hidd
     return hidden
 
 
-def refetch(session: Session, frames: list[TracebackFrame]) -> RefetchedBatch | None:
-    """Fetch and collate the batch that failed in a worker; only for a program that is over."""
+def refetch(batches: BatchKeeper, frames: list[TracebackFrame]) -> RefetchedBatch | None:
+    """Fetch and collate the batch that failed in a worker; only in a program that is ending."""
     iterator = iterator_in(frames)
-    indices = session.batches.next_indices(iterator) if iterator is not None else []
+    indices = batches.next_indices(iterator) if iterator is not None else []
     if iterator is None or not indices:
         return None
     dataset, collate = dataset_of(iterator), collate_of(iterator)
@@ -87,7 +85,7 @@ def refetch(session: Session, frames: list[TracebackFrame]) -> RefetchedBatch | 
 
 
 def iterator_in(frames: list[TracebackFrame]) -> Any:
-    """Return the loader's iterator that was asked for a batch when the exception came."""
+    """Return the loader's iterator that was making a batch at the exception."""
     for frame in frames:
         owner = frame.variables.get("self")
         if is_loader_iterator(owner):

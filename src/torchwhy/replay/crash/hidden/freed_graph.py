@@ -1,7 +1,7 @@
-"""A graph was used a second time: which variable brought it along, and from where?
+"""A graph was used a second time: finds the variable that carried it over, and from where.
 
-Three ways lead there: a value that one turn of a loop leaves for the next, a value that was made once before
-the loop, and two backward passes in one turn.
+This happens in three ways: an iteration leaves a value for the next one, a value was made once before the loop, or one
+iteration makes two backward passes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.torch_features.autograd_nodes import are_numbered, node_sequence
+from torchwhy.observe.torch_features.autograd_nodes import are_numbered, number_of_node
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames
@@ -25,15 +25,15 @@ from torchwhy.source.files import loaded, scope_of, span_in
 from torchwhy.source.scopes import Turn, covers, inside, line_at, loops_around, statement_around
 from torchwhy.source.values import text_of
 
-MOST_NODES = 50_000  # of a graph that is walked to see what two losses share
+MOST_NODES = 50_000  # of a graph that is searched for what two losses share
 MOST_ITEMS = 64  # of a list: its newest
-MOST_DEEP = 3  # lists in dicts in tuples: deeper state is not looked through
+MOST_DEEP = 3  # lists in dicts in tuples; deeper state is not searched
 
 
 def look(frames: list[TracebackFrame], freed_before: int) -> HiddenFacts:
-    """Return who carried the graph: facts `carried`, `way` (loop, before-loop, module, twice, shared) and the places.
+    """Return what carried the graph: facts `carried`, `way` (loop, before-loop, module, twice, shared) and the places.
 
-    Nodes with a number below `freed_before` were there already when the pass began that freed the graph.
+    Nodes with a number below `freed_before` existed already when the pass that freed the graph began.
     """
     hidden = HiddenFacts()
     users = user_frames(frames)
@@ -47,7 +47,7 @@ def look(frames: list[TracebackFrame], freed_before: int) -> HiddenFacts:
     if "way" not in hidden.facts:
         _shared(
             users,
-            {node for node in nodes if node_sequence(node) < freed_before},
+            {node for node in nodes if number_of_node(node) < freed_before},
             hidden,
         )
     return hidden
@@ -107,9 +107,9 @@ def _is_in_an_inner_loop(place: ast.expr, turn: Turn) -> bool:
 def _carried(
     loop: Turn, frame: TracebackFrame, nodes: set[Any]
 ) -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield variables of this graph that are read in a loop's body before they are given a value there.
+    """Yield variables of this graph that a loop's body reads before it assigns them.
 
-    A function that is called in every turn is such a body for the variables that outlive its calls.
+    A function called in every iteration is such a body, for the variables that outlive its calls.
     """
     lookup = Lookup(frame.live)
     code = frame.code
@@ -120,7 +120,7 @@ def _carried(
         if not is_function or touch.name in outlive:
             first.setdefault(touch.name, touch)
     read = {name: _value(lookup, name) for name, touch in first.items() if touch.is_read}
-    # A value of the graph itself says more than one that only shares a part with it, like a kept best loss.
+    # A value of the graph itself proves more than one that shares a part with it, such as a kept best loss.
     for belongs in (_is_in, _shares_a_part_with):
         for name, value in read.items():
             if any(belongs(tensor, nodes) for tensor in tensors_with_graph(value)):
@@ -145,7 +145,7 @@ def _value(lookup: Lookup, name: str) -> Any:
 
 
 def tensors_with_graph(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
-    """Yield the tensors with a graph behind them that a value is or holds."""
+    """Yield the tensors with a graph that a value is or holds."""
     if isinstance(value, torch.Tensor):
         if value.grad_fn is not None:
             yield value
@@ -158,13 +158,13 @@ def tensors_with_graph(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
 def _in_objects(
     users: list[TracebackFrame], nodes: set[Any], freed_before: int, hidden: HiddenFacts
 ) -> bool:
-    """Look for a tensor of this graph that a module or object keeps for the next iteration, and where it reads it."""
+    """Look for a tensor of this graph that a module or object keeps for the next iteration, and where it is read."""
     for holder, name, value in attributes_in(users):
         tensors = [
             tensor for tensor in tensors_with_graph(value) if _shares_a_part_with(tensor, nodes)
         ]
-        # What was there already when the graph was freed was not carried over: it is shared by two passes.
-        if not any(node_sequence(tensor.grad_fn) >= freed_before for tensor in tensors):
+        # A value that existed when the graph was freed was not carried over: two passes share it.
+        if not any(number_of_node(tensor.grad_fn) >= freed_before for tensor in tensors):
             continue
         place = _first_read(type(holder.value), f"self.{name}")
         if place is not None:
@@ -178,7 +178,7 @@ def _in_objects(
 
 
 def _first_read(kind: type, name: str) -> SourceSpan | None:
-    """Return where a method of a class reads an attribute before it gives it a value: in `forward` first."""
+    """Return where a method of a class reads an attribute before it assigns it, `forward` first."""
     for method in (kind.__dict__.get("forward"), *kind.__dict__.values()):
         code = getattr(method, "__code__", None)
         scope = scope_of(code) if code is not None and code.co_name != "__init__" else None
@@ -195,7 +195,7 @@ def _shared(users: list[TracebackFrame], freed: set[Any], hidden: HiddenFacts) -
     named = [(name, value) for frame in users for name, value in frame.variables.items()]
     named += [(f"{holder.path}.{name}", value) for holder, name, value in attributes_in(users)]
     found = [
-        (node_sequence(value.grad_fn), name)
+        (number_of_node(value.grad_fn), name)
         for name, value in named
         if isinstance(value, torch.Tensor) and value.grad_fn in freed
     ]
@@ -204,7 +204,7 @@ def _shared(users: list[TracebackFrame], freed: set[Any], hidden: HiddenFacts) -
 
 
 def _twice(frame: TracebackFrame, hidden: HiddenFacts) -> None:
-    """Look for an earlier backward pass in the same turn, and for the value that both go through."""
+    """Look for an earlier backward pass in the same iteration, and for the value that both pass through."""
     code = frame.code
     scope = scope_of(code)
     line = line_of(frame)
@@ -259,7 +259,7 @@ def roots_of(frames: list[TracebackFrame]) -> list[torch.Tensor]:
 
 
 def nodes_behind(value: Any) -> set[Any]:
-    """Return the autograd nodes that a tensor's graph is made of, leaves left out."""
+    """Return the autograd nodes of a tensor's graph without its leaves."""
     waiting = [value.grad_fn] if isinstance(value, torch.Tensor) else []
     found: set[Any] = set()
     while waiting and len(found) < MOST_NODES:

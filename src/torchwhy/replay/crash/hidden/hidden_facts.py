@@ -1,4 +1,4 @@
-"""What an inquest brings back: facts and places by name, for the `Crash` event."""
+"""Facts and places of a hidden cause by name, for the `Crash` event."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fact = Real | bool | str | list[int] | None
 
 @dataclass
 class HiddenFacts:
-    """Facts and places of one exception; `Crash.facts` and `Crash.places` take them over."""
+    """Merged into `Crash.facts` and `Crash.places`."""
 
     facts: dict[str, Fact] = field(default_factory=dict)
     places: dict[str, SourceSpan] = field(default_factory=dict)
@@ -29,5 +29,5 @@ def user_frames(frames: list[TracebackFrame]) -> list[TracebackFrame]:
 
 
 def line_of(frame: TracebackFrame) -> int:
-    """Return the line a frame was at when the exception passed; the frame itself may have gone on since."""
+    """Return the line of a frame at the exception; the frame itself may have moved on since."""
     return span_of(frame.site).line

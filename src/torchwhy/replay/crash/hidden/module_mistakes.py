@@ -1,4 +1,4 @@
-"""A model that hides its layers in a list, or whose forward gives nothing back."""
+"""Finds a model that hides its layers in a plain list, or whose forward returns nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _items(value: Any) -> list[nn.Module | nn.Parameter]:
 
 
 def _where_given(kind: type, name: str) -> SourceSpan | None:
-    """Return the expression that a method of a class gives to an attribute."""
+    """Return the expression that a method of a class assigns to an attribute."""
     for method in kind.__dict__.values():
         code = getattr(method, "__code__", None)
         scope = scope_of(code) if code is not None else None

@@ -1,4 +1,4 @@
-"""A NumPy array that is read backwards: which expression turned it round?"""
+"""Finds the expression that reversed a NumPy array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchwhy.source.scopes import inside
 
 
 def look(frames: list[TracebackFrame], hidden: HiddenFacts) -> HiddenFacts:
-    """Note the place `turned`: in the failing line, in what made its operands, or in the dataset's methods."""
+    """Note the place `turned`: in the failing line, in the code that made its operands, or in the dataset's methods."""
     users = user_frames(frames)
     found = None
     if users:

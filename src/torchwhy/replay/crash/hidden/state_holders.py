@@ -1,4 +1,4 @@
-"""The objects that a program keeps values in between iterations: its modules, and instances of its own classes."""
+"""Finds the objects in which a program keeps values between iterations: modules, and instances of its own classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The traceback that a loader's worker process sent as text: whose line raised there, and with what message."""
+"""Reads the traceback that a loader's worker process sent as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value that a gradient needs was overwritten: who needed it, and who wrote over it?"""
+"""Finds the operation that saved a value for its gradient, and the one that overwrote the value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.torch_features.autograd_nodes import node_sequence, saved_names
+from torchwhy.observe.torch_features.autograd_nodes import number_of_node, saved_names
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
@@ -25,9 +25,7 @@ from torchwhy.source.files import scope_of, span_in
 from torchwhy.source.scopes import inside
 from torchwhy.source.values import text_of
 
-MOST_VIEWS = (
-    4  # between a weight and the operation that uses it: transposed, then seen in another shape
-)
+MOST_VIEWS = 4  # views between a weight and the operation that uses it: transposed, then reshaped
 MODIFIED = "modified by an inplace operation"
 SHAPE = re.compile(r"\[torch\.\w+ \[(?P<shape>[\d, ]*)\]\]")
 VERSIONS = re.compile(r"is at version (?P<now>\d+); expected version (?P<expected>\d+)")
@@ -38,8 +36,8 @@ def look(
 ) -> HiddenFacts:
     """Return the places `needed` and `written`, and the facts `node`, `operation`, `variable`, `phase`.
 
-    Where the value is a weight and the graph is one of an earlier iteration, also who carried that over, as
-    `freed_graph.look` tells it.
+    If the value is a weight and the graph is of an earlier iteration, also what carried it over, as `freed_graph.look`
+    finds it.
     """
     hidden = HiddenFacts()
     users = user_frames(frames)
@@ -49,10 +47,10 @@ def look(
     node = _node_that_needed_it(frames)
     if node is not None:
         hidden.facts["node"] = node.name().rpartition(":")[2]
-    needed = log.needed_by(node_sequence(node)) if node is not None else None
+    needed = log.needed_by(number_of_node(node)) if node is not None else None
     of_weight = node is not None and _lacks_a_weight(node, hidden.facts.get("shape"))
     written = log.writer_after(needed, of_weight=of_weight) if needed is not None else None
-    if of_weight and node_sequence(node) < freed_before:
+    if of_weight and number_of_node(node) < freed_before:
         carrier = freed_graph.look(frames, freed_before)
         if carrier.facts.get("way") in ("loop", "module"):
             hidden.facts.update(carrier.facts)
@@ -78,11 +76,11 @@ def _note_numbers(message: str, hidden: HiddenFacts) -> None:
 
 
 def _node_that_needed_it(frames: list[TracebackFrame]) -> Any:
-    """Return the autograd node whose saved value is no longer the one it saved: asking for it raises."""
+    """Return the autograd node whose saved value was overwritten: reading it raises."""
     nodes: set[Any] = set()
     for root in roots_of(frames):
         nodes |= nodes_behind(root)
-    newest_first = sorted(nodes, key=node_sequence, reverse=True)
+    newest_first = sorted(nodes, key=number_of_node, reverse=True)
     return next((node for node in newest_first if _has_stale_value(node)), None)
 
 
@@ -97,7 +95,7 @@ def _has_stale_value(node: Any) -> bool:
 
 
 def _lacks_a_weight(node: Any, shape: Any) -> bool:
-    """Tell whether what a node lacks is a weight, or a view of one: of the lost value's size, and written to."""
+    """Tell whether the value that a node lost is a weight, or a view of one: of the same size, and written to."""
     size = math.prod(shape) if isinstance(shape, list) else None
     for start, _ in node.next_functions:
         below = start
@@ -118,7 +116,7 @@ def _note(hidden: HiddenFacts, name: str, record: Record) -> None:
 
 
 def _written_name(record: Record) -> str | None:
-    """Return what the program calls the value that it wrote over."""
+    """Return the program's name for the value that it overwrote."""
     if record.site is None:
         return None
     names = operand_names(record.site)
@@ -126,7 +124,7 @@ def _written_name(record: Record) -> str | None:
 
 
 def _only_candidate(users: list[TracebackFrame], message: str, hidden: HiddenFacts) -> None:
-    """Without a record of the step: a single statement of the running code that writes in place is the one."""
+    """Without a log of the step, blame the only statement of the running code that writes in place."""
     found = [
         (code, node)
         for code in _running_code(users)
@@ -168,7 +166,7 @@ def _writes_in_place(node: ast.AST, message: str, users: list[TracebackFrame]) -
 
 
 def _may_be_tensor(node: ast.AST, users: list[TracebackFrame], message: str) -> bool:
-    """Tell whether a name is a tensor of the message's shape, as far as its value is known."""
+    """Tell whether a name may be a tensor of the message's shape."""
     wanted = SHAPE.search(message)
     base = node.value if isinstance(node, ast.Subscript) else node
     for frame in users:

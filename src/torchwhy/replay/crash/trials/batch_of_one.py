@@ -1,4 +1,4 @@
-"""A trial of the whole model: what was one sample, as a batch of one."""
+"""Tries the whole model on its input as a batch of one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from torchwhy.replay.crash.trials.tensor_changes import diff_of, layer_call, ope
 if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
 
-# Convolutions take a single sample without a word; the sizes go wrong only behind the flattening.
+# Convolutions accept a single sample; the sizes go wrong only after the flattening.
 WRONG_SIZES = re.compile(r"cannot be multiplied|size mismatch, got input")
 
 
 def add_batch_to_model(case: Case) -> Iterator[OperandTrial]:
-    """Try the model on its input as a batch of one, where a layer deep in it met a wrong number of features."""
+    """Try the model on its input as a batch of one, if an inner layer got a wrong number of features."""
     call = model_call(case.frames)
     if case.caught or call is None or not WRONG_SIZES.search(str(case.error)):
         return

@@ -1,4 +1,4 @@
-"""Trials of a layer with another size: the same layer, made to fit what it was given."""
+"""Tries the failing layer with the size of its input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torchwhy.replay.crash.autopsy.case import Case
 
 CHANNELS = 1
-MOST_ROWS = 10_000_000  # a larger table is not made for a trial
+MOST_ROWS = 10_000_000  # beyond, no table is made for a trial
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ SIZES: dict[Any, Size] = {  # by a class, or by several
 
 
 def size_of(layer: nn.Module) -> Size | None:
-    """Return which number of a layer is tied to its input."""
+    """Return which number of a layer must fit its input."""
     if not type(layer).__module__.startswith("torch.nn."):
         return None
     return next((size for kind, size in SIZES.items() if isinstance(layer, kind)), None)
 
 
 def given_size(layer: nn.Module, given: torch.Tensor) -> int | None:
-    """Return the size that the layer was given where it wants its own."""
+    """Return the size of the input that must equal the layer's own."""
     size = size_of(layer)
     if size is None or given.dim() == 0:
         return None
@@ -63,7 +63,7 @@ def given_size(layer: nn.Module, given: torch.Tensor) -> int | None:
 
 
 def wanted_size(layer: nn.Module) -> int | None:
-    """Return the size that the layer wants."""
+    """Return the size that the layer expects."""
     size = size_of(layer)
     value = vars(layer).get(size.parameter) if size is not None else None
     if isinstance(value, tuple):
@@ -92,7 +92,7 @@ def resized(layer: nn.Module, new: int) -> nn.Module:
 
 
 def resize_layer(case: Case) -> Iterator[OperandTrial]:
-    """Try the innermost layer with the size of what it was given."""
+    """Try the innermost layer with the size of its input."""
     layer = case.layer
     call = module_call(case.callees, layer) if layer is not None else None
     if layer is None or call is None or not call.args or not isinstance(call.args[0], torch.Tensor):
@@ -117,7 +117,7 @@ def resize_layer(case: Case) -> Iterator[OperandTrial]:
 
 
 def resize_table(case: Case) -> Iterator[OperandTrial]:
-    """Try an embedding with as many rows as the largest index asks for."""
+    """Try an embedding with enough rows for the largest index."""
     layer = case.layer
     call = module_call(case.callees, layer) if layer is not None else None
     if type(layer) is not nn.Embedding or call is None or not call.args:
@@ -165,7 +165,7 @@ def _edit(
 
 
 def _is_fed(case: Case, owner: nn.Module, given: torch.Tensor) -> bool:
-    """Tell whether a module was called with just the tensor that does not fit into a layer of it."""
+    """Tell whether a module was called with the very tensor that does not fit into one of its layers."""
     call = module_call(case.frames, owner)
     return call is not None and any(value is given for value in call.args)
 

@@ -1,6 +1,6 @@
-"""The failing model call once more, under the microscope, in a program that is over anyway.
+"""Runs the failing model call again under the microscope, in a program that is ending anyway.
 
-Only the outermost module's forward runs; random state, buffers and printed output are as if it had not.
+Only the outermost module's forward runs; random state, buffers and printed output stay as if it had not.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import nn
 
-from torchwhy.observe.torch_features.torch_internals import (
-    force_eager,
-    is_compiler_error,
-    world_size,
-)
+from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.torch_internals import is_compiler_error, world_size
 from torchwhy.replay.crash.frames.failed_operands import MODULE_CALL
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of
-from torchwhy.replay.equipment import Stage
+from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.microscope.operations import Operation
-from torchwhy.replay.step.batch_repeater import MutedOutput
+from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
+from torchwhy.replay.observing.switch import MicroscopeSwitch
+from torchwhy.replay.step.muted_output import MutedOutput
 
-# What another look can explain; a program that is out of memory, or stopped itself, is left alone.
+# Exceptions that a second run can explain; not that of a program that is out of memory.
 REPEATABLE = (RuntimeError, ValueError, IndexError, TypeError, AssertionError, NotImplementedError)
 MOST_BUFFER_BYTES = 256 * 2**20
 
@@ -40,71 +40,83 @@ def model_call(frames: list[TracebackFrame]) -> TracebackFrame | None:
     return None
 
 
-def reexecuted(
-    stage: Stage, error: BaseException, frames: list[TracebackFrame]
-) -> tuple[list[TracebackFrame], list[Operation]] | None:
-    """Repeat the model call; return its frames and operations if it failed in the same way, else None."""
-    call = model_call(frames)
-    if not isinstance(error, REPEATABLE) or isinstance(error, torch.cuda.OutOfMemoryError):
-        return None
-    if frames[-1].is_at_raise_of_user:
-        return None
-    if call is None or world_size() > 1 or stage.microscope.is_on:
-        return None
-    if not all(batch.untouched() for batch in stage.session.batches.recent):
-        return None
-    model, args, kwargs = call.variables["self"], call.variables["args"], call.variables["kwargs"]
-    if sum(b.numel() * b.element_size() for b in model.buffers()) > MOST_BUFFER_BYTES:
-        return None
-    problem, operations = _repeat(stage, model, args, kwargs)
-    if problem is None or type(problem) is not type(error) or str(problem) != str(error):
-        return None
-    return frames_of(problem.__traceback__), operations
+class Reexecution:
+    """Runs the failing model call again and returns what the microscope saw of it."""
 
+    def __init__(
+        self,
+        microscope: Microscope,
+        modules: ModuleStack,
+        switch: MicroscopeSwitch,
+        *,
+        nonfinite_log: NonfiniteLog,
+        batches: BatchKeeper,
+        state: TrainingState,
+    ) -> None:
+        self._microscope = microscope
+        self._modules = modules
+        self._switch = switch
+        self._nonfinite_log = nonfinite_log
+        self._batches = batches
+        self._state = state
 
-def eager_error(
-    stage: Stage, error: BaseException, frames: list[TracebackFrame]
-) -> tuple[BaseException, list[TracebackFrame]]:
-    """Return what the model raises when it is not compiled, with its frames, for an error of the compiler."""
-    call = model_call(frames)
-    if call is None or not is_compiler_error(error):
-        return error, frames
-    if stage.microscope.is_on or world_size() > 1:
-        return error, frames
-    problem, _ = _repeat(
-        stage, call.variables["self"], call.variables["args"], call.variables["kwargs"]
-    )
-    if problem is None or not isinstance(problem, REPEATABLE):
-        return error, frames
-    return problem, frames[: frames.index(call)] + frames_of(problem.__traceback__)
+    def of(
+        self, error: BaseException, frames: list[TracebackFrame]
+    ) -> tuple[list[TracebackFrame], list[Operation]] | None:
+        """Repeat the model call; return its frames and operations if it fails in the same way, else None."""
+        call = model_call(frames)
+        if not isinstance(error, REPEATABLE) or isinstance(error, torch.cuda.OutOfMemoryError):
+            return None
+        if frames[-1].is_at_raise_of_user:
+            return None
+        if call is None or world_size() > 1 or self._microscope.is_on:
+            return None
+        if not all(batch.untouched() for batch in self._batches.recent):
+            return None
+        buffers = call.variables["self"].buffers()
+        if sum(b.numel() * b.element_size() for b in buffers) > MOST_BUFFER_BYTES:
+            return None
+        problem, operations = self._repeat(call)
+        if problem is None or type(problem) is not type(error) or str(problem) != str(error):
+            return None
+        return frames_of(problem.__traceback__), operations
 
+    def eager_error(
+        self, error: BaseException, frames: list[TracebackFrame]
+    ) -> tuple[BaseException, list[TracebackFrame]]:
+        """Return, for an error of the compiler, what the model raises without it, with the frames."""
+        call = model_call(frames)
+        if call is None or not is_compiler_error(error):
+            return error, frames
+        if self._microscope.is_on or world_size() > 1:
+            return error, frames
+        problem, _ = self._repeat(call)
+        if problem is None or not isinstance(problem, REPEATABLE):
+            return error, frames
+        return problem, frames[: frames.index(call)] + frames_of(problem.__traceback__)
 
-def _repeat(
-    stage: Stage, model: nn.Module, args: Any, kwargs: Any
-) -> tuple[BaseException | None, list[Operation]]:
-    muted = MutedOutput()
-    microscope = stage.microscope
-    with nothing_left_behind([model]):
-        muted.begin()
-        stage.modules.tells = False
-        stage.look_without_limit(stage.session.sentinel.step)
-        try:
-            with torch.enable_grad():
-                model(*args, **kwargs)
-        except Exception as problem:
-            return problem, microscope.operations()
-        finally:
-            microscope.leave()
-            stage.nonfinite_log.drop_reaches()
-            if stage.compiles:
-                force_eager(on=False)
-            muted.end()
-    return None, []
+    def _repeat(self, call: TracebackFrame) -> tuple[BaseException | None, list[Operation]]:
+        model, muted_output = call.variables["self"], MutedOutput()
+        with nothing_left_behind([model]):
+            muted_output.begin()
+            self._modules.tells = False
+            self._switch.put_on_without_limit(self._state.step)
+            try:
+                with torch.enable_grad():
+                    model(*call.variables["args"], **call.variables["kwargs"])
+            except Exception as problem:
+                return problem, self._microscope.operations()
+            finally:
+                self._microscope.leave()
+                self._nonfinite_log.drop_reaches()
+                self._switch.end_eager()
+                muted_output.end()
+        return None, []
 
 
 @contextmanager
 def nothing_left_behind(models: list[nn.Module]) -> Iterator[None]:
-    """Put random states and the models' buffers back as they were."""
+    """Restore random states and the models' buffers."""
     own = random.getstate()
     held = {
         id(buffer): buffer for model in models for buffer in model.buffers() if not buffer.is_meta

@@ -1,4 +1,4 @@
-"""Trials of a loss whose target does not fit: squeezed, flattened, as class numbers, in another dtype, swapped."""
+"""Tries a loss with its target squeezed, flattened, as class numbers, in another dtype, or swapped with the input."""
 
 from __future__ import annotations
 

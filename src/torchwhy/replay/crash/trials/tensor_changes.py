@@ -1,4 +1,4 @@
-"""Trials of changed tensors: another order of dimensions, one more, one less, another dtype, another device."""
+"""Tries the failing call with a tensor permuted, with one dimension more or less, or of another dtype or device."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TOO_FEW_DIMENSIONS = re.compile(
 
 
 def layer_call(case: Case) -> tuple[nn.Module, Call, torch.Tensor] | None:
-    """Return the innermost layer, its call and the tensor it was given."""
+    """Return the innermost layer, its call and its input."""
     layer = case.layer
     call = module_call(case.callees, layer) if layer is not None else None
     if layer is None or call is None:
@@ -72,7 +72,7 @@ def change_layer_input(case: Case) -> Iterator[OperandTrial]:
 
 
 def outer_call(case: Case, given: torch.Tensor) -> tuple[Call, torch.Tensor] | None:
-    """Return the call that the user wrote and the tensor in it, where the failing layer got another one from within."""
+    """Return the call that the user wrote and its tensor, if the failing layer got another tensor."""
     tensors = [found.value for found in case.operands if isinstance(found.value, torch.Tensor)]
     if case.call is None or not tensors or operand_of(case, given) is not None:
         return None
@@ -130,7 +130,7 @@ def transpose_operands(case: Case) -> Iterator[OperandTrial]:
 
 
 def unsqueeze_operands(case: Case) -> Iterator[OperandTrial]:
-    """Try an elementwise operation with a dimension added where broadcasting wants one."""
+    """Try an elementwise operation with a dimension added for broadcasting."""
     call = case.call
     if (
         call is None
@@ -222,7 +222,7 @@ def cast(
 
 
 def loss_arguments(case: Case) -> tuple[Call, torch.Tensor, torch.Tensor] | None:
-    """Return the failing loss with its input and target; None where the failing call is no loss."""
+    """Return the failing loss with its input and target; None if the failing call is no loss."""
     for frame in reversed(case.callees):
         variables = frame.variables
         given, target = variables.get("input"), variables.get("target")
@@ -235,7 +235,7 @@ def loss_arguments(case: Case) -> tuple[Call, torch.Tensor, torch.Tensor] | None
 def attempt(
     case: Case, call: Call, value: torch.Tensor, *, kind: str, text: str, change: Change
 ) -> OperandTrial:
-    """Do the failing call again with one tensor changed, and write the same change into the source."""
+    """Repeat the failing call with one tensor changed, and make the same change in the source as a diff."""
     operand = operand_of(case, value)
     target = ""
     if operand is not None:
@@ -264,7 +264,7 @@ def attempt(
 
 
 def _runs_users_code(call: Call) -> bool:
-    """Tell whether doing the call again may run code of the user's: a module with parts or with hooks."""
+    """Tell whether repeating the call may run code of the user's: a module with parts or with hooks."""
     module = call.function
     if not isinstance(module, nn.Module):
         return False

@@ -1,4 +1,4 @@
-"""A `view` that the strides do not allow: does `reshape` go through?"""
+"""Tries `reshape` in place of a `view` that the strides do not allow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFUSED = "view size is not compatible with input tensor's size and stride"
 
 
 def reshape_for_view(case: Case) -> Iterator[OperandTrial]:
-    """Try the same sizes with `reshape`, and write that into the source."""
+    """Try the same sizes with `reshape`, and make that change in the source as a diff."""
     node = case.frame.node if case.frame is not None else None
     viewed = method_of(node, "view")
     if REFUSED not in str(case.error) or viewed is None:

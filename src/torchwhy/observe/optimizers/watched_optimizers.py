@@ -1,4 +1,4 @@
-"""The optimizers of the program: where each was made, what it holds, how far it is."""
+"""The optimizers of the program: where each was made, what it holds, how many steps it has made."""
 
 from __future__ import annotations
 
@@ -6,40 +6,38 @@ import math
 import weakref
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.native.records import WatchedRecord
 from torchwhy.observe.program.frames import span_of, user_sites
-from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.observe.program.names import Names, borrowed_locals
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.step_handler import CurrentHandler
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade
 from torchwhy.record.numbers import Real, encode
 from torchwhy.source.files import layer_of
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 
 class WatchedOptimizer(WatchedRecord):
-    """One optimizer under watch."""
+    """One optimizer, which is not kept alive by being watched."""
 
-    def __init__(self, index: int, optimizer: Any, session: Session) -> None:
+    def __init__(self, index: int, optimizer: Any, names: Names) -> None:
         self.index = index
         self.steps = 0
         self.next_sample = 0  # the step at which its weights are measured next
         self.batches_at_last_step = 0
-        self.gradient_sizes: list[Real] | None = (
-            None  # of the step in hand, where they were measured
-        )
+        # Of the current step, if they were measured.
+        self.gradient_sizes: list[Real] | None = None
         self._optimizer = weakref.ref(optimizer)
-        self._session = session
+        self._names = names
         self._rates: list[float | None] = []
 
     @property
     def optimizer(self) -> Any:
-        """Return the optimizer, None when the program has let go of it."""
+        """Return the optimizer, None if the program no longer holds it."""
         return self._optimizer()
 
     def parameters(self) -> list[torch.Tensor]:
@@ -56,8 +54,8 @@ class WatchedOptimizer(WatchedRecord):
         return [parameter.grad for parameter in self.parameters()]
 
     def names(self) -> list[str]:
-        """Return what the program calls its parameters; those outside any module by their place here."""
-        known = self._session.names.parameters()
+        """Return what the program calls its parameters; outside of modules, their position here."""
+        known = self._names.parameters()
         return [
             known.get(id(parameter), f"parameter {position}")
             for position, parameter in enumerate(self.parameters())
@@ -68,7 +66,7 @@ class WatchedOptimizer(WatchedRecord):
         yield from zip(self.names(), self.gradients(), strict=True)
 
     def withhold(self) -> None:
-        """Make the step that is about to run write nothing: without gradients it passes every parameter by."""
+        """Make the coming step write nothing: an optimizer skips parameters without a gradient."""
         for parameter in self.parameters():
             parameter.grad = None
 
@@ -85,10 +83,12 @@ class WatchedOptimizer(WatchedRecord):
 
 
 class WatchedOptimizers:
-    """Notes optimizers as they are made and hands out the record of each."""
+    """Learns of optimizers when the program makes them, and returns the record of each."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, recorder: Recorder, names: Names, handlers: CurrentHandler) -> None:
+        self._recorder = recorder
+        self._names = names
+        self._handlers = handlers
         self._watched: weakref.WeakKeyDictionary[Any, WatchedOptimizer] = (
             weakref.WeakKeyDictionary()
         )
@@ -102,33 +102,36 @@ class WatchedOptimizers:
         if optimizer in self._watched:
             return self._watched[optimizer]
         self.any_made = True
-        watched = self._watched[optimizer] = WatchedOptimizer(self.count, optimizer, self._session)
+        watched = self._watched[optimizer] = WatchedOptimizer(self.count, optimizer, self._names)
         self._living = [*self._living, watched]
         self.count += 1
-        self._session.names.learn(frame)
-        self._session.write(
+        self._names.learn(frame)
+        self._recorder.write(
             OptimizerMade(
                 index=watched.index,
                 kind=type(optimizer).__name__,
                 defaults=_plain(getattr(optimizer, "defaults", {})),
-                location=_maker(optimizer, frame),
+                location=_made_at(optimizer, frame),
             )
         )
-        self._session.handler.optimizer_made()
+        self._handlers.current.optimizer_made()
         return watched
 
     def of(self, optimizer: Any, frame: FrameType | None) -> WatchedOptimizer:
-        """Return the record of an optimizer; at its first step its parameters are named."""
-        watched = self._watched.get(optimizer) or self.made(optimizer, frame)
-        if watched.index not in self._described:
-            self._described.add(watched.index)
-            self._session.names.learn(frame)
-            self._session.watch_modes()
-            self._describe(watched)
-        return watched
+        """Return the record of an optimizer."""
+        return self._watched.get(optimizer) or self.made(optimizer, frame)
+
+    def describe_once(self, watched: WatchedOptimizer, frame: FrameType | None) -> bool:
+        """Learn and record what an optimizer holds, at its first step; tell whether this was the time."""
+        if watched.index in self._described:
+            return False
+        self._described.add(watched.index)
+        self._names.learn(frame)
+        self._describe(watched)
+        return True
 
     def position_of(self, optimizer: Any) -> tuple[int, int]:
-        """Return the index of an optimizer and the steps it has made; -1 for what is none."""
+        """Return the index of an optimizer and the steps it has made; -1 for anything else."""
         watched = (
             self._watched.get(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
         )
@@ -144,7 +147,7 @@ class WatchedOptimizers:
 
     def _describe(self, watched: WatchedOptimizer) -> None:
         parameters = watched.parameters()
-        self._session.write(
+        self._recorder.write(
             OptimizerDescribed(
                 index=watched.index,
                 parameters=watched.names(),
@@ -154,8 +157,8 @@ class WatchedOptimizers:
         )
 
 
-def _maker(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:
-    """Return the expression that made the optimizer: outside of its own `__init__`, should the user have one."""
+def _made_at(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:
+    """Return the expression that made the optimizer, outside of an `__init__` that the user wrote for it."""
     while frame is not None:
         own = frame.f_code.co_name == "__init__" and borrowed_locals(frame).get("self") is optimizer
         if not own and layer_of(frame.f_code.co_filename) == "user":

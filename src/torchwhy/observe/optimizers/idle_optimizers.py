@@ -1,23 +1,22 @@
-"""Optimizers that were made and never step, while backward passes go by."""
+"""Finds optimizers that never step while the program makes backward passes."""
 
 from __future__ import annotations
 
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.program.frames import Site, span_of, user_sites
-from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.loss_scale import LossScale
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.wiring import IdleOptimizer
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
-PARAMETERS_WATCHED = 3  # whoever updates one of an optimizer's parameters by hand updates all
+PARAMETERS_WATCHED = 3  # a manual update of one of an optimizer's parameters updates all
 MOST_NODES = 5000  # of the graph of a loss, on the way to its leaves
-FIRST_TOLD = 3  # backward passes without a step; then told at twice as many, and so on
+FIRST_TOLD = 3  # backward passes without a step before the first event; the next ones come at doubling counts
 
 Mark = tuple[int, float]  # version and first element of a parameter
 
@@ -25,8 +24,10 @@ Mark = tuple[int, float]  # version and first element of a parameter
 class IdleOptimizerWatch:
     """Counts backward passes since an optimizer was made; costs nothing once it has stepped."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, recorder: Recorder, state: TrainingState, scale: LossScale) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._scale = scale
         self._backwards: dict[int, int] = {}
         self._marks: dict[int, list[Mark]] = {}
         self._next_told: dict[int, int] = {}
@@ -40,7 +41,7 @@ class IdleOptimizerWatch:
         count = self._backwards[index] = self._backwards.get(index, 0) + 1
         if (
             index not in self._marks
-        ):  # not "the first pass": another thread may have counted that one
+        ):  # not `count == 1`: another thread may have counted the first pass
             self._marks[index] = _marks(watched)
         is_asked = index not in self._reached_at and count <= FIRST_TOLD
         if is_asked and _reaches(roots, {id(parameter) for parameter in watched.parameters()}):
@@ -48,14 +49,14 @@ class IdleOptimizerWatch:
         if count == self._next_told.get(index, FIRST_TOLD):
             self._next_told[index] = 2 * count
             place = self._reached_at.get(index)
-            self._session.write(
+            self._recorder.write(
                 IdleOptimizer(
-                    step=self._session.sentinel.step,
+                    step=self._state.step,
                     optimizer=index,
                     backwards=count,
                     gradients=index in self._reached_at,
                     changed=_marks(watched) != self._marks[index],
-                    scaled=self._session.sentinel.scaler is not None,
+                    scaled=self._scale.scaler is not None,
                     location=span_of(place) if place else None,
                 )
             )
@@ -77,7 +78,7 @@ def _reaches(roots: list[torch.Tensor], wanted: set[int]) -> bool:
 
 
 def _marks(watched: WatchedOptimizer) -> list[Mark]:
-    # `p.data -= …` leaves no trace in the version, so a value is kept as well.
+    # `p.data -= …` does not change the version, so a value is kept as well.
     return [
         (version_of(parameter), float(parameter.detach().flatten()[0].item()))
         for parameter in watched.parameters()[:PARAMETERS_WATCHED]

@@ -1,4 +1,4 @@
-"""Gradients that a step has used and nobody cleared before the next backward added to them."""
+"""Finds gradients that a step has used and that were not cleared before the next backward pass added to them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from torchwhy.observe.optimizers.idle_optimizers import IdleOptimizerWatch
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
+from torchwhy.observe.probes.call_order import CallOrder
 from torchwhy.observe.program.frames import span_of, user_sites
-from torchwhy.observe.steps.idle_optimizers import IdleOptimizerWatch
-from torchwhy.observe.steps.watched_optimizers import WatchedOptimizer
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
     from torchwhy.finding import SourceSpan
-    from torchwhy.observe.session import Session
 
-PARAMETERS_WATCHED = 3  # of each optimizer: whoever clears one clears all
+PARAMETERS_WATCHED = 3  # of each optimizer: code that clears one gradient clears all
 STEPS_WATCHED = 400  # a loop that clears its gradients so often does it always
 CLOSURES_WATCHED = 60  # calls of a closure: a loop that clears there does it at the second one
 ENOUGH_IN_CLOSURES = 6  # calls in a row that found old gradients
@@ -29,21 +31,31 @@ Marks = dict[int, tuple[int, int]]  # position of a parameter → address and ve
 class StaleGradientWatch:
     """Compares memory and version of a few gradients: exact, and a microsecond each."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._idle = IdleOptimizerWatch(session)
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        *,
+        optimizers: WatchedOptimizers,
+        idle: IdleOptimizerWatch,
+        calls: CallOrder,
+    ) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._optimizers = optimizers
+        self._idle = idle
+        self._calls = calls
         self._used: dict[int, tuple[int, Marks]] = {}
         self._suspect: dict[int, SourceSpan | None] = {}
         self._times: dict[int, int] = {}
         self._clips: dict[int, int] = {}  # calls that clip, up to the last step
         self._cleared: set[int] = set()
-        self._in_closures: dict[
-            int, tuple[int, int]
-        ] = {}  # backward passes, and those that found some
+        # Backward passes in closures, and how many of them found old gradients.
+        self._in_closures: dict[int, tuple[int, int]] = {}
         self._closure_sites: dict[int, SourceSpan | None] = {}
 
     def rest(self) -> None:
-        """Forget what was used: steps that are not watched lie ahead, after which memory may have been given anew."""
+        """Forget the used gradients: unwatched steps follow, after which their memory may be reused."""
         self._used.clear()
         self._suspect.clear()
 
@@ -61,23 +73,23 @@ class StaleGradientWatch:
                 if len(marks) == PARAMETERS_WATCHED:
                     break
         self._used[watched.index] = (step, marks)
-        self._clips[watched.index] = self._session.calls.counts.get("clip", 0)
+        self._clips[watched.index] = self._calls.counts.get("clip", 0)
 
     @unseen
     def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
         """Suspect the optimizers whose used gradients are still there, untouched and not zero."""
-        stepping = self._session.sentinel.open_check
+        stepping = self._state.open_check
         if stepping is not None and stepping.has_closure and stepping.watched is not None:
             self._in_closure(stepping.watched, frame)
             return
-        for watched in self._session.sentinel.optimizers.all():
+        for watched in self._optimizers.all():
             if not watched.steps:
                 self._idle.before_backward(watched, roots, frame)
             used = self._used.get(watched.index)
             if used is None or not used[1]:
                 continue
             if watched.index in self._suspect:
-                # What another model's backward pass has added to may have been cleared since.
+                # Another model's backward pass added to it; the program may have cleared it since.
                 if not _remain(watched, used[1], untouched=False):
                     self._cleared.add(watched.index)
                     del self._suspect[watched.index]
@@ -89,8 +101,8 @@ class StaleGradientWatch:
                 self._cleared.add(watched.index)
 
     def _clipped(self, watched: WatchedOptimizer) -> bool:
-        """Tell whether gradients were clipped after the step: that writes to them, and clears nothing."""
-        clips = self._session.calls.counts.get("clip", 0)
+        """Tell whether gradients were clipped after the step, which writes to them without clearing them."""
+        clips = self._calls.counts.get("clip", 0)
         return clips > self._clips.get(watched.index, clips)
 
     def _in_closure(self, watched: WatchedOptimizer, frame: FrameType | None) -> None:
@@ -110,13 +122,13 @@ class StaleGradientWatch:
     def _convict_closure(
         self, watched: WatchedOptimizer, step: int, frame: FrameType | None
     ) -> None:
-        """A closure that found gradients at each of its calls but the first, and some: nobody ever clears them."""
+        """Report a closure that found old gradients at every call but the first: it never clears them."""
         seen, left = self._in_closures.get(watched.index, (0, 0))
         if left < ENOUGH_IN_CLOSURES or left != seen - 1 or watched.index in self._times:
             return
         self._times[watched.index] = left
         sites = user_sites(frame, limit=1)
-        self._session.write(
+        self._recorder.write(
             StaleGradients(
                 step=step,
                 optimizer=watched.index,
@@ -130,7 +142,7 @@ class StaleGradientWatch:
 
     @unseen
     def before_step(self, watched: WatchedOptimizer, step: int, frame: FrameType | None) -> None:
-        """Convict when the backward really added to what was left: the same memory in a newer version."""
+        """Report stale gradients if backward added to them: the same memory in a newer version."""
         if watched.index in self._in_closures:
             self._convict_closure(watched, step, frame)
         if watched.index not in self._suspect:
@@ -149,9 +161,9 @@ class StaleGradientWatch:
         if not added:
             return
         times = self._times[watched.index] = self._times.get(watched.index, 0) + 1
-        if times <= 4 or times & (times - 1) == 0:  # the count is told without a line per step
+        if times <= 4 or times & (times - 1) == 0:  # the count, without an event per step
             sites = user_sites(frame, limit=1)
-            self._session.write(
+            self._recorder.write(
                 StaleGradients(
                     step=step,
                     optimizer=watched.index,
@@ -165,7 +177,7 @@ class StaleGradientWatch:
 
 
 def _remain(watched: WatchedOptimizer, marks: Marks, *, untouched: bool) -> bool:
-    """Tell whether the marked gradients are still there and not zero; `untouched`: and nobody wrote to them."""
+    """Tell whether the marked gradients still exist and are not zero; `untouched`: and were not written since."""
     parameters = watched.parameters()
     kept = []
     for position, (pointer, version) in marks.items():
@@ -177,5 +189,5 @@ def _remain(watched: WatchedOptimizer, marks: Marks, *, untouched: bool) -> bool
         ):
             return False
         kept.append(gradient)
-    # `p.grad.data.zero_()` leaves no trace in the version, so the values have the last word.
+    # `p.grad.data.zero_()` does not change the version, so the values decide.
     return any(bool((gradient != 0).any().item()) for gradient in kept)

@@ -1,31 +1,30 @@
-"""Programs that update their weights by hand: is the gradient cleared between the update and the next backward?"""
+"""In programs without an optimizer: is the gradient cleared between a manual update and the next backward pass?"""
 
 from __future__ import annotations
 
 import weakref
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import torch
 
 from torchwhy.observe.program.frames import span_of, user_sites
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
 from torchwhy.record.learning import StaleGradients
 
-if TYPE_CHECKING:
-    from torchwhy.observe.session import Session
-
 MOST_NODES = 2000  # of the graph of a loss, on the way to its leaves
-LEAVES_WATCHED = 3  # whoever clears one gradient clears all
+LEAVES_WATCHED = 3  # code that clears one gradient clears all
 BACKWARDS_WATCHED = 40  # a loop that clears its gradients so often does it always
 
 
 class StaleManualGradientWatch:
     """Remembers a few leaves at each backward pass, and compares at the next one."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, recorder: Recorder, state: TrainingState) -> None:
+        self._recorder = recorder
+        self._state = state
         self._seen: list[tuple[weakref.ref[torch.Tensor], int, float]] = []
         self._backwards = 0
         self._times = 0
@@ -33,7 +32,7 @@ class StaleManualGradientWatch:
 
     @unseen
     def before_backward(self, roots: list[torch.Tensor], frame: FrameType | None) -> None:
-        """Convict when a leaf was changed since the last backward pass and its used gradient is still there."""
+        """Report a leaf that changed since the last backward pass and still has the gradient it was changed by."""
         self._backwards += 1
         if self._backwards > BACKWARDS_WATCHED or not has_versions:
             self._seen.clear()
@@ -60,8 +59,8 @@ class StaleManualGradientWatch:
 
     def _tell(self, frame: FrameType | None) -> None:
         sites = user_sites(frame, limit=1)
-        step = self._session.sentinel.step
-        self._session.write(
+        step = self._state.step
+        self._recorder.write(
             StaleGradients(
                 step=step,
                 optimizer=-1,

@@ -1,0 +1,1 @@
+"""Follows optimizers: what each one holds, whether it steps, and whether its gradients are cleared."""

@@ -1,0 +1,44 @@
+"""What `run.json` asks of the watched process."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Read once when the process starts; nothing changes them afterwards."""
+
+    directory: Path
+    rank: int = 0
+    rerun_step: int | None = None  # in a rerun, the step to look at
+    seeds_from: Path | None = None  # in a trial, the run whose seeds it uses
+    stop_after_step: int | None = None  # in a trial, its last step
+    on_failure: str = (
+        "stop"  # what to do about an update that would ruin the weights: stop, skip, continue
+    )
+    budget: float | None = None  # the share of the run's time that watching may take
+
+    @classmethod
+    def read(cls, directory: Path) -> Settings:
+        """Return the settings of the run that records into `directory`."""
+        run = json.loads((directory / "run.json").read_text("utf-8"))
+        options = run.get("options", {})
+        rerun, seeds = run.get("rerun"), run.get("seeds_from")
+        return cls(
+            directory=directory,
+            rank=int(os.environ.get("RANK", "0") or 0),
+            rerun_step=None if rerun is None else int(rerun["step"]),
+            seeds_from=Path(seeds) if seeds else None,
+            stop_after_step=options.get("stop_after_step"),
+            on_failure=str(options.get("on_failure", "stop")),
+            budget=float(options["budget"]) if options.get("budget") else None,
+        )
+
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether this is a rerun or a trial, which count every step."""
+        return self.rerun_step is not None or self.stop_after_step is not None

@@ -1,0 +1,1 @@
+"""Observes steps under the microscope: what puts it on and off, and what is recorded meanwhile."""
