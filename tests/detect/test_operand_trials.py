@@ -16,22 +16,22 @@ LINEAR = Layer(path="net.out", kind="Linear", text="Linear(in_features=3, out_fe
         (
             "resize-layer",
             {"target": "net.out", "parameter": "in_features", "right": 5, "wrong": 3},
-            "make net.out an nn.Linear with in_features=5 in place of 3",
+            "make net.out an nn.Linear with in_features=5 instead of 3",
         ),
         (
             "resize-table",
             {"target": "net.words", "parameter": "num_embeddings", "right": 9, "wrong": 8},
-            "make net.words with 9 rows in place of 8",
+            "make net.words with 9 rows instead of 8",
         ),
         (
             "swap-arguments",
             {"order": ["net(x)", "y"]},
-            "give the model's output first and the target second: net(x), y",
+            "pass the model's output first and the target second: net(x), y",
         ),
         (
             "use-reshape",
             {"target": "x.t()"},
-            "`reshape` in place of `view`: `x.t().reshape(…)`",
+            "use `reshape` instead of `view`: `x.t().reshape(…)`",
         ),
         ("squeeze-target", {"target": "y", "method": ".squeeze(1)"}, "y.squeeze(1)"),
         ("flatten-input", {"method": ".flatten(1)"}, ".flatten(1) on the input"),

@@ -111,7 +111,7 @@ def test_only_a_trial_that_went_through_is_offered():
     finding = scan(LinearSizeMismatch, in_linear(trials=[bad, resized(diff="--- a\n+++ b\n")]))
 
     (fix,) = finding.fixes
-    assert fix.title == "make net.out an nn.Linear with in_features=1568 in place of 1050"
+    assert fix.title == "make net.out an nn.Linear with in_features=1568 instead of 1050"
     assert finding.fixes[0].trial.verdict == "cured"
     assert finding.fixes[0].safety == "changes-results"
 

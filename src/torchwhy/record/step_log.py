@@ -28,7 +28,7 @@ UNUSUAL = (
 )
 SMOOTHING = 0.02  # The recent average covers about the last fifty steps.
 
-# step + 1, optimizer, loss, milliseconds; 0 in place of the step marks an empty slot.
+# A slot holds step + 1, optimizer, loss and milliseconds; one that starts with 0 is empty.
 _SLOT = struct.Struct("<qqdd")
 _SIZE = _SLOT.size
 _pack_into = _SLOT.pack_into

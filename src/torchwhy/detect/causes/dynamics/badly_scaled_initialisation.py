@@ -26,7 +26,7 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-TOO_LARGE = 4.0  # weight RMS × √inputs. nn.Linear starts at 0.58, Kaiming at 1.41, the gain for tanh is 1.67.
+TOO_LARGE = 4.0  # Weight RMS × √inputs; nn.Linear starts at 0.58, Kaiming at 1.41, the gain for tanh is 1.67.
 TOO_SMALL = 0.03  # At this gain a layer passes on a thirtieth of its input.
 SATURATED = 0.4  # Healthy starts saturate less than 0.01 of a hidden layer.
 WORSE = 10.0  # At this many times the loss of guessing after half of the run, the model still unlearns its start.

@@ -9,8 +9,8 @@ from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among, outdone_by
 from torchwhy.detect.views.training.training import (
     ERRORS,
+    JUMPED,
     SAME,
-    THROWN_UP,
     Training,
     is_lower,
     ranks_lower,
@@ -98,7 +98,7 @@ class StuckLoss(Detector):
                 len(training.losses) >= LONG
                 and training.is_steady
                 and not _repeats(training)
-                and median(training.tail) <= THROWN_UP * median(training.head)
+                and median(training.tail) <= JUMPED * median(training.head)
                 and not _carries_on(training, every)
                 and not _fell_before(training)
                 and outdone_by(training, trace) is None

@@ -16,16 +16,16 @@ def words_of(trial: OperandTrial, layer: Layer | None) -> str:
         case "resize-layer":
             made = layer.kind if layer is not None else "Module"
             return (
-                f"make {trial.target} an nn.{made} with {trial.parameter}={trial.right} in place of "
+                f"make {trial.target} an nn.{made} with {trial.parameter}={trial.right} instead of "
                 f"{trial.wrong}"
             )
         case "resize-table":
-            return f"make {trial.target} with {trial.right} rows in place of {trial.wrong}"
+            return f"make {trial.target} with {trial.right} rows instead of {trial.wrong}"
         case "swap-arguments":
             order = ", ".join(trial.order)
-            return f"give the model's output first and the target second: {order}"
+            return f"pass the model's output first and the target second: {order}"
         case "use-reshape":
-            return f"`reshape` in place of `view`: `{trial.target}.reshape(…)`"
+            return f"use `reshape` instead of `view`: `{trial.target}.reshape(…)`"
     if trial.target:
         return f"{trial.target}{trial.method}"
     return f"{trial.method} on the input"

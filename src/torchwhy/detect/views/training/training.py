@@ -17,7 +17,7 @@ ENOUGH_STEPS = (
     40  # A shorter run cannot show that it does not learn; scripts of 5 to 30 steps are trials.
 )
 FALL = 0.02  # A median loss that is lower by less than this share has not fallen.
-THROWN_UP = 2.0  # Updates, not noise, raise the losses to this many times the first one.
+JUMPED = 2.0  # Updates, not noise, raise the losses to this many times the first one.
 HALF = 0.5  # A loss that has halved has fallen, however noisy it is.
 ERRORS = 3.0  # Standard errors by which two medians must differ; at 3, one healthy comparison in 700 is wrong.
 MODERATE = 0.15  # Share of the loss; batches of 16 and more show such a fall within forty steps.
@@ -95,8 +95,8 @@ class Training:
         Recovery from such a rise is no progress.
         """
         first = self.values[: max(3, len(self.losses) // 20)]
-        thrown_up = median(first) > THROWN_UP * first[0] or max(first) > GREW * first[0]
-        return first[:1] if thrown_up and not self._began_by_luck(median(first)) else first
+        jumped = median(first) > JUMPED * first[0] or max(first) > GREW * first[0]
+        return first[:1] if jumped and not self._began_by_luck(median(first)) else first
 
     @property
     def tail(self) -> list[float]:
@@ -143,7 +143,7 @@ class Training:
             return True
         # Squares of single errors reach far down: the lowest losses of the second half match the first, not the median.
         lowest = sorted(tail)[len(tail) // 20]
-        return lowest <= THROWN_UP * first and median(tail) >= THROWN_UP**2 * first
+        return lowest <= JUMPED * first and median(tail) >= JUMPED**2 * first
 
     @property
     def rate(self) -> float | None:
