@@ -43,11 +43,9 @@ class WatchedOptimizer(WatchedRecord):
     def parameters(self) -> list[torch.Tensor]:
         """Return its parameters in the order of its groups."""
         optimizer = self.optimizer
-        return (
-            []
-            if optimizer is None
-            else [p for group in optimizer.param_groups for p in group["params"]]
-        )
+        # Another thread may have made the optimizer and not yet given it its groups.
+        groups = getattr(optimizer, "param_groups", ())
+        return [parameter for group in groups for parameter in group["params"]]
 
     def gradients(self) -> list[torch.Tensor | None]:
         """Return the gradient of each parameter, None where there is none."""

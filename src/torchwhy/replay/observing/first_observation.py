@@ -7,7 +7,8 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.observing.switch import MicroscopeSwitch
 
-CLOSURE_SECONDS = 0.5  # of our own time, after which further calls of a closure run unseen
+# Further calls of a closure run unseen after this many operations, which take about half a second.
+CLOSURE_OPERATIONS = 5000
 # Stop observing if a new optimizer has not stepped after this many backward passes and this time of ours.
 MOST_BACKWARDS, WAITING_SECONDS = 16, 1.0
 MANUAL_STEPS = (
@@ -37,7 +38,7 @@ class FirstObservation:
         """
         check = self._state.open_check
         is_called_again = check is not None and check.has_closure
-        if is_called_again and self._microscope.seconds > CLOSURE_SECONDS:
+        if is_called_again and self._microscope.seen > CLOSURE_OPERATIONS:
             self._switch.take_off("the closure of the first step was seen, and is called again")
 
     def end_without_step(self) -> None:
