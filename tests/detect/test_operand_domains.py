@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.detect.helpers import birth, number, tensor, twin
+from tests.detect.helpers import birth, number, tensor, trace_with, twin
 from torchwhy.detect.registry import all_detectors
 from torchwhy.detect.rules.operand_domains import ROWS, proven
 from torchwhy.detect.rules.violations import Interval, Row, Specificity, violations
@@ -114,6 +114,18 @@ def test_of_the_rows_that_a_birth_violates_no_two_say_equally_much(row: Row) -> 
         levels = [violation.row.specificity for violation in violations(one, ROWS)]
 
         assert len(set(levels)) == len(levels), one
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_no_other_cause_claims_the_birth(row: Row) -> None:
+    causes = {
+        name: cause for name, cause in all_detectors().items() if ".numerics." in cause.__module__
+    }
+
+    for one in births_of(row):
+        claims = {name for name, cause in causes.items() if list(cause().scan(trace_with(one)))}
+
+        assert claims <= {row.cause, "unexplained-nonfinite"}, one
 
 
 def test_every_row_has_a_name_of_its_own_and_an_example() -> None:

@@ -6,16 +6,11 @@ from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding
 
 # Several causes may recognise one birth or one exception; the most specific one reports it. Most causes name the
-# mistake and have 0. Those above prove more; those below name only the arithmetic, or nothing.
+# mistake and have 0. Those above prove more; those below only say that something failed. Why an operation fails is
+# not decided here: `detect/rules/operand_domains.py` gives each birth one cause.
 SPECIFICITY = {
-    "optimizer-epsilon": 2,
-    "clip-of-infinite-norm": 2,
-    "half-precision-overflow": 1,
-    "half-precision-underflow": 1,
-    "division-by-zero": -1,
-    "infinity-arithmetic": -2,
-    "float-overflow": -2,
-    "unexplained-nonfinite": -3,
+    "optimizer-epsilon": 1,
+    "unexplained-nonfinite": -1,
     "batchnorm-of-one": 3,
     "ragged-last-batch": 2,
     "ragged-batch": 1,
