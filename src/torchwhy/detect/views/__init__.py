@@ -1,1 +1,1 @@
-"""Questions that causes put to a trace, by what they are about. A view reads events and changes nothing."""
+"""Queries on a trace, grouped by subject. A view reads events and changes nothing."""

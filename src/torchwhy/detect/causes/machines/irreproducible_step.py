@@ -15,17 +15,17 @@ WAYS = {
 
 
 class NotRepeatable(Diagnosis):
-    """A step was not finite, and finite when it was repeated."""
+    """A step was not finite at first, but finite when it was repeated."""
 
     step: int
     how: str
     message = (
-        "step {step} was not finite, and finite when it was {way}: it depends on something that is "
-        "not in the seeds, the batch or the weights"
+        "step {step} was not finite at first, but finite when it was {way}: it depends on something "
+        "besides the seeds, the batch and the weights"
     )
     advice = (
-        "seed every source of randomness and look for files, caches, clocks and threads the step depends on; "
-        "if it still comes and goes, test the memory and the device of this machine"
+        "seed every source of randomness and look for files, caches, clocks and threads that the step depends on; "
+        "if the failure is still intermittent, test the memory and the device of this machine"
     )
 
     @property
@@ -35,18 +35,18 @@ class NotRepeatable(Diagnosis):
 
 
 class CompiledDiffers(Diagnosis):
-    """A step is not finite in compiled code, and finite in eager code."""
+    """A step is not finite in compiled code, but finite in eager code."""
 
     step: int
     message = (
-        "step {step} is not finite in compiled code and finite when the same step runs eagerly: "
+        "step {step} is not finite in compiled code, but finite when the same step runs eagerly: "
         "the compiled code computes something else"
     )
-    advice = "run this part without `torch.compile`, or in float32; other backends of it tell which kernel is to blame"
+    advice = "run this part without `torch.compile`, or in float32; other backends of it show which kernel is wrong"
 
 
 class IrreproducibleStep(Detector):
-    """A step gave a NaN or infinity, and the same step, repeated, did not."""
+    """A step produced NaN or infinity, and the same step, repeated, did not."""
 
     name = "irreproducible-step"
 
@@ -73,7 +73,7 @@ class IrreproducibleStep(Detector):
 
 def _both_times(alarm: Alarm, replay: Replayed) -> Iterator[Evidence]:
     losses = ", ".join(map(str, alarm.losses))
-    words = f"{alarm.what} not finite the first time; losses: {losses}"
+    words = f"{alarm.what} not finite at first; losses: {losses}"
     yield Evidence(words, step=alarm.step)
-    tried = f"the step was {WAYS.get(replay.how, 'looked at')}: finite this time"
+    tried = f"the step was {WAYS.get(replay.how, 'repeated')}: finite this time"
     yield Evidence(f"{tried}; {replay.detail}" if replay.detail else tried, step=replay.step)

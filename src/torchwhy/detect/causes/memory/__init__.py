@@ -1,1 +1,1 @@
-"""A process that swells: graphs and tensors that are kept."""
+"""One file per cause of the family *memory*: the process grows, because graphs and tensors are kept."""

@@ -23,13 +23,14 @@ from torchwhy.record.learning import Held, Holdings
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# A megabyte in a thousand steps; detached losses, 4 bytes each, stay far below.
-LEAST_BYTES_PER_STEP = 1000
-# A collection of this size is worth a note even if the program uses it.
-NOTED_BYTES = 64 * MEGABYTE
-LEAST_TENSORS = 8  # a few large tensors are not a forgotten collection
-# Of a collection that no statement grows: one call or comprehension made it.
-MADE_AT_ONCE = 100
+LEAST_BYTES_PER_STEP = (
+    1000  # A megabyte in a thousand steps; detached losses, 4 bytes each, stay far below.
+)
+NOTED_BYTES = (
+    64 * MEGABYTE
+)  # A collection of this size is worth a note even if the program uses it.
+LEAST_TENSORS = 8  # A few large tensors are not a forgotten collection.
+MADE_AT_ONCE = 100  # A collection that one call or comprehension makes must have this many tensors.
 
 
 class TensorsKept(Diagnosis):
@@ -37,32 +38,32 @@ class TensorsKept(Diagnosis):
 
     variable: str
     function: str | None
-    kind_of: str  # list, dict …
+    kind_of: str  # The type of the collection: list, dict …
     tensors: int
     size_bytes: int
 
     @property
     def where(self) -> str:
-        """Return the variable."""
+        """Return the variable with its function or class."""
         return place_name(self.variable, self.function)
 
     @property
     def megabytes(self) -> float:
-        """Return how much memory its tensors take."""
+        """Return the size of its tensors."""
         return self.size_bytes / MEGABYTE
 
     @property
     def remedies(self) -> tuple[str, ...]:
         is_bounded = self.kind_of in ("list", "deque")
         bound = " or bound it, `collections.deque(maxlen=…)`" if is_bounded else ""
-        return (f"let go of what is no longer needed, `{self.variable}.clear()`{bound}",)
+        return (f"remove tensors that are no longer needed, `{self.variable}.clear()`{bound}",)
 
     @property
     def what_frees(self) -> Evidence:
         """Return what would free the tensors, and what would not."""
         return Evidence(
-            f"the {self.kind_of} `{self.variable}` refers to them: taking them out frees them at once; gc.collect(), "
-            "empty_cache() and `del` of another name free nothing that is still referred to"
+            f"the {self.kind_of} `{self.variable}` refers to them: removing them frees them at once; gc.collect(), "
+            "empty_cache() and `del` of another name free no tensor that is still referenced"
         )
 
 
@@ -85,16 +86,16 @@ class CollectionGrows(TensorsKept):
 
     @property
     def cost_per_thousand(self) -> float:
-        """Return the megabytes that a thousand steps take."""
+        """Return the megabytes that a thousand steps add."""
         return self.bytes_per_step * 1000 / MEGABYTE
 
     @property
     def use(self) -> str:
-        """Return what the program does with them."""
+        """Return whether the program uses the tensors."""
         return (
             "none is ever removed"
             if self.is_read
-            else "nothing in the program uses or removes the old ones"
+            else "the program never uses or removes the old ones"
         )
 
 
@@ -113,26 +114,26 @@ class NotFreed(TensorsKept):
             location=self.called_at,
         )
         yield Evidence(
-            f"the process had {self.resident_bytes / MEGABYTE:.4g} MB in use then",
+            f"the process used {self.resident_bytes / MEGABYTE:.4g} MB at that time",
             value=float(self.resident_bytes),
         )
         yield self.what_frees
 
 
 class GrowingCollection(Detector):
-    """A collection gets more tensors with every step, and nobody takes them out or looks at them."""
+    """A collection gets more tensors with every step, and the program neither removes nor uses them."""
 
     name = "growing-collection"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        told = set()
+        reported = set()
         for growth in without_outer_holders(list(growths(trace, _bare_tensors))):
             if is_leak(growth):
-                told.add((growth.held.name, growth.held.function))
+                reported.add((growth.held.name, growth.held.function))
                 yield self._growing(growth, trace)
-        for look, held in still_held(trace):
-            if (held.name, held.function) not in told:
-                yield self._not_freed(look, held, trace)
+        for snapshot, held in still_held(trace):
+            if (held.name, held.function) not in reported:
+                yield self._not_freed(snapshot, held, trace)
 
     def _growing(self, growth: Growth, trace: Trace) -> Finding:
         held = growth.held
@@ -161,22 +162,23 @@ class GrowingCollection(Detector):
             ],
         )
 
-    def _not_freed(self, look: Holdings, held: Held, trace: Trace) -> Finding:
+    def _not_freed(self, snapshot: Holdings, held: Held, trace: Trace) -> Finding:
+        call = snapshot.call
         diagnosis = NotFreed(
             variable=held.name,
             function=held.function,
             kind_of=held.kind,
             tensors=held.tensors,
             size_bytes=held.bytes,
-            call=(look.call.expression if look.call is not None else None) or "gc.collect()",
-            called_at=look.call,
-            resident_bytes=look.resident_bytes,
+            call=(call.expression if call is not None else None) or "gc.collect()",
+            called_at=call,
+            resident_bytes=snapshot.resident_bytes,
         )
         return self.found(
             trace,
             diagnosis,
             severity="warning",
-            step=look.step if trace.steps else None,
+            step=snapshot.step if trace.steps else None,
             location=held.grown_at,
         )
 
@@ -193,7 +195,7 @@ def _bare_tensors(held: Held) -> int:
 
 
 def is_leak(growth: Growth) -> bool:
-    """Tell whether the growth goes on, costs something, and the program neither bounds nor uses it."""
+    """Tell whether the growth continues and costs memory, and the program neither bounds nor uses the collection."""
     held = growth.held
     if growth.unit != "step" or not growth.continues or held.grown_at is None:
         return False
@@ -205,7 +207,7 @@ def is_leak(growth: Growth) -> bool:
 
 
 def curve_of(growth: Growth) -> Iterator[Evidence]:
-    """Yield how many tensors there were when, and what they cost."""
+    """Yield the number of tensors at each snapshot, and the memory they take."""
     held = growth.held
     series = ", ".join(f"{value} after step {tick}" for tick, value in growth.points)
     yield Evidence(
@@ -220,15 +222,15 @@ def curve_of(growth: Growth) -> Iterator[Evidence]:
 
 
 def still_held(trace: Trace) -> Iterator[tuple[Holdings, Held]]:
-    """Yield what the program referred to when it last tried to free memory, and does not use afterwards."""
-    looks = [look for look in holdings(trace) if look.moment == "collect"]
-    known = set()
-    for look in reversed(looks):
-        for held in look.held:
+    """Yield the variables that held tensors when the program tried to free memory, and that it never reads later."""
+    snapshots = [one for one in holdings(trace) if one.moment == "collect"]
+    found = set()
+    for snapshot in reversed(snapshots):
+        for held in snapshot.held:
             key = held.name, held.function
-            if key not in known and _is_forgotten(held):
-                known.add(key)
-                yield look, held
+            if key not in found and _is_forgotten(held):
+                found.add(key)
+                yield snapshot, held
 
 
 def _is_forgotten(held: Held) -> bool:
@@ -240,7 +242,7 @@ def _is_forgotten(held: Held) -> bool:
 
 
 def is_grown(held: Held) -> bool:
-    """Tell `tensors.append(x)` and `cache[key] = x` from `tensors = make()`."""
+    """Tell whether statements grow the collection (`tensors.append(x)`), unlike one that makes it (`tensors = f()`)."""
     expression = held.grown_at.expression or "" if held.grown_at is not None else ""
     leaf = held.name.rsplit(".", 1)[-1]
     return not expression.startswith((f"{leaf} =", f"{held.name} =", f"{leaf}: "))

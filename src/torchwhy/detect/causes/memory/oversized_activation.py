@@ -10,9 +10,9 @@ from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 
-LARGE_BYTES = 32_000_000  # what is smaller matters on no machine that trains
-LARGE_SHARE = 0.4  # of all that the forward pass of the step made
-BLOWN_UP = 8  # times its largest operand: made large by the operation itself, not by a large batch
+LARGE_BYTES = 32_000_000  # A smaller tensor matters on no machine used for training.
+LARGE_SHARE = 0.4  # Share of the memory of all results of the forward pass.
+BLOWN_UP = 8  # Result over its largest operand; a large batch makes the operands large as well.
 BYTES = {
     "float64": 8,
     "int64": 8,
@@ -40,20 +40,20 @@ VIEWS = {
 
 
 class OneLargeResult(Diagnosis):
-    """One operation makes a tensor many times larger than its operands, and most of the memory of a step."""
+    """One operation makes a tensor many times larger than its operands, which takes most of the memory of a step."""
 
     expression: str
     size_bytes: int
-    share: float  # of all that the forward pass of a step makes
+    share: float  # Share of the memory of all results of the forward pass.
     shape: Shape
     dtype: str
     operands: list[Shape]
-    as_large: int  # results of the step
+    as_large: int  # The number of results of the step that are at least as large.
     message = (
-        "`{expression}` makes a tensor of {megabytes:.3g} MB out of operands of shape {shapes}; "
-        "that is {share:.0%} of all that the forward pass of a step makes"
+        "`{expression}` makes a tensor of {megabytes:.3g} MB from operands of shape {shapes}; "
+        "that is {share:.0%} of the memory that the forward pass of a step allocates"
     )
-    advice = "compute it without the large intermediate (`torch.cdist`, a matrix product, `einsum`), or in pieces"
+    advice = "compute it without the large intermediate (`torch.cdist`, a matrix product, `einsum`), or in chunks"
 
     @property
     def megabytes(self) -> float:
@@ -73,7 +73,7 @@ class OneLargeResult(Diagnosis):
 
 
 class OversizedActivation(Detector):
-    """A single intermediate result is many times larger than what it was made from, and dominates the step."""
+    """A single intermediate result is many times larger than its operands and dominates the memory of the step."""
 
     name = "oversized-activation"
 
@@ -95,7 +95,7 @@ class OversizedActivation(Detector):
 
 
 def is_view(operation: GraphOperation) -> bool:
-    """Tell whether the operation only looks at its operand's memory in another way."""
+    """Tell whether the result shares the memory of its operand."""
     name = operation.op.split(".")[1] if operation.op.count(".") else operation.op
     return name.lstrip("_") in VIEWS
 
@@ -107,7 +107,7 @@ def size_of(operation: GraphOperation) -> int:
 
 
 def is_oversized(operation: GraphOperation, total: int) -> bool:
-    """Tell whether an output is large, blown up by the operation itself, and a large part of the whole."""
+    """Tell whether an output is large, far larger than its operands, and a large part of the whole."""
     size = size_of(operation)
     if size < LARGE_BYTES or operation.location is None or not operation.input_shapes:
         return False
@@ -117,7 +117,7 @@ def is_oversized(operation: GraphOperation, total: int) -> bool:
 
 
 def diagnosed(operation: GraphOperation, made: list[GraphOperation], total: int) -> OneLargeResult:
-    """Return which expression makes how much out of what."""
+    """Return the diagnosis of an oversized result."""
     size, place = size_of(operation), operation.location
     return OneLargeResult(
         expression=short((place.expression if place is not None else None) or operation.op),

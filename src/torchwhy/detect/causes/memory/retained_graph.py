@@ -29,9 +29,9 @@ class GraphsKept(Diagnosis):
 
     variable: str
     function: str | None
-    count: int  # of tensors, or of operations behind a sum
+    count: int  # Tensors in a collection, or operations from a sum back to the first step.
     ticks: int
-    unit: str  # step or batch
+    unit: str  # `step` or `batch`.
     per_tick: float
     continues: bool
     emptied_at: SourceSpan | None
@@ -39,12 +39,12 @@ class GraphsKept(Diagnosis):
 
     @property
     def where(self) -> str:
-        """Return the variable."""
+        """Return the variable with its function or class."""
         return place_name(self.variable, self.function)
 
     @property
     def duration(self) -> str:
-        """Return how many steps or batches there were."""
+        """Return `32 steps` or `32 batches`."""
         return f"{self.ticks} {plural(self.unit)}"
 
     @property
@@ -56,25 +56,23 @@ class GraphsKept(Diagnosis):
     def ending(self) -> str:
         """Return what ends the growth, if anything does."""
         if self.emptied_at is not None:
-            return (
-                f"it is let go only at line {self.emptied_at.line}, `{self.emptied_at.expression}`"
-            )
+            return f"only line {self.emptied_at.line} releases them, `{self.emptied_at.expression}`"
         if self.unit == "batch":
             return "no backward pass uses them, so their activations stay as well"
         return "nothing ever empties it" if self.continues else "later it grew no further"
 
 
 class SumKeepsGraphs(GraphsKept):
-    """A sum reaches back through the graph of every step."""
+    """A sum keeps the graph of every step."""
 
     message = (
-        "the sum {where} hangs on the graph of every {unit}: after {duration} it reaches back "
-        "through {count} operations to the first; {ending}"
+        "the sum {where} keeps the graph of every {unit}: after {duration} it reaches back "
+        "through {count} operations to the first {unit}; {ending}"
     )
 
 
 class RetainedGraph(Detector):
-    """The graph of every step is kept alive, because something holds the loss itself and not its number."""
+    """The graph of every step stays in memory, because a variable holds the loss itself instead of its number."""
 
     name = "retained-graph"
 
@@ -106,7 +104,7 @@ def _chain_of(held: Held) -> int:
 
 
 def is_kept(growth: Growth) -> bool:
-    """Tell whether the graphs are kept without need: not bounded by the program, not on the way to a backward."""
+    """Tell whether the graphs are kept needlessly: the program does not bound them, and no backward pass needs them."""
     held = growth.held
     if is_window(held):
         return False
@@ -114,12 +112,12 @@ def is_kept(growth: Growth) -> bool:
 
 
 def is_endless(growth: Growth) -> bool:
-    """Tell whether nothing ends the growth: neither did it fall, nor does the source empty the variable."""
+    """Tell whether the growth continues to the end and no statement empties the variable."""
     return growth.unit == "step" and growth.continues and growth.held.emptied_at is None
 
 
 def grows_itself(held: Held) -> bool:
-    """Tell `total += loss` from `average = total / n`, which only hangs on the other."""
+    """Tell whether the variable itself accumulates, as `total += loss` does and `average = total / n` does not."""
     if held.kind != "tensor":
         return True
     expression = held.grown_at.expression or "" if held.grown_at is not None else ""
@@ -130,12 +128,12 @@ def grows_itself(held: Held) -> bool:
 
 
 def severity_of(growth: Growth, trace: Trace) -> Severity:
-    """An endless growth breaks the run in the end; but where something else broke it already, that comes first."""
+    """Return `error` for endless growth, which eventually breaks the run, unless an alarm broke it already."""
     return "error" if is_endless(growth) and not trace.alarms else "warning"
 
 
 def diagnosed(growth: Growth) -> GraphsKept:
-    """Return who keeps the graphs, since when, and what ends it."""
+    """Return the diagnosis: which variable keeps the graphs, how many, and what ends it."""
     held = growth.held
     kind = SumKeepsGraphs if held.kind == "tensor" else GraphsKept
     return kind(
@@ -151,12 +149,12 @@ def diagnosed(growth: Growth) -> GraphsKept:
 
 
 def facts_about(growth: Growth, trace: Trace) -> Iterator[Evidence]:
-    """Yield the curve, the memory, who refers to what, and what would and would not free it."""
+    """Yield the curve, the memory, what refers to the graphs, and what would and would not free them."""
     held = growth.held
-    looks = ", ".join(str(tick) for tick, _ in growth.points)
+    ticks = ", ".join(str(tick) for tick, _ in growth.points)
     what = "operations behind" if held.kind == "tensor" else "tensors with a graph in"
     yield Evidence(
-        f"{what} `{held.name}` after {growth.unit} {looks}: "
+        f"{what} `{held.name}` after {growth.unit} {ticks}: "
         + ", ".join(str(value) for _, value in growth.points),
         value=float(growth.last),
         step=growth.step,
@@ -165,7 +163,7 @@ def facts_about(growth: Growth, trace: Trace) -> Iterator[Evidence]:
     yield from memory_facts(growth)
     kind = "tensor" if held.kind == "tensor" else held.kind
     yield Evidence(
-        f"the {kind} `{held.name}` refers to them, each refers to the operations that made it: they are freed "
-        f"when `{held.name}` lets go of them; gc.collect() frees nothing that is still referred to"
+        f"the {kind} `{held.name}` refers to them, and each refers to the operations that made it: they are freed "
+        f"when `{held.name}` releases them; gc.collect() frees nothing that is still referenced"
     )
     yield from collect_facts(trace, held)
