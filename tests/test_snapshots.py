@@ -8,7 +8,13 @@ from tests.support.run_program import Outcome, ProgramText, guest_programs
 from tests.support.snapshots import differences, render
 from tests.test_programs import BROKEN, HEALTHY, MANUAL
 
-PINNED = [*MANUAL, *BROKEN, *HEALTHY, *guest_programs()]
+# How many steps are watched depends on which of two threads steps first.
+RACES = {"whole_programs/healthy/training_in_a_thread"}
+PINNED = [
+    program
+    for program in (*MANUAL, *BROKEN, *HEALTHY, *guest_programs())
+    if program.id not in RACES
+]
 
 
 @pytest.mark.parametrize("program", PINNED, ids=lambda program: program.id)

@@ -13,6 +13,7 @@ TOLD = {
     "two_ranks",
     "counted",
     "inductor",
+    "edited_meanwhile",
 }  # these have tests of their own
 # These are for test_faults.py.
 SABOTAGED = {"blind_microscope", "breaks_while_cruising", "full_disk", "no_run_directory"}
