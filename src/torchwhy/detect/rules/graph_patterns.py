@@ -23,7 +23,7 @@ ANY_OPERATION = "*"
 
 @dataclass(frozen=True)
 class Pattern:
-    """The kinds of each operation, the last first, and the arrows between them; no kinds stand for any operation."""
+    """The kinds of each operation, last one first, and the arrows between them; no kinds mean any operation."""
 
     kinds: tuple[tuple[str, ...], ...]
     arrows: tuple[str, ...]
@@ -43,7 +43,7 @@ def read(text: str) -> Pattern:
 
 
 def find(graph: ForwardGraph, text: str) -> Iterator[tuple[GraphOperation, ...]]:
-    """Yield the operations that fit a pattern, first to last, in the order in which the last one ran."""
+    """Yield the chains of operations that fit a pattern, in the order in which their last operations ran."""
     pattern = read(text)
     for last in graph.operations(*pattern.kinds[0]):
         for chain in _behind(graph, pattern, (last,)):
@@ -54,7 +54,7 @@ def find(graph: ForwardGraph, text: str) -> Iterator[tuple[GraphOperation, ...]]
 def _behind(
     graph: ForwardGraph, pattern: Pattern, chain: tuple[GraphOperation, ...]
 ) -> Iterator[tuple[GraphOperation, ...]]:
-    """Yield a chain with all the operations before it that the pattern asks for."""
+    """Yield the chain extended at its front by the operations that the pattern still asks for."""
     if len(chain) == len(pattern.kinds):
         yield chain
         return

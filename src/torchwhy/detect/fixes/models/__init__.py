@@ -1,1 +1,1 @@
-"""Edits of what a model is made of and of the graph it builds."""
+"""Edits of a model's layers and of the graph that it builds."""

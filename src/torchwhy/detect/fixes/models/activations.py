@@ -1,4 +1,4 @@
-"""Edits of hidden activations: ones that hand their gradient on in place of ones that do not."""
+"""Edits of hidden activations: those that pass their gradient on replace those that do not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SQUASHERS = ("sigmoid", "tanh")
 
 
 def rectified(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield relu in place of sigmoid or tanh: at the place, in its whole function, in all layers."""
+    """Yield relu instead of sigmoid or tanh: in the whole function, at the place, in all layers."""
     node = source.at(place)
     line = place.line if place is not None else 0
     statement = source.statement_at(line)
@@ -34,14 +34,14 @@ def rectified(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def leaky(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield units that come alive again: without the bias that keeps them below 0, or with a slope there."""
+    """Yield edits that let dead units recover: without the bias that keeps them below 0, or with a slope there."""
     for call in source.calls("constant_", "fill_"):
         statement, given = source.statement_of(call), call.args[-1] if call.args else None
         filled = written(source, given)
         target = operand_of(source, call)
         is_bias = target is not None and "bias" in source.of(target)
         if is_bias and filled is not None and filled.number < 0 and statement is not None:
-            yield from source.fix("leave the bias as the layer draws it", source.without(statement))
+            yield from source.fix("keep the layer's own initial bias", source.without(statement))
     torch = torch_name(source)
     names = {"relu": f"{torch or 'torch'}.nn.functional.leaky_relu"}
     yield from other_function(place, source, names)
@@ -49,7 +49,7 @@ def leaky(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def _layers(source: Source, old: tuple[str, ...], new: str) -> Iterator[Fix]:
-    """Yield all layers of these kinds replaced by another kind that takes no arguments either."""
+    """Yield all layers of these kinds without arguments replaced by another kind."""
     edits = [
         source.replace(call.func, source.of(call.func).removesuffix(word_of(call) or "") + new)
         for call in source.calls(*old)

@@ -1,4 +1,4 @@
-"""Edits of where a graph is kept, cut or used twice."""
+"""Edits that keep, cut or rebuild a graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUMBERS = ("item", "tolist")
 def computed_in_the_loop(
     place: SourceSpan | None, source: Source, *, made: SourceSpan | None
 ) -> Iterator[Fix]:
-    """Yield what was computed once, before the loop, computed in every round of it."""
+    """Yield a value that was computed once, before the loop, computed in every iteration."""
     used = None if place is None else source.statement_at(place.line)
     statement = None if made is None else source.statement_at(made.line)
     loop = None if used is None else enclosing(source, used, *LOOPS)
@@ -38,7 +38,7 @@ def computed_in_the_loop(
 
 
 def carried_state(place: SourceSpan | None, source: Source, *, name: str) -> Iterator[Fix]:
-    """Yield a state that the next iteration gets without its graph."""
+    """Yield a state detached before the next iteration gets it."""
     statement = None if place is None else source.statement_at(place.line)
     if statement is None or DOTTED_NAME.fullmatch(name) is None:
         return
@@ -49,7 +49,7 @@ def carried_state(place: SourceSpan | None, source: Source, *, name: str) -> Ite
 def detached_for_the_first(
     place: SourceSpan | None, source: Source, *, shared: str
 ) -> Iterator[Fix]:
-    """Yield what two losses share detached for the one that is not to train what made it."""
+    """Yield the value that two losses share, detached for the first loss."""
     raised = None if place is None else source.statement_at(place.line)
     if raised is None or NAME_OR_ITEM.fullmatch(shared) is None:
         return
@@ -67,7 +67,7 @@ def detached_for_the_first(
 
 
 def differentiable(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the tensors that a function differentiates by made to require a gradient, as soon as it has them."""
+    """Yield `requires_grad_()` for the tensors that `grad` differentiates with respect to, before their first use."""
     statement = None if place is None else source.statement_at(place.line)
     scope = None if statement is None else source.scope_of(statement)
     if statement is None or scope is None:
@@ -88,11 +88,13 @@ def differentiable(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         made = [one for one in assignments(name, within=scope) if one.lineno < statement.lineno]
         edits += [source.insert_after(one, f"{name}.requires_grad_()") for one in made[-1:]]
     if edits:
-        yield from source.fix("let the tensors it differentiates by require a gradient", *edits)
+        yield from source.fix(
+            "let the tensors that grad() differentiates by require gradients", *edits
+        )
 
 
 def drawn_with_derivative(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a draw that gradients go through: `rsample`, or noise that is scaled and shifted."""
+    """Yield a draw that passes gradients: `rsample`, or noise that is scaled and shifted."""
     node = source.at(place)
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
     for call in calls:
@@ -106,18 +108,18 @@ def drawn_with_derivative(place: SourceSpan | None, source: Source) -> Iterator[
 
 
 def kept(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the program without what cuts the graph at the place."""
+    """Yield the program without the code that cuts the graph at the place."""
     yield from keep_graph(place, source)
     yield from _without_decorator(place, source)
     yield from _switched_on(place, source)
     yield from _without_threshold(place, source)
     yield from _stacked(place, source)
     yield from _not_as_number(place, source)
-    yield from _thawed(source)
+    yield from _unfrozen(source)
 
 
-def _thawed(source: Source) -> Iterator[Fix]:
-    """Yield the program without the statements that freeze parameters, which leave a loss without a graph, too."""
+def _unfrozen(source: Source) -> Iterator[Fix]:
+    """Yield the program without the statements that freeze parameters: frozen ones give a loss no graph, either."""
     frozen = [
         statement
         for statement in ast.walk(source.tree)
@@ -130,7 +132,7 @@ def _thawed(source: Source) -> Iterator[Fix]:
 
 
 def _not_as_number(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the loss itself for a new tensor that is made of its number: `torch.tensor(value)`, `value = x.item()`."""
+    """Yield the loss itself instead of a new tensor made from its number: `torch.tensor(value)`, `value = x.item()`."""
     line = place.line if place is not None else 0
     for call in source.calls("tensor", "as_tensor", "Tensor", "FloatTensor", "Variable"):
         value = value_of_name(source, call.args[0]) if call.args else None
@@ -141,7 +143,7 @@ def _not_as_number(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         assert isinstance(value.func, ast.Attribute)
         name = source.of(call.args[0])
         yield from source.fix(
-            f"keep the graph: {name} as it is, not its number",
+            f"keep the graph: use {name} itself, not its number",
             source.replace(call, name),
             source.replace(value, source.of(value.func.value)),
         )
@@ -158,20 +160,21 @@ def _without_decorator(place: SourceSpan | None, source: Source) -> Iterator[Fix
                 start = source.offset(line, 0)
                 end = source.offset(line + 1, 0)
                 yield from source.fix(
-                    f"keep the graph: no @{source.of(decorator)}", Edit(start, end, "")
+                    f"keep the graph: remove @{source.of(decorator)}", Edit(start, end, "")
                 )
 
 
 def _switched_on(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `set_grad_enabled(True)` for a False at the place."""
+    """Yield `set_grad_enabled(True)` instead of the call at the place."""
     line = place.line if place is not None else 0
     for call in source.calls("set_grad_enabled"):
         if call.lineno == line and call.args:
-            yield from source.fix("keep the graph", source.replace(call.args[0], "True"))
+            title = "keep the graph: set_grad_enabled(True)"
+            yield from source.fix(title, source.replace(call.args[0], "True"))
 
 
 def _without_threshold(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `p` for `(p > 0.5).float()` and `p.round()`: a step has no slope."""
+    """Yield `p` instead of `(p > 0.5).float()` and `p.round()`, whose derivative is 0."""
     node = source.at(place)
     for part in ast.walk(node) if node is not None else ():
         if isinstance(part, ast.Compare) and len(part.comparators) == 1:
@@ -184,13 +187,13 @@ def _without_threshold(place: SourceSpan | None, source: Source) -> Iterator[Fix
             edit = source.replace(outer, text)
             if outer is part:
                 edit = Edit(*source.in_own_brackets(part), text)
-            yield from source.fix(f"compare the values themselves: {text}", edit)
+            yield from source.fix(f"use the values themselves: {text}", edit)
         elif word_of(part if isinstance(part, ast.expr) else None) in ("round", "sign"):
             assert isinstance(part, ast.Call)
             if isinstance(part.func, ast.Attribute) and not part.args:
                 text = source.of(part.func.value)
                 yield from source.fix(
-                    f"compare the values themselves: {text}", source.replace(part, text)
+                    f"use the values themselves: {text}", source.replace(part, text)
                 )
 
 
@@ -201,7 +204,7 @@ def _is_cast(node: ast.expr, inner: ast.expr) -> bool:
 
 
 def _stacked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `torch.stack(parts)` for `torch.tensor(parts)`, and the parts kept as tensors."""
+    """Yield `torch.stack(parts)` instead of `torch.tensor(parts)`, and the parts kept as tensors."""
     line = place.line if place is not None else 0
     torch = torch_name(source)
     for call in source.calls("tensor", "as_tensor", "Tensor", "FloatTensor"):
@@ -222,13 +225,13 @@ def _stacked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def read_without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `x.detach().numpy()` for `x.numpy()`."""
+    """Yield `x.detach().numpy()` instead of `x.numpy()`."""
     yield from _before_numpy(place, source, ".detach()", "read it without its graph: .detach()")
 
 
 def read_as_float(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `x.float().numpy()` for `x.numpy()`."""
-    yield from _before_numpy(place, source, ".float()", "NumPy knows float32: .float()")
+    """Yield `x.float().numpy()` instead of `x.numpy()`."""
+    yield from _before_numpy(place, source, ".float()", "convert to float32 for NumPy: .float()")
 
 
 def _before_numpy(
@@ -262,7 +265,7 @@ def not_in_place(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def states_cut(source: Source) -> Iterator[Fix]:
-    """Yield the states that a loop carries on cut off, where its graph is kept for the next backward pass."""
+    """Yield the states that a loop carries over detached, if `retain_graph` keeps their graph."""
     for call in source.calls("backward"):
         loop = enclosing(source, call, *LOOPS)
         kept_alive = keyword(call, "retain_graph")

@@ -1,4 +1,4 @@
-"""Edits of what a model is made of and how it is called: activations, registration, dimensions, initial values."""
+"""Edits of a model's layers and calls: activations, registration, dimensions, kept weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Places = Sequence[SourceSpan | None]
 
 
 def without_activation(places: Places, source: Source, *kinds: str) -> Iterator[Fix]:
-    """Yield the program without an activation of these kinds: the call taken off, or the layer taken out."""
+    """Yield the program without an activation of these kinds, be it a call or a layer."""
     for place in (one for one in places if one is not None):
         file = source if place.file == source.file else source.others(place.file)
         node = None if file is None else file.at(place)
@@ -31,14 +31,14 @@ def without_activation(places: Places, source: Source, *kinds: str) -> Iterator[
             _activations(file, node, kinds) if file is not None and node is not None else ()
         ):
             assert file is not None
-            yield from _taken_off(file, call)
+            yield from _without_call(file, call)
     layers = [name for kind in kinds for name in LAYERS[kind]]
     for call in source.calls(*layers):
-        yield from _taken_out(source, call)
+        yield from _without_layer(source, call)
 
 
 def _activations(source: Source, node: ast.expr, kinds: tuple[str, ...]) -> Iterator[ast.Call]:
-    """Yield the activation at a place, or that a name in the call there stands for."""
+    """Yield the activations in an expression, and those that a name in it is bound to."""
     parts: list[ast.expr] = [node, *(one for one in ast.walk(node) if isinstance(one, ast.expr))]
     for part in parts:
         call = part if isinstance(part, ast.Call) else value_of_name(source, part)
@@ -46,7 +46,7 @@ def _activations(source: Source, node: ast.expr, kinds: tuple[str, ...]) -> Iter
             yield call
 
 
-def _taken_off(source: Source, call: ast.Call) -> Iterator[Fix]:
+def _without_call(source: Source, call: ast.Call) -> Iterator[Fix]:
     value = operand_of(source, call)
     if value is not None:
         text = source.of(value)
@@ -56,8 +56,8 @@ def _taken_off(source: Source, call: ast.Call) -> Iterator[Fix]:
         yield from source.fix(f"remove {word_of(call)}", source.replace(call, shown))
 
 
-def _taken_out(source: Source, call: ast.Call) -> Iterator[Fix]:
-    """Yield a layer taken out of the end of a Sequential, or replaced by nn.Identity where it has a name."""
+def _without_layer(source: Source, call: ast.Call) -> Iterator[Fix]:
+    """Yield a layer removed from the end of a Sequential, or replaced by nn.Identity if it has a name."""
     holder = source.parents.get(call)
     shown = " ".join(source.of(call).split())
     if isinstance(holder, ast.Call) and word_of(holder) == "Sequential":
@@ -67,11 +67,11 @@ def _taken_out(source: Source, call: ast.Call) -> Iterator[Fix]:
         return
     if isinstance(holder, ast.Assign):
         text = source.of(call.func).removesuffix(word_of(call) or "") + "Identity()"
-        yield from source.fix(f"replace {shown} by {text}", source.replace(call, text))
+        yield from source.fix(f"replace {shown} with {text}", source.replace(call, text))
 
 
 def log_in_place(places: Places, source: Source) -> Iterator[Fix]:
-    """Yield softmax turned into log_softmax where it is called or made, first at these places."""
+    """Yield softmax turned into log_softmax, first at these places, then a loss that takes logits."""
     lines = {place.line for place in places if place is not None}
     calls = list(source.calls("softmax", "Softmax"))
     for call in sorted(calls, key=lambda one: one.lineno not in lines):
@@ -89,7 +89,7 @@ def log_in_place(places: Places, source: Source) -> Iterator[Fix]:
 
 
 def other_dimension(places: Places, source: Source) -> Iterator[Fix]:
-    """Yield a softmax over the last dimension: one that is called at these places, or one that is made as a layer."""
+    """Yield a softmax over the last dimension: the calls at these places and the layers of the file."""
     calls = [node for place in places if isinstance(node := source.at(place), ast.Call)]
     made = list(source.calls("Softmax", "LogSoftmax"))
     for call in [*calls, *made]:
@@ -100,12 +100,12 @@ def other_dimension(places: Places, source: Source) -> Iterator[Fix]:
         given = keyword(call, "dim") or operand_of(source, call, number=number)
         if given is not None:
             yield from source.fix(
-                "take the softmax over the last dimension: dim=-1", source.replace(given, "-1")
+                "apply the softmax over the last dimension: dim=-1", source.replace(given, "-1")
             )
 
 
 def over_next_dimension(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a mean, sum or maximum that runs over dimension 1 in place of 0."""
+    """Yield a mean, sum or maximum over dimension 1 instead of 0."""
     node = source.at(place)
     if not isinstance(node, ast.Call):
         return
@@ -116,7 +116,7 @@ def over_next_dimension(place: SourceSpan | None, source: Source) -> Iterator[Fi
 
 
 def sigmoid_for_one(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a sigmoid in place of a softmax over a single element, which is always 1."""
+    """Yield a sigmoid instead of a softmax over a single element, which is always 1."""
     prefix = _nn(source)
     if prefix is None:
         return
@@ -134,7 +134,7 @@ def sigmoid_for_one(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 def same_shape(
     place: SourceSpan | None, source: Source, *, left: Shape, right: Shape
 ) -> Iterator[Fix]:
-    """Yield one side of a loss without its dimension of size 1, or the other side with one."""
+    """Yield one operand of a loss without its dimension of size 1, or the other operand with one."""
     node = source.at(place)
     if not isinstance(node, ast.BinOp | ast.Call):
         return
@@ -154,7 +154,7 @@ def same_shape(
 
 
 def _fits(own: Shape, other: Shape, method: str) -> bool:
-    """Tell whether a shape has a last dimension of size 1 to lose, or lacks one that the other has."""
+    """Tell whether a shape has a last dimension of size 1 that the other lacks, or lacks one that it has."""
     if method.startswith("un"):
         return len(own) < len(other) and other[-1] == 1
     return len(own) > len(other) and own[-1] == 1
@@ -172,7 +172,7 @@ def batch_first(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def registered(places: Places, source: Source, family: str = "Module") -> Iterator[Fix]:
-    """Yield nn.ModuleList, nn.ParameterDict and the like around the plain lists and dictionaries at some places."""
+    """Yield `nn.ModuleList`, `nn.ParameterDict` and the like instead of plain lists and dictionaries at some places."""
     lines = [place.line for place in places if place is not None and place.file == source.file]
     values = [_plain_collection(source, line) for line in dict.fromkeys(lines)]
     found = list(dict.fromkeys(value for value in values if value is not None))
@@ -190,7 +190,7 @@ def registered(places: Places, source: Source, family: str = "Module") -> Iterat
 
 
 def _plain_collection(source: Source, line: int) -> ast.expr | None:
-    """Return the list or dictionary that a statement makes or fills."""
+    """Return the list or dictionary that a statement creates or fills."""
     target, value = _target_and_value(source.statement_at(line))
     if isinstance(target, ast.Subscript):
         wanted = source.of(target.value)
@@ -210,7 +210,7 @@ def _target_and_value(statement: ast.stmt | None) -> tuple[ast.expr | None, ast.
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-            # `self.layers.append(layer)`: what it was made as is what changes.
+            # For `self.layers.append(layer)`, the edit belongs to the statement that creates `self.layers`.
             return ast.Subscript(value=call.func.value, slice=ast.Constant(0)), None
     return None, None
 
@@ -230,7 +230,7 @@ def _nn(source: Source) -> str | None:
 
 
 def copied_weights(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a copy of the state dict in place of a view of the living weights."""
+    """Yield a copy of the state dict instead of a reference to the live weights."""
     node = source.at(place)
     calls = [node] if word_of(node) == "state_dict" else []
     line = place.line if place is not None else 0
@@ -244,7 +244,7 @@ def copied_weights(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def keep_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the expression without what cuts it off from its graph."""
+    """Yield the expression without the calls that cut it off from its graph."""
     node = source.at(place)
     line = place.line if place is not None else 0
     statement = source.statement_at(line)
@@ -296,7 +296,7 @@ class _Uncut(ast.NodeTransformer):
 def other_function(
     place: SourceSpan | None, source: Source, names: dict[str, str]
 ) -> Iterator[Fix]:
-    """Yield the call at a place with another function in place of its own."""
+    """Yield the call at a place with another function."""
     line = place.line if place is not None else 0
     node = source.at(place)
     calls = [node] if word_of(node) in names else []
@@ -310,11 +310,11 @@ def other_function(
         if "." in names[word] and is_method(source, call):
             value = operand_of(source, call)
             edit = source.replace(call, f"{new}({source.of(value)})") if value is not None else edit
-        yield from source.fix(f"use {new} in place of {function}", edit)
+        yield from source.fix(f"use {new} instead of {function}", edit)
 
 
 def rewritten_after(source: Source, node: ast.expr | None, text: str) -> Iterator[Fix]:
-    """Yield a statement after the only assignment of a name; `{0}` in the text is the name."""
+    """Yield a new statement after the only assignment of a name; `{0}` in the text is the name."""
     if not isinstance(node, ast.Name):
         return
     made = assignments(node.id, within=source.scope_of(node)) or assignments(

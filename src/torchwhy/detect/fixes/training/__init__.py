@@ -1,1 +1,1 @@
-"""Edits of the training loop, its optimizers and schedules, and of what training starts from."""
+"""Edits of the training loop, its optimizers and schedules, initial weights and data scales."""

@@ -1,4 +1,4 @@
-"""Edits of when an optimizer is made: after all that replaces the layers it is to train."""
+"""Edits of where the program creates its optimizer: after it has replaced layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchwhy.source.edits import Source
 
 
 def build_optimizer_last(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the optimizer's statement moved to just before the training loop, after all that replaces layers."""
+    """Yield the optimizer's statement moved to just before the training loop, after layers are replaced."""
     line = place.line if place is not None else 0
     made = source.statement_at(line)
     if made is None:
@@ -30,7 +30,7 @@ def build_optimizer_last(place: SourceSpan | None, source: Source) -> Iterator[F
         return
     if loops[0] is later[0]:
         return
-    title = "build the optimizer after the model is complete"
+    title = "create the optimizer after the model is complete"
     text = source.of(made)
     for name in (None, *_copies(source, made, later[: later.index(loops[0])])):
         if name is not None:
@@ -39,7 +39,7 @@ def build_optimizer_last(place: SourceSpan | None, source: Source) -> Iterator[F
 
 
 def _built_after_changes(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[Fix]:
-    """Yield the optimizer made after the last statement that changes what it is given, where no loop follows."""
+    """Yield the optimizer created after the last statement that changes its arguments, if no loop follows."""
     given = names_in(made)
     changing = [
         statement
@@ -48,14 +48,14 @@ def _built_after_changes(source: Source, made: ast.stmt, later: list[ast.stmt]) 
     ]
     if changing:
         yield from source.fix(
-            "build the optimizer after the model is complete",
+            "create the optimizer after the model is complete",
             source.remove(made),
             source.insert_after(changing[-1], source.of(made)),
         )
 
 
 def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names that are made after the optimizer, from what the optimizer was given."""
+    """Yield the names that later statements assign from the optimizer's arguments."""
     given = names_in(made)
     for statement in later:
         if isinstance(statement, ast.Assign) and names_in(statement.value) & given:
@@ -65,7 +65,7 @@ def _copies(source: Source, made: ast.stmt, later: list[ast.stmt]) -> Iterator[s
 
 
 def initialised(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `super().__init__()` as the first line of the `__init__` that forgot it."""
+    """Yield `super().__init__()` as the first line of the `__init__` that lacks it."""
     statement = None if place is None else source.statement_at(place.line)
     scope = None if statement is None else source.scope_of(statement)
     if isinstance(scope, ast.FunctionDef) and scope.name == "__init__":

@@ -1,4 +1,4 @@
-"""Edits of what training starts from: initial weights, the scale of inputs and targets."""
+"""Edits of initial weights and of the scale of inputs and targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INITIALISERS = ("normal_", "zeros_", "ones_", "constant_", "uniform_", "trunc_no
 
 
 def better(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the line without its initialisation, and with one that fits the layer's size."""
+    """Yield the program without the initialisation at a place, and with one that fits the layer's size."""
     line = place.line if place is not None else 0
     torch = torch_name(source)
     for call in source.calls(*INITIALISERS, *FILLED):
@@ -26,9 +26,7 @@ def better(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         value = operand_of(source, call)
         if value is None:
             continue
-        yield from source.fix(
-            "leave the weights as the layer draws them", source.without(statement)
-        )
+        yield from source.fix("keep the layer's own initial weights", source.without(statement))
         word, text = word_of(call), source.of(value)
         if word in FILLED:
             yield from _drawn_where_filled(source, call)
@@ -38,7 +36,7 @@ def better(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def _drawn_where_filled(source: Source, call: ast.Call) -> Iterator[Fix]:
-    """Yield all fills of weights in one scope taken out together: one that stays would hide the others' cure."""
+    """Yield the program without all fills of weights in one scope: one that stays would hide the effect."""
     fills = [
         statement
         for one in source.calls(*FILLED, within=source.scope_of(call))
@@ -47,11 +45,11 @@ def _drawn_where_filled(source: Source, call: ast.Call) -> Iterator[Fix]:
     ]
     if len(fills) > 1:
         edits = [source.without(statement) for statement in fills]
-        yield from source.fix("leave the weights as the layers draw them", *edits)
+        yield from source.fix("keep the layers' own initial weights", *edits)
 
 
 def scaled_inputs(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the inputs standardised where they are made."""
+    """Yield the inputs standardised where they are assigned, or in the call of the model."""
     node = source.at(place)
     if not isinstance(node, ast.Call) or not node.args:
         return
@@ -60,11 +58,11 @@ def scaled_inputs(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     given = node.args[0]
     if isinstance(given, ast.Name):
         written = text.format(given.id).partition(" = ")[2]
-        yield from source.fix(f"give the model {written}", source.replace(given, written))
+        yield from source.fix(f"pass the model {written}", source.replace(given, written))
 
 
 def scaled_targets(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the targets standardised where they are made: what a loss takes second, or what is subtracted."""
+    """Yield the targets standardised where they are assigned: a loss's second operand, or a side of a difference."""
     text = "{0} = ({0} - {0}.mean()) / ({0}.std() + 1e-8)"
     for name in _targets(source, source.at(place)):
         yield from rewritten_after(source, name, text)

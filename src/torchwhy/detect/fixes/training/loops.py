@@ -14,7 +14,7 @@ from torchwhy.source.edits import Edit, Source
 from torchwhy.source.scopes import enclosing
 
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
-SWITCH_POSITION = 2  # of `training` among the arguments of F.dropout
+SWITCH_POSITION = 2  # The position of `training` among the arguments of F.dropout.
 
 
 def clear_gradients(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
@@ -26,14 +26,14 @@ def clear_gradients(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         if name is not None:
             edit = source.insert_before(backward, f"{name}.zero_grad()")
             yield from source.fix(
-                f"clear the gradients before each backward: {name}.zero_grad()", edit
+                f"clear the gradients before each backward pass: {name}.zero_grad()", edit
             )
             return
-    yield from _cleared_by_hand(place, source)
+    yield from _cleared_after_manual_update(place, source)
 
 
-def _cleared_by_hand(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield `w.grad = None` after an update by hand, `w -= rate * w.grad`."""
+def _cleared_after_manual_update(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield `w.grad = None` after a manual update, `w -= rate * w.grad`."""
     line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.AugAssign):
@@ -44,7 +44,7 @@ def _cleared_by_hand(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def backwards(place: SourceSpan | None, source: Source) -> Iterator[tuple[ast.AST, ast.stmt]]:
-    """Yield the scopes with a backward pass, that of the place first, and the statement of it."""
+    """Yield the scopes with a backward pass and its statement, the scope around the place first."""
     line = place.line if place is not None else 0
     found = []
     for call in source.calls("backward"):
@@ -61,12 +61,12 @@ def backwards(place: SourceSpan | None, source: Source) -> Iterator[tuple[ast.AS
 
 
 def move_before(place: SourceSpan | None, source: Source, *words: str) -> Iterator[Fix]:
-    """Yield the statement moved before the first call of one of these words in the same block."""
+    """Yield the statement moved before the first call of one of these functions in the same block."""
     yield from _moved(place, source, words, after=False)
 
 
 def move_after(place: SourceSpan | None, source: Source, *words: str) -> Iterator[Fix]:
-    """Yield the statement moved after the last call of one of these words in the same block."""
+    """Yield the statement moved after the last call of one of these functions in the same block."""
     yield from _moved(place, source, words, after=True)
 
 
@@ -115,14 +115,14 @@ def _moved(
 
 
 def with_comment(source: Source, statement: ast.stmt) -> str:
-    """Return a statement with the comment behind it."""
+    """Return a statement with the comment at the end of its line."""
     if statement.lineno != statement.end_lineno:
         return source.of(statement)
     return source.lines[statement.lineno - 1].strip()
 
 
 def block_of(source: Source, statement: ast.stmt) -> list[ast.stmt]:
-    """Return the statements that stand in one block with this one."""
+    """Return the statements of the block that this one is in."""
     holder = source.parents.get(statement, source.tree)
     for _, body in ast.iter_fields(holder):
         if isinstance(body, list) and statement in body:
@@ -140,12 +140,14 @@ def add_step(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         )
         if name is not None and name.split(".")[0] in names_in(scope) | {"self"}:
             edit = source.insert_after(backward, f"{name}.step()")
-            yield from source.fix(f"update the weights after backward: {name}.step()", edit)
+            yield from source.fix(
+                f"update the weights after the backward pass: {name}.step()", edit
+            )
             return
 
 
 def clip(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the norm of all gradients bounded before the update."""
+    """Yield `clip_grad_norm_` of all gradients after the backward pass."""
     torch = torch_name(source)
     for scope, backward in backwards(place, source):
         parameters = _parameters_text(source, scope)
@@ -180,17 +182,18 @@ def unscale_first(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     for call in source.calls("step", within=source.scope_of(statement)):
         if isinstance(call.func, ast.Attribute) and len(call.args) == 1:
             text = f"{source.of(call.func.value)}.unscale_({source.of(call.args[0])})"
-            yield from source.fix(f"{text} before clipping", source.insert_before(statement, text))
+            title = f"call {text} before clipping"
+            yield from source.fix(title, source.insert_before(statement, text))
             return
 
 
 def train_before_steps(
     place: SourceSpan | None, source: Source, model: str | None = None
 ) -> Iterator[Fix]:
-    """Yield `model.train()` at the beginning of the loop that trains."""
+    """Yield `model.train()` at the beginning of the training loop."""
     edit = train_edit(place, source, model or _receiver(place, source))
     if edit is not None:
-        yield from source.fix(f"{edit.text.strip()} before each training step", edit)
+        yield from source.fix(f"call {edit.text.strip()} before each training step", edit)
 
 
 def _receiver(place: SourceSpan | None, source: Source) -> str | None:
@@ -201,7 +204,7 @@ def _receiver(place: SourceSpan | None, source: Source) -> str | None:
 
 
 def train_edit(place: SourceSpan | None, source: Source, model: str | None) -> Edit | None:
-    """Return the edit that puts the model into training mode in the loop with the backward pass."""
+    """Return the edit that switches the model to train mode in the loop with the backward pass."""
     for scope, backward in backwards(place, source):
         loop = enclosing(source, backward, *LOOPS)
         first = loop.body[0] if isinstance(loop, LOOPS) else None
@@ -219,10 +222,10 @@ def train_edit(place: SourceSpan | None, source: Source, model: str | None) -> E
 
 def _is_known(scope: ast.AST, name: str) -> bool:
     root = name.split(".", maxsplit=1)[0]
-    is_method = isinstance(scope, ast.FunctionDef) and any(
+    is_argument = isinstance(scope, ast.FunctionDef) and any(
         one.arg == root for one in scope.args.args
     )
-    return is_method or root in names_in(scope)
+    return is_argument or root in names_in(scope)
 
 
 def _trained_model(source: Source, scope: ast.AST) -> str | None:
@@ -255,7 +258,7 @@ def evaluate_in_eval_mode(place: SourceSpan | None, source: Source, *, path: str
         return
     back = train_edit(place, source, model)
     yield from source.fix(
-        f"{model}.eval() for the evaluation, {model}.train() for training",
+        f"call {model}.eval() for the evaluation and {model}.train() for training",
         source.insert_before(evaluation, f"{model}.eval()"),
         back,
     )
@@ -282,7 +285,7 @@ def dropout_with_mode(place: SourceSpan | None, source: Source) -> Iterator[Fix]
 
 
 def _evaluated(source: Source, call: ast.Call, path: str) -> str:
-    """Return the model that a call evaluates: itself, or the argument of that name that a helper is given."""
+    """Return the model that a call evaluates: the called object, or the argument of that name."""
     name = path.rpartition(".")[2]
     texts = [source.of(given) for given in call.args if isinstance(given, ast.Name | ast.Attribute)]
     function = source.of(call.func)

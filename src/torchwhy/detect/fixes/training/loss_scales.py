@@ -1,4 +1,4 @@
-"""Edits of a loss scale of the program's own: `(loss * SCALE).backward()` in half precision."""
+"""Edits of a loss scale that the program applies itself: `(loss * SCALE).backward()` in half precision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torchwhy.finding import Fix
 from torchwhy.source.bindings import value_of_name
 from torchwhy.source.edits import Source
 
-MODEST = 1024.0  # what static loss scaling is usually begun with; larger ones are found by trial, as GradScaler does
+MODEST = 1024.0  # The usual start of static loss scaling; larger scales need trials, as GradScaler makes them.
 OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Pow: operator.pow,
@@ -19,7 +19,7 @@ OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
 
 
 def smaller(source: Source) -> Iterator[Fix]:
-    """Yield a modest scale in place of a large one that a loss is multiplied by before its backward pass."""
+    """Yield a modest scale instead of a large one for the loss before its backward pass."""
     for call in source.calls("backward"):
         sent = call.func.value if isinstance(call.func, ast.Attribute) else None
         sent = value_of_name(source, sent) if isinstance(sent, ast.Name) else sent
@@ -34,7 +34,7 @@ def smaller(source: Source) -> Iterator[Fix]:
 
 
 def _number(node: ast.expr | None) -> float | None:
-    """Return the value of a number as people write scales: `65536.0`, `2.0 ** 16`, `1 << 16`."""
+    """Return the value of a number that is written as scales are: `65536.0`, `2.0 ** 16`, `1 << 16`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
     if not isinstance(node, ast.BinOp) or type(node.op) not in OPERATORS:

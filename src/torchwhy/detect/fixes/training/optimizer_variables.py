@@ -1,4 +1,4 @@
-"""Which variable of the program holds the optimizer, told by what the program does with it."""
+"""Which variable holds the optimizer, judged by what the program does with it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from torchwhy.source.calls import optimizer_calls, word_of
 from torchwhy.source.edits import Source
 
-# What the classes of torch.optim.lr_scheduler end in.
+# The endings of class names in torch.optim.lr_scheduler.
 SCHEDULES = ("LR", "LROnPlateau", "WarmRestarts", "Scheduler")
 
 
 def stepped(source: Source, *, within: ast.AST) -> str | None:
     """Return how a scope names the optimizer whose `step` it calls; under a scaler, the scaler's argument.
 
-    One that is made in another file is the first object that steps without arguments and is no schedule.
+    If another file creates the optimizer, it is the first object that steps without arguments and is no schedule.
     """
     makers = {id(call) for call in optimizer_calls(source)}
     made = _names_made_with(source, lambda part: id(part) in makers)
@@ -33,7 +33,7 @@ def stepped(source: Source, *, within: ast.AST) -> str | None:
 
 
 def _makes_schedule(source: Source, part: ast.AST, optimizers: set[str]) -> bool:
-    """Tell whether a call makes a schedule: by a class of torch, or of an optimizer."""
+    """Tell whether a call creates a schedule: of a class of torch, or with an optimizer as argument."""
     if not isinstance(part, ast.Call):
         return False
     given = {source.of(one) for one in part.args}
@@ -41,7 +41,7 @@ def _makes_schedule(source: Source, part: ast.AST, optimizers: set[str]) -> bool
 
 
 def _methods(source: Source, name: str, *, within: ast.AST) -> list[tuple[str, ast.Call]]:
-    """Return the calls of a method, from top to bottom, each behind the text of the object that it is called on."""
+    """Return pairs of the object's text and the call for each call of a method, from top to bottom."""
     calls = sorted(source.calls(name, within=within), key=lambda call: call.lineno)
     return [
         (source.of(call.func.value), call) for call in calls if isinstance(call.func, ast.Attribute)
@@ -49,7 +49,7 @@ def _methods(source: Source, name: str, *, within: ast.AST) -> list[tuple[str, a
 
 
 def _names_made_with(source: Source, is_part: Callable[[ast.AST], bool]) -> set[str]:
-    """Return the variables and attributes that are assigned a call with a certain part in it."""
+    """Return the variables and attributes whose assigned expression has a part that fits."""
     return {
         source.of(target)
         for node in ast.walk(source.tree)
@@ -71,7 +71,7 @@ def cleared_only(source: Source, *, within: ast.AST) -> str | None:
 
 
 def _is_model(source: Source, name: str) -> bool:
-    """Tell whether the program calls an object, or asks it for its parameters: a model has `zero_grad`, too."""
+    """Tell whether the program calls an object or its `parameters`: models have `zero_grad`, too."""
     used = {source.of(node.func) for node in ast.walk(source.tree) if isinstance(node, ast.Call)}
     return bool(used & {name, f"{name}.parameters"})
 

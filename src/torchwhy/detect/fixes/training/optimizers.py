@@ -1,4 +1,4 @@
-"""Edits of the call that makes an optimizer: its rate, epsilon, momentum, decay."""
+"""Edits of the call that creates an optimizer: learning rate, epsilon, momentum, weight decay."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torchwhy.source.bindings import names_in, value_of_name
 from torchwhy.source.calls import keyword, optimizer_calls, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
 
-POSITIONS = {"lr": 1}  # of all that is set here only the rate is ever given by position
+POSITIONS = {"lr": 1}  # Of these options, programs pass only the learning rate by position.
 USUAL_RATE = {"SGD": 0.01, "RMSprop": 1e-3, "Adagrad": 1e-2, "Adadelta": 1.0}
 USUAL_ADAM_RATE = 1e-3
-FAR_ABOVE = 100.0  # times the usual rate: a tenth of that is no rate either
-STABLE_SHARE = 0.5  # of the measured limit: at the limit itself the loss does not fall
+FAR_ABOVE = 100.0  # A tenth of this many times the usual learning rate is still too high to try.
+STABLE_SHARE = 0.5  # At the measured limit itself the loss does not fall.
 
 
 def made_at(place: SourceSpan | None, source: Source) -> ast.Call | None:
-    """Return the call that makes the optimizer: the one on the line of the place, or the only one."""
+    """Return the call that creates the optimizer: the one on the line of the place, or the only one."""
     calls = list(optimizer_calls(source))
     line = place.line if place is not None else None
     on_line = [
@@ -31,7 +31,7 @@ def made_at(place: SourceSpan | None, source: Source) -> ast.Call | None:
 
 
 def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | None:
-    """Return the edit that gives an option of a call another value, or adds it."""
+    """Return the edit that sets an option of a call, where its number is written or as a new argument."""
     given = option(source, call, name)
     if given is not None:
         place = written(source, given)
@@ -51,7 +51,7 @@ def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | N
 def _set_where_written(
     source: Source, call: ast.Call, name: str, text: str, *, title: str
 ) -> Iterator[Fix]:
-    """Yield an option set where its number is written, and, where that is elsewhere, in the call itself."""
+    """Yield an option set where its number is written, and also in the call if the number is elsewhere."""
     yield from _set_in_place(source, call, name, text, title=title)
     yield from _set_in_call(source, call, name, text, title=title)
 
@@ -71,9 +71,9 @@ def _set_in_place(
 def _set_in_call(
     source: Source, call: ast.Call, name: str, text: str, *, title: str
 ) -> Iterator[Fix]:
-    """Yield an option set in the call, where its number is written elsewhere.
+    """Yield an option set in the call if its number is written elsewhere.
 
-    This is for a number that the command line or another file overrules.
+    The command line or another file may override the number that is written elsewhere.
     """
     given = option(source, call, name)
     place = written(source, given)
@@ -115,7 +115,7 @@ def _has_key(node: ast.AST, name: str) -> TypeGuard[ast.Dict]:
 
 
 def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
-    """Return the expression an option of a call is given."""
+    """Return the expression that a call passes for an option."""
     given = keyword(call, name)
     position = POSITIONS.get(name)
     if given is None and position is not None and position < len(call.args):
@@ -129,10 +129,10 @@ def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
 def lower_rate(
     place: SourceSpan | None, source: Source, *, stable_rate: float | None = None
 ) -> Iterator[Fix]:
-    """Yield lower rates: below the measured limit where there is one, a tenth, a hundredth, the usual one."""
+    """Yield lower learning rates: below the measured limit if there is one, a tenth, a hundredth, the usual one."""
     call = made_at(place, source)
     if call is None:
-        yield from _lower_by_hand(place, source)
+        yield from _lower_in_manual_update(place, source)
         return
     given = _highest(source, option(source, call, "lr"), _rate_of_group(call))
     number = _number(source, given)
@@ -145,7 +145,7 @@ def lower_rate(
         else:
             in_place += _set_in_place(source, call, "lr", text, title=title)
             in_call += _set_in_call(source, call, "lr", text, title=title)
-    # The command line or another file may overrule the number's own place: one rate in the call itself tells.
+    # The command line or another file may override the written number, so the second fix sets it in the call.
     yield from (*in_place[:1], *in_call[:1], *in_place[1:])
     yield from _stop_raising(source)
     yield from in_call[1:2]
@@ -157,7 +157,7 @@ def lower_rate(
 
 
 def _highest(source: Source, own: ast.expr | None, group: ast.expr | None) -> ast.expr | None:
-    """Return the higher of the rates for all parameters and for a group of them."""
+    """Return the higher of the learning rates for all parameters and for a group of them."""
     if own is None or group is None:
         return own if group is None else group
     numbers = _number(source, own), _number(source, group)
@@ -166,7 +166,7 @@ def _highest(source: Source, own: ast.expr | None, group: ast.expr | None) -> as
 
 
 def _rate_of_group(call: ast.Call) -> ast.expr | None:
-    """Return the rate that the only group of parameters with one is given."""
+    """Return the learning rate of a parameter group, if exactly one group has its own."""
     rates = [
         value
         for node in ast.walk(call)
@@ -181,8 +181,8 @@ def _texts(rates: Iterable[float], *, below: float | None) -> list[str]:
     return list(dict.fromkeys(f"{rate:.1g}" for rate in rates if below is None or rate < below))
 
 
-def _lower_by_hand(at: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a lower rate of an update that the program writes itself, `w -= rate * w.grad`."""
+def _lower_in_manual_update(at: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield a lower learning rate for a manual update, `w -= rate * w.grad`."""
     line = at.line if at is not None else 0
     statement = source.statement_at(line)
     if statement is None or any(True for _ in optimizer_calls(source)):
@@ -197,7 +197,8 @@ def _lower_by_hand(at: SourceSpan | None, source: Source) -> Iterator[Fix]:
         for place in places.values():
             text = f"{place.number / share:.1g}"
             yield from place.source.fix(
-                f"lower the rate of the update to {text}", place.source.replace(place.node, text)
+                f"lower the learning rate of the update to {text}",
+                place.source.replace(place.node, text),
             )
 
 
@@ -211,7 +212,7 @@ def _factors(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _stop_raising(source: Source) -> Iterator[Fix]:
-    """Yield the program without the steps of a schedule that raises the rate for ever."""
+    """Yield the program without the steps of a schedule that raises the learning rate without end."""
     for made in source.calls("StepLR", "ExponentialLR", "MultiStepLR"):
         factor, statement = keyword(made, "gamma"), source.statement_of(made)
         raises = (
@@ -226,7 +227,7 @@ def _stop_raising(source: Source) -> Iterator[Fix]:
             step = source.statement_of(call)
             if source.of(call.func) == f"{name}.step" and step is not None:
                 yield from source.fix(
-                    f"stop raising the rate: no {name}.step()", source.without(step)
+                    f"stop raising the learning rate: remove {name}.step()", source.without(step)
                 )
 
 
@@ -245,7 +246,7 @@ def _number(source: Source, node: ast.expr | None) -> float | None:
 
 
 def raise_rate(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the usual rate of this optimizer, and ten times that."""
+    """Yield the usual learning rate of this optimizer, and ten times that."""
     call = made_at(place, source)
     if call is None:
         return
@@ -274,7 +275,7 @@ def looser_clip(at: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def set_in_groups(source: Source, name: str, values: tuple[str, ...]) -> Iterator[Fix]:
-    """Yield an option set to each of some usual values in the groups of parameters that have one written out."""
+    """Yield an option set to each of some usual values in the parameter groups that write it as a number."""
     written = [
         value
         for node in ast.walk(source.tree)
@@ -285,7 +286,7 @@ def set_in_groups(source: Source, name: str, values: tuple[str, ...]) -> Iterato
     ]
     for value in values if written else ():
         edits = [source.replace(one, value) for one in written]
-        yield from source.fix(f"set {name}={value} in the groups", *edits)
+        yield from source.fix(f"set {name}={value} in the parameter groups", *edits)
 
 
 def set_to(
@@ -300,12 +301,12 @@ def set_to(
 
 
 def and_a_leaf(place: SourceSpan | None, source: Source, name: str) -> Iterator[Fix]:
-    """Yield the optimizer with a plain tensor of the program besides the parameters of the model."""
+    """Yield the optimizer with a plain tensor added to the parameters of the model."""
     call = made_at(place, source)
     given = call.args[0] if call is not None and call.args else None
     if isinstance(given, ast.Call) and word_of(given) == "parameters":
         text = f"[*{source.of(given)}, {name}]"
-        yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+        yield from source.fix(f"pass {text} to the optimizer", source.replace(given, text))
 
 
 def all_parameters(
@@ -321,23 +322,24 @@ def all_parameters(
         owner = given.func.value
         if isinstance(owner, ast.Attribute) and source.of(owner.value) != "self":
             text = f"{source.of(owner.value)}.parameters()"
-            yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+            yield from source.fix(f"pass {text} to the optimizer", source.replace(given, text))
     chosen = value_of_name(source, given) or given
     for inner in source.calls("named_parameters", "parameters", within=chosen):
         if isinstance(inner.func, ast.Attribute) and inner is not given:
             text = f"{source.of(inner.func.value)}.parameters()"
-            yield from source.fix(f"give the optimizer {text}", source.replace(given, text))
+            yield from source.fix(f"pass {text} to the optimizer", source.replace(given, text))
     scope = source.scope_of(given)
     for name in dict.fromkeys(one.partition(".")[0] for one in names if "." in one):
         if name in names_in(scope) and name not in names_in(given):
             others = [one for one in optimizer_calls(source) if one is not call and one.args]
             if any(source.of(one.args[0]) == source.of(given) for one in others):
-                yield from source.fix(  # written twice, and meant for another model the second time
-                    f"give the optimizer {name}.parameters()",
+                # The program passes the same model to two optimizers, one of which is meant for another model.
+                yield from source.fix(
+                    f"pass {name}.parameters() to the optimizer",
                     source.replace(given, f"{name}.parameters()"),
                 )
                 continue
             text = f"[*{source.of(given)}, *{name}.parameters()]"
             yield from source.fix(
-                f"give the optimizer the parameters of {name}, too", source.replace(given, text)
+                f"add the parameters of {name} to the optimizer", source.replace(given, text)
             )

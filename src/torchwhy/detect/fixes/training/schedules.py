@@ -1,4 +1,4 @@
-"""Edits of schedules: stepped once per epoch, as long as the training is."""
+"""Edits of schedules: how often they are stepped and how long they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torchwhy.source.scopes import enclosing
 
 
 def step_with_optimizer(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a schedule of batches that is stepped behind the loop over them moved into it, after the optimizer."""
+    """Yield the scheduler's step moved into the loop over batches before it, after the optimizer's step."""
     line = place.line if place is not None else 0
     moved = source.statement_at(line)
     if moved is None:
@@ -30,12 +30,12 @@ def step_with_optimizer(place: SourceSpan | None, source: Source) -> Iterator[Fi
 
 
 def move_to_outer_loop(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the statement moved behind the inner loop it stands in."""
+    """Yield the statement moved out of its inner loop, to after that loop."""
     line = place.line if place is not None else 0
     moved = source.statement_at(line)
     inner = None if moved is None else enclosing(source, moved, *LOOPS)
     if moved is not None and inner is None:
-        yield from _moved_behind_loop_of_caller(source, moved)
+        yield from _moved_after_loop_of_caller(source, moved)
     if moved is None or not isinstance(inner, ast.stmt):
         return
     if enclosing(source, inner, *LOOPS) is None:
@@ -47,7 +47,7 @@ def move_to_outer_loop(place: SourceSpan | None, source: Source) -> Iterator[Fix
 
 
 def _moved_to_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
-    """Yield a call moved out of a function of one epoch, behind the call of that function."""
+    """Yield a call moved out of the function for one epoch, to after the call of that function."""
     function = source.scope_of(moved)
     call = moved.value if isinstance(moved, ast.Expr) else None
     if not isinstance(function, ast.FunctionDef) or not isinstance(call, ast.Call):
@@ -98,12 +98,12 @@ def schedule_as_long_as_training(place: SourceSpan | None, source: Source) -> It
             and source.of(owner.targets[0]) == name
         ):
             text = source.of(loop.iter.args[0])
-            title = f"give the schedule as many steps as the training has: {text}"
+            title = f"make the schedule as long as the training: {text}"
             yield from source.fix(title, source.replace(given, text))
 
 
-def _moved_behind_loop_of_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
-    """Yield a call moved out of a function of one batch, behind the inner loop that calls that function."""
+def _moved_after_loop_of_caller(source: Source, moved: ast.stmt) -> Iterator[Fix]:
+    """Yield a call moved out of the function for one batch, to after the inner loop that calls that function."""
     function = source.scope_of(moved)
     call = moved.value if isinstance(moved, ast.Expr) else None
     if not isinstance(function, ast.FunctionDef) or not isinstance(call, ast.Call):
