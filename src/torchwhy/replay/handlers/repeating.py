@@ -52,9 +52,11 @@ class Repeating:
     def before_step(self, check: Check) -> None:
         """Compare the repeated step with the failing one."""
         self._watching.observe_parameters(check)
-        self._rewind.repeated(check)
-        if not self._rewind.is_repeating:
-            self._handlers.current = self._watching
+        try:
+            self._rewind.repeated(check)
+        finally:  # the rewind stops the program by an exception, which the program may catch
+            if not self._rewind.is_repeating:
+                self._handlers.current = self._watching
 
     def after_step(self, check: Check | None) -> None:
         """Prepare the next repetition."""
