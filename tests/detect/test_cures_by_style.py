@@ -129,7 +129,7 @@ def test_a_carried_tuple_of_states_is_cut_at_the_end_of_the_round():
 
     titles = [fix.title for fix in graphs.carried_state(finding.location, source, name="state")]
 
-    assert titles[0] == "go on from state.detach()"
+    assert titles[0] == "continue from state.detach()"
     assert any("tuple(part.detach() for part in state)" in title for title in titles)
 
 

@@ -59,7 +59,7 @@ def test_a_list_seen_to_be_emptied_is_only_a_warning():
     (finding,) = RetainedGraph().scan(trace(*looks([2, 4, 8, 16, 3])))
 
     assert finding.severity == "warning"
-    assert "grew no further" in finding.message
+    assert "stopped growing" in finding.message
 
 
 def test_a_list_that_leaves_the_line_upwards_still_grows():

@@ -29,12 +29,13 @@ class GraphsKept(Diagnosis):
 
     variable: str
     function: str | None
-    count: int  # Tensors in a collection, or operations from a sum back to the first step.
+    count: int  # tensors; for a sum, the operations it reaches back through
     ticks: int
-    unit: str  # `step` or `batch`.
+    unit: str  # `step` or `batch`
     per_tick: float
     continues: bool
     emptied_at: SourceSpan | None
+    endless = "nothing empties it"
     message = "{where} keeps {count} tensors with their graphs after {duration}, {rate}; {ending}"
 
     @property
@@ -44,35 +45,36 @@ class GraphsKept(Diagnosis):
 
     @property
     def duration(self) -> str:
-        """Return `32 steps` or `32 batches`."""
+        """Return the number of steps or batches, with the unit."""
         return f"{self.ticks} {plural(self.unit)}"
 
     @property
     def rate(self) -> str:
-        """Return how fast it grows."""
+        """Return how many tensors each step or batch adds, in words."""
         return rate_words(self.per_tick, self.unit)
 
     @property
     def ending(self) -> str:
         """Return what ends the growth, if anything does."""
         if self.emptied_at is not None:
-            return f"only line {self.emptied_at.line} releases them, `{self.emptied_at.expression}`"
+            return f"only line {self.emptied_at.line} releases it: `{self.emptied_at.expression}`"
         if self.unit == "batch":
-            return "no backward pass uses them, so their activations stay as well"
-        return "nothing ever empties it" if self.continues else "later it grew no further"
+            return "no backward pass uses these graphs, and their activations stay in memory too"
+        return self.endless if self.continues else "later it stopped growing"
 
 
 class SumKeepsGraphs(GraphsKept):
-    """A sum keeps the graph of every step."""
+    """A sum reaches back through the graph of every step."""
 
+    endless = "nothing resets it"
     message = (
-        "the sum {where} keeps the graph of every {unit}: after {duration} it reaches back "
-        "through {count} operations to the first {unit}; {ending}"
+        "{where} keeps the graph of every {unit} alive: after {duration} it reaches back "
+        "through {count} operations; {ending}"
     )
 
 
 class RetainedGraph(Detector):
-    """The graph of every step stays in memory, because a variable holds the loss itself instead of its number."""
+    """The graph of every step stays alive, because the program keeps the loss tensor instead of its number."""
 
     name = "retained-graph"
 
@@ -104,7 +106,7 @@ def _chain_of(held: Held) -> int:
 
 
 def is_kept(growth: Growth) -> bool:
-    """Tell whether the graphs are kept needlessly: the program does not bound them, and no backward pass needs them."""
+    """Tell whether the program keeps the graphs without need: it bounds nothing, and no backward pass uses them."""
     held = growth.held
     if is_window(held):
         return False
@@ -112,12 +114,12 @@ def is_kept(growth: Growth) -> bool:
 
 
 def is_endless(growth: Growth) -> bool:
-    """Tell whether the growth continues to the end and no statement empties the variable."""
+    """Tell whether the variable grew to the end of the run and no statement empties it."""
     return growth.unit == "step" and growth.continues and growth.held.emptied_at is None
 
 
 def grows_itself(held: Held) -> bool:
-    """Tell whether the variable itself accumulates, as `total += loss` does and `average = total / n` does not."""
+    """Tell whether a statement adds to the variable: `total += loss`, but not `average = total / n`."""
     if held.kind != "tensor":
         return True
     expression = held.grown_at.expression or "" if held.grown_at is not None else ""
@@ -128,12 +130,12 @@ def grows_itself(held: Held) -> bool:
 
 
 def severity_of(growth: Growth, trace: Trace) -> Severity:
-    """Return `error` for endless growth, which eventually breaks the run, unless an alarm broke it already."""
+    """Return error for a growth that ends in out-of-memory, but warning if the run has failed in another way."""
     return "error" if is_endless(growth) and not trace.alarms else "warning"
 
 
 def diagnosed(growth: Growth) -> GraphsKept:
-    """Return the diagnosis: which variable keeps the graphs, how many, and what ends it."""
+    """Return the variable that keeps the graphs, how fast it grows, and what ends it."""
     held = growth.held
     kind = SumKeepsGraphs if held.kind == "tensor" else GraphsKept
     return kind(
@@ -149,7 +151,7 @@ def diagnosed(growth: Growth) -> GraphsKept:
 
 
 def facts_about(growth: Growth, trace: Trace) -> Iterator[Evidence]:
-    """Yield the curve, the memory, what refers to the graphs, and what would and would not free them."""
+    """Yield the curve, the memory, what references the graphs, and what frees them."""
     held = growth.held
     ticks = ", ".join(str(tick) for tick, _ in growth.points)
     what = "operations behind" if held.kind == "tensor" else "tensors with a graph in"
@@ -161,9 +163,8 @@ def facts_about(growth: Growth, trace: Trace) -> Iterator[Evidence]:
         series=tuple(float(value) for _, value in growth.points),
     )
     yield from memory_facts(growth)
-    kind = "tensor" if held.kind == "tensor" else held.kind
     yield Evidence(
-        f"the {kind} `{held.name}` refers to them, and each refers to the operations that made it: they are freed "
-        f"when `{held.name}` releases them; gc.collect() frees nothing that is still referenced"
+        f"`{held.name}` references them, and each references the operations that made it. They are freed when "
+        f"`{held.name}` drops them; gc.collect() frees nothing that is still referenced"
     )
     yield from collect_facts(trace, held)

@@ -1,1 +1,1 @@
-"""Edits of what keeps tensors alive."""
+"""Edits of statements that keep tensors alive."""

@@ -1,4 +1,4 @@
-"""Writes the change that keeps a number or a bare tensor where a tensor with its graph was kept."""
+"""Builds the change that keeps a number, or a tensor without its graph, instead of a tensor with its graph."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ import ast
 from torchwhy.finding import Fix
 from torchwhy.record.learning import Held
 
-SCALAR_BYTES = 8  # one number of the widest type
-SIMPLE = (
-    ast.Name,
-    ast.Attribute,
-    ast.Call,
-    ast.Subscript,
-)  # what a method call can follow without brackets
+SCALAR_BYTES = 8  # The widest real dtype takes this many bytes.
+# A method call can follow these without parentheses.
+SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def fix_for(held: Held) -> Fix:
-    """Return the change as a diff where the statement is plain enough, otherwise as advice."""
+    """Return the change as a diff if the statement is simple enough, otherwise as advice."""
     if held.feeds_backward:
-        # What is differentiated must keep its graph for that, so where to cut is for the author to say.
-        title = f"let go of `{held.name}` after each step, or go on from `{held.name}.detach()`"
+        # The backward pass needs this graph, so only the author knows where to cut it.
+        title = f"clear `{held.name}` after each step, or continue from `{held.name}.detach()`"
         return Fix(title, safety="show-only")
     scalar = held.tensors > 0 and held.bytes / held.tensors <= SCALAR_BYTES
-    # A list of numbers is not a list of tensors to whoever reads it, so there only the graph is dropped.
+    # Code that reads the collection may need tensors, so in that case only the graph goes.
     method = "item" if scalar and held.read_at is None else "detach"
     kept = "numbers" if method == "item" else "tensors without their graphs"
     place, line = held.grown_at, held.grown_line
@@ -34,19 +30,23 @@ def fix_for(held: Held) -> Fix:
         return Fix(advice_for(held, method), safety="show-only")
     after = line.replace(place.expression, changed, 1)
     diff = f"--- {place.file}\n+++ {place.file}\n@@ -{place.line} +{place.line} @@\n-{line}\n+{after}\n"
-    also = " (or `.item()` where only the number is used)" if scalar and method == "detach" else ""
+    also = (
+        " (or `.item()` if the program uses only the number)"
+        if scalar and method == "detach"
+        else ""
+    )
     return Fix(f"keep {kept}: `{changed}`{also}", diff=diff, safety="safe")
 
 
 def advice_for(held: Held, method: str) -> str:
-    """Return what to do where the statement is not one to rewrite blindly."""
+    """Return the advice for a statement that is too complex to rewrite."""
     if held.kind == "tensor" and "(" in (held.grown_at.expression or "" if held.grown_at else ""):
         return f"cut the graph between steps: `{held.name} = {held.name}.detach()`"
     return f"keep values without their graphs in `{held.name}`: `.{method}()`"
 
 
 def detached(expression: str, method: str) -> str | None:
-    """Return a statement with `.item()` or `.detach()` put after the value that it keeps."""
+    """Return the statement with `.item()` or `.detach()` after the value that it keeps; None if it is too complex."""
     try:
         statement = ast.parse(expression).body[0]
     except (SyntaxError, IndexError):

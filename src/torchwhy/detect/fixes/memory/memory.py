@@ -1,4 +1,4 @@
-"""Edits of what keeps tensors alive: values kept without their graphs, states cut between steps, collections let go."""
+"""Edits of statements that keep tensors alive: detach values, cut states between steps, clear or bound collections."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from torchwhy.source.text import one_line
 
 ADDS = ("append", "appendleft", "add", "extend", "insert", "put", "put_nowait", "push", "update")
 NUMBERS = ("item", "float", "int", "len", "str", "tolist", "detach", "perf_counter", "time", "copy")
-PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what can be given a value
-WINDOW = 100  # entries: enough for a moving average, and no growth
+PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # Expressions that a statement can assign to.
+WINDOW = 100  # Enough entries for a moving average.
 
 
 def kept_without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield what is kept at a place without its graph; a state that is carried on is cut between the steps."""
+    """Yield fixes that keep the value at a place without its graph, or cut a state between the steps."""
     statement = _statement(place, source)
     if statement is None:
         return
@@ -43,7 +43,7 @@ def _statement(place: SourceSpan | None, source: Source) -> ast.stmt | None:
 
 
 def _kept(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield what a statement puts into a collection or an attribute."""
+    """Yield the values that a statement puts into a collection or an attribute."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if isinstance(call.func, ast.Attribute) and call.func.attr in ADDS and call.args:
@@ -59,7 +59,7 @@ def _kept(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _tensors(source: Source, value: ast.expr) -> Iterator[ast.expr]:
-    """Yield the parts of a kept value that may be tensors: not numbers, texts or counters."""
+    """Yield the parts of a kept value that may be tensors: not numbers, strings or counters."""
     if isinstance(value, ast.Tuple | ast.List | ast.Set):
         for part in value.elts:
             yield from _tensors(source, part)
@@ -80,7 +80,7 @@ def _tensors(source: Source, value: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_counter(source: Source, value: ast.expr) -> bool:
-    """Tell whether a name counts: a loop over a range, the number of an enumeration, `n += 1`."""
+    """Tell whether a name is a counter: of a loop over a range, of `enumerate`, or of `n += 1`."""
     text = source.of(value)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
@@ -105,13 +105,13 @@ def _detached(source: Source, statement: ast.stmt, parts: list[ast.expr]) -> Ite
     yield from source.fix(
         f"keep tensors without their graphs: `{one_line(shown)}`", *edits, safety="safe"
     )
-    if len(parts) > 1:  # not all of them need be tensors
+    if len(parts) > 1:  # Some of them may not be tensors, so each is tried alone.
         for part in parts:
             yield from _detached(source, statement, [part])
 
 
 def carried(source: Source, statement: ast.stmt) -> list[str]:
-    """Return the names that a statement makes out of themselves: `state` of `out, state = cell(x, state)`."""
+    """Return the names that a statement computes from themselves: `state` in `out, state = cell(x, state)`."""
     if isinstance(statement, ast.AugAssign):
         return [source.of(statement.target)]
     if not isinstance(statement, ast.Assign):
@@ -123,12 +123,12 @@ def carried(source: Source, statement: ast.stmt) -> list[str]:
     made = [source.of(one) for one in parts if isinstance(one, PLACES)]
     read = {source.of(one) for one in ast.walk(statement.value) if isinstance(one, PLACES)}
     names = [name for name in dict.fromkeys(made) if name in read and name != "self"]
-    # Of `memory["h"]` it is the item that is carried on, not the dict around it.
+    # In `memory["h"]` the item is carried over, not the dict that holds it.
     return [name for name in names if not any(one.startswith(f"{name}[") for one in names)]
 
 
 def feeds_backward(source: Source, statement: ast.stmt, name: str) -> bool:
-    """Tell whether a name goes into what is sent backward, as far as the assignments of its scope tell."""
+    """Tell whether a loss that goes backward depends on a name, as far as the assignments in its scope show."""
     scope = source.scope_of(statement)
     wanted = {
         source.of(call.func.value)
@@ -154,18 +154,18 @@ def feeds_backward(source: Source, statement: ast.stmt, name: str) -> bool:
 def _added_without_graph(
     source: Source, statement: ast.Assign | ast.AugAssign, names: list[str]
 ) -> Iterator[Fix]:
-    """Yield `average = 0.9 * average + 0.1 * loss.detach()`: the sum goes on, what is added has no graph."""
+    """Yield `average = 0.9 * average + 0.1 * loss.detach()`: what the statement adds has no graph."""
     others = list(_beside(source, statement.value, set(names)))
     parts = [part for one in others for part in _tensors(source, one)]
     if parts:
         yield from _detached(source, statement, parts)
-        # A meter that is given losses and plain numbers: `float` takes both.
+        # A meter may get losses and plain numbers: `float` accepts both.
         edits = [source.replace(part, f"float({source.of(part)})") for part in parts]
-        yield from source.fix("keep numbers in place of tensors", *edits)
+        yield from source.fix("keep numbers instead of tensors", *edits)
 
 
 def _beside(source: Source, node: ast.expr, names: set[str]) -> Iterator[ast.expr]:
-    """Yield the largest parts of an expression that do not read any of the names, without their constant factors."""
+    """Yield the largest parts of an expression that read none of the names, without their constant factors."""
     read = {source.of(one) for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)}
     modules = module_names(source)
     if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in modules):
@@ -189,7 +189,7 @@ def _has_constant(node: ast.BinOp) -> bool:
 
 
 def cut_state(source: Source, statement: ast.stmt, name: str) -> Iterator[Fix]:
-    """Yield a state that the next step gets without its graph: a tensor, or a tuple of tensors."""
+    """Yield fixes that pass a state to the next step without its graph: a tensor, a tuple or a list of tensors."""
     before = _before_inner_loop(source, statement)
     if before is not None:
         yield from _cut(source, name, lambda text: source.insert_before(before, text))
@@ -201,7 +201,7 @@ def cut_state(source: Source, statement: ast.stmt, name: str) -> Iterator[Fix]:
     ]
     if places and isinstance(statement, ast.Assign):
         edits = [source.replace(node, f"{name}.detach()") for node in places]
-        yield from source.fix(f"go on from {name}.detach()", *edits)
+        yield from source.fix(f"continue from {name}.detach()", *edits)
     loop = enclosing(source, statement, *LOOPS)
     is_inside = source.scope_of(statement) is source.scope_of(loop) if loop is not None else False
     last = loop.body[-1] if isinstance(loop, LOOPS) and is_inside else statement
@@ -218,9 +218,9 @@ def _cut(source: Source, name: str, put: Callable[[str], Edit | None]) -> Iterat
 
 
 def _before_inner_loop(source: Source, statement: ast.stmt) -> ast.stmt | None:
-    """Return the loop through time around a statement whose losses go backward only after it; None without one.
+    """Return the loop over time steps around a statement if `backward()` runs only after it, otherwise None.
 
-    A state that is cut inside of such a loop learns nothing about more than one moment.
+    Cutting a state inside such a loop would stop gradients between its time steps.
     """
     scope = source.scope_of(statement)
     inner: ast.stmt | None = None
@@ -238,7 +238,7 @@ def _before_inner_loop(source: Source, statement: ast.stmt) -> ast.stmt | None:
 def let_go(
     place: SourceSpan | None, source: Source, *, collected: SourceSpan | None, is_read: bool
 ) -> Iterator[Fix]:
-    """Yield a collection that is emptied before memory is collected, bounded, or not filled when nothing reads it."""
+    """Yield fixes that clear a collection before `gc.collect()`, bound it, or do not fill it if nothing reads it."""
     statement = _statement(place, source)
     name = None if statement is None else _collection(source, statement)
     if statement is None or name is None:
@@ -246,7 +246,9 @@ def let_go(
     yield from _emptied(source, name, collected)
     yield from _bounded(source, name)
     if not is_read:
-        yield from source.fix(f"do not keep it, as nothing reads {name}", source.without(statement))
+        yield from source.fix(
+            f"do not fill {name}, because nothing reads it", source.without(statement)
+        )
 
 
 def _collection(source: Source, statement: ast.stmt) -> str | None:
@@ -266,7 +268,7 @@ def _emptied(source: Source, name: str, collected: SourceSpan | None) -> Iterato
     root = re.split(r"[.\[]", name)[0]
     if call is not None and root in names_in(source.scope_of(call)):
         text = f"{name}.clear()"
-        yield from source.fix(f"let go of them first: {text}", source.insert_before(call, text))
+        yield from source.fix(f"clear it first: {text}", source.insert_before(call, text))
 
 
 def _bounded(source: Source, name: str) -> Iterator[Fix]:

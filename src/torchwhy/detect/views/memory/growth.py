@@ -222,7 +222,7 @@ def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
     times = f"{last.calls} times" if last.calls > 1 else "once"
     yield Evidence(
         f"`{last.call.expression if last.call else 'gc.collect()'}` ran {times} and freed none of them: "
-        f"`{held.name}` still refers to {left.tensors}",
+        f"`{held.name}` still references {left.tensors}",
         value=float(left.tensors),
         step=last.step,
         location=last.call,
@@ -231,6 +231,4 @@ def collect_facts(trace: Trace, held: Held) -> Iterator[Evidence]:
 
 def place_name(name: str, function: str | None) -> str:
     """Return a variable with its function or class, unless it is a global of the script."""
-    if function is None:
-        return f"`{name}`"
-    return f"`{name}` {'of' if '.' in name else 'in'} {function}"
+    return f"`{name}`" if function is None else f"`{name}` (in {function})"
