@@ -24,23 +24,23 @@ def test_carried_state_is_blamed_where_it_is_read():
     finding = scan(GraphFreed, crash(FREED, facts=facts, places={"carried": READ}))
 
     assert finding.location == READ
-    assert finding.message.startswith("`hidden` still holds the graph of the iteration before")
+    assert finding.message.startswith("`hidden` still holds the graph of the previous iteration")
     assert finding.fixes[0].diff == "-a\n+b\n"
 
 
 @pytest.mark.parametrize(
     ("facts", "advice"),
     [
-        ({"carried": "total", "way": "loop", "is_sum": True}, "add `.item()` of it to `total`"),
+        ({"carried": "total", "way": "loop", "is_sum": True}, "add its `.item()` to `total`"),
         (
             {"carried": "state", "way": "loop", "is_collection": True},
             "detach each tensor in `state`",
         ),
         ({"carried": "features", "way": "before-loop"}, "compute `features` inside the loop"),
         ({"way": "twice", "first": "a", "second": "b"}, "`(a + b).backward()`"),
-        ({"way": "twice", "first": "a", "second": "a"}, "leave out the second"),
+        ({"way": "twice", "first": "a", "second": "a"}, "remove the second"),
         ({"way": "shared", "shared": "fake"}, "`fake.detach()`"),
-        ({}, "detach what is carried over"),
+        ({}, "detach values carried over"),
     ],
 )
 def test_every_way_to_a_freed_graph_has_its_own_advice(facts, advice):
@@ -62,7 +62,7 @@ def test_writer_is_blamed_and_the_order_is_told():
     assert finding.location == written
     assert [evidence.location for evidence in finding.evidence[:2]] == [needed, written]
     assert "6×8 and was changed once" in finding.evidence[2].claim
-    assert finding.fixes[0].title == "make a new tensor: `hidden = hidden + 1`"
+    assert finding.fixes[0].title == "create a new tensor: `hidden = hidden + 1`"
 
 
 def test_optimizer_step_before_backward_is_told_as_such():

@@ -136,7 +136,7 @@ def test_float64_is_traced_to_the_expression_that_made_it():
 
     assert finding.message.startswith("x is float64, but the others are float32")
     assert (
-        "torch.from_numpy(rows) (train.py:3); NumPy's default is float64"
+        "torch.from_numpy(rows) (train.py:3) makes x; NumPy's default is float64"
         in finding.evidence[0].claim
     )
 
@@ -173,5 +173,5 @@ def test_tensor_to_move_is_the_one_that_is_no_weight():
 
     finding = scan(DeviceMismatch, event)
 
-    assert finding.message == "x is on cpu, but net is on cuda:0: net(x) wants one device"
+    assert finding.message == "x is on cpu, but net is on cuda:0: net(x) needs them on one device"
     assert "x.to('cuda:0')" in finding.fixes[0].title

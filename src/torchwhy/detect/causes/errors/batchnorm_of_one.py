@@ -16,12 +16,12 @@ from torchwhy.source.edits import Source
 
 
 class OneValue(Diagnosis):
-    """A normalisation layer in training mode had one value per channel."""
+    """A normalisation layer in training mode got one value per channel."""
 
     layer: str | None
     made_as: str
     shape: Shape
-    batch_size: int | None  # of the loader
+    batch_size: int | None  # of the DataLoader
     step: int
 
     @property
@@ -31,46 +31,46 @@ class OneValue(Diagnosis):
                 "train with a batch size of 2 or more, or normalise with `nn.GroupNorm` or `nn.LayerNorm`",
             )
         return (
-            "call `model.eval()` before single samples are shown to the model, and `model.train()` after",
-            "if this is training: use batches of 2 or more, or `nn.LayerNorm` or `nn.GroupNorm` instead",
+            "call `model.eval()` before the model gets single samples, and `model.train()` afterwards",
+            "if this is training, use batches of 2 or more, or `nn.LayerNorm` or `nn.GroupNorm` instead",
         )
 
     @property
     def who(self) -> str:
-        """Return the layer, as it was made."""
+        """Return the layer with its constructor, `fc.1` (BatchNorm1d(8))."""
         known = self.layer is not None
         return f"`{self.layer}` ({self.made_as})" if known else "a normalisation layer"
 
     @property
     def given(self) -> str:
-        """Return the shape of its input."""
+        """Return the shape of the input in words."""
         return sizes(self.shape)
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(f"the input of the layer is {self.given}", step=self.step)
         if self.batch_size == 1:
-            yield Evidence("the loader's batch size is 1")
+            yield Evidence("the batch size of the DataLoader is 1")
 
 
 class SingleSample(OneValue):
-    """The batch held one sample."""
+    """The batch has one sample."""
 
-    message = "{who} got a single sample ({given}) in training mode, and one value has no variance"
+    message = "{who} got a single sample ({given}) in training mode, but one value has no variance"
 
 
 class OnePixel(OneValue):
-    """The batch held one sample, and a channel of it one pixel."""
+    """The batch has one sample, and each channel of it one pixel."""
 
-    message = "{who} got {given}: one value per channel, which has no variance to normalise with"
+    message = "{who} got {given}: one value per channel, which has no variance"
 
 
 class OneSampleLeft(OneValue):
-    """The last batch held the one sample that the full batches had left over."""
+    """The last batch has only the one sample that the full batches leave over."""
 
     samples: int
     message = (
         "{who} got a batch of one sample: {samples} samples in batches of {batch_size} leave 1, "
-        "and one value has no variance"
+        "but one value has no variance"
     )
     advice = "give the DataLoader `drop_last=True`"
 
@@ -80,7 +80,7 @@ class OneSampleLeft(OneValue):
 
 
 class BatchnormOfOne(Detector):
-    """Batch normalisation got a single value per channel to normalise with."""
+    """A batch normalisation layer in training mode got one value per channel."""
 
     name = "batchnorm-of-one"
 
@@ -96,7 +96,7 @@ class BatchnormOfOne(Detector):
 
 
 def diagnosed(crash: CrashView, shape: Shape) -> OneValue:
-    """Return where the single value comes from."""
+    """Return why the layer got a single value per channel."""
     layer, loader, step = crash.layer, crash.event.loader, crash.event.step
     path, made_as = (layer.path, _made_as(layer)) if layer is not None else (None, "")
     size = loader.batch_size if loader is not None else None
@@ -110,12 +110,12 @@ def diagnosed(crash: CrashView, shape: Shape) -> OneValue:
 
 
 def _made_as(layer: Layer) -> str:
-    """Return `BatchNorm1d(8)` of a longer text."""
+    """Return the constructor with its first argument only: `BatchNorm1d(8)`."""
     return layer.text.split(",")[0].rstrip(")") + ")"
 
 
 def _samples_that_leave_one(loader: LoaderFacts | None) -> int | None:
-    """Return the length of the dataset where its full batches leave one sample, and that is the batch in hand."""
+    """Return the length of the dataset if its full batches leave one sample and the failing batch is that one."""
     if loader is None or loader.dataset_length is None or not loader.batch_size:
         return None
     is_last = rows_of(loader.last_batch) == 1 and loader.dataset_length % loader.batch_size == 1

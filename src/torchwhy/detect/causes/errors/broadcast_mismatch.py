@@ -24,22 +24,22 @@ MOST_NAMED = 3
 
 
 class SizesCannotMatch(Diagnosis):
-    """Tensors that meet in one expression have shapes that torch cannot combine."""
+    """An expression combines tensors of shapes that torch cannot combine."""
 
     expression: str
     tensors: list[Sized]
     torch_says: str
     message = "{expression} cannot match the sizes of {named}: {torch_says}"
-    advice = "bring the tensors to one shape first, or put in a dimension of size 1 with unsqueeze"
+    advice = "give the tensors the same shape first, or add a dimension of size 1 with `unsqueeze`"
 
     @property
     def named(self) -> str:
-        """Return the tensors."""
+        """Return the tensors with their shapes."""
         return ", ".join(map(str, self.tensors)) or "its tensors"
 
 
 class ElementsDoNotPair(SizesCannotMatch):
-    """Two sizes that are neither equal nor 1 meet in one dimension."""
+    """Two tensors have sizes in one dimension that are neither equal nor 1."""
 
     left: int
     right: int
@@ -48,16 +48,16 @@ class ElementsDoNotPair(SizesCannotMatch):
 
 
 class JoinedSizesDiffer(SizesCannotMatch):
-    """Tensors are joined along one dimension and differ in another."""
+    """Tensors are concatenated along one dimension and differ in another."""
 
     left: int
     right: int
     dimension: int
     message = (
-        "{expression} cannot match the sizes of {named}: they are joined along dimension {dimension}, "
-        "and elsewhere {left} meets {right}"
+        "{expression} cannot match the sizes of {named}: it concatenates them along dimension {dimension}, "
+        "but another dimension is {left} in one and {right} in the other"
     )
-    advice = "bring the tensors to one size before joining them: interpolate to, or crop at, the other's shape"
+    advice = "resize the tensors before concatenating them: interpolate or crop one to the shape of the other"
 
 
 class SequenceFirst(SizesCannotMatch):
@@ -65,13 +65,13 @@ class SequenceFirst(SizesCannotMatch):
 
     layer: str
     advice = (
-        "{layer} takes the sequence first and the batch second; if the batch is first, make it with "
-        "batch_first=True"
+        "{layer} expects the sequence first and the batch second; if your batch comes first, construct it with "
+        "`batch_first=True`"
     )
 
 
 class BroadcastMismatch(Detector):
-    """Tensors that are combined element by element, or joined, have sizes that cannot be matched."""
+    """Tensors that are combined element by element, or concatenated, have sizes that do not match."""
 
     name = "broadcast-mismatch"
 
@@ -98,7 +98,7 @@ class BroadcastMismatch(Detector):
 
 
 def diagnosed(crash: CrashView, said: UnequalSizes) -> SizesCannotMatch:
-    """Return which sizes do not match, as far as torch tells them."""
+    """Return the sizes that do not match, as far as the message of torch names them."""
     operands = crash.event.operands
     tensors = operands if len(operands) > 1 else crash.event.inputs
     common: dict[str, Any] = {
@@ -118,7 +118,7 @@ def diagnosed(crash: CrashView, said: UnequalSizes) -> SizesCannotMatch:
 
 
 def _last_change(crash: CrashView) -> list[Evidence]:
-    """Return which station of the walk was the last to change the size."""
+    """Return the last layer or operation that changed the shape as evidence."""
     if len(crash.event.walk) < 2:
         return []
     *before, last = crash.event.walk

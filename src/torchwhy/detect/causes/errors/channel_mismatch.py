@@ -16,15 +16,15 @@ from torchwhy.source.edits import Source
 
 
 class OtherChannels(OtherSize):
-    """A layer was made for another number of channels than it is given."""
+    """A layer was constructed for a different number of channels than its input has."""
 
     message = (
-        "{layer} takes {wanted} channels and is given {given}: {tensor} in {expression}{fitting}"
+        "{layer} expects {wanted} channels but gets {given}: {tensor} in {expression}{fitting}"
     )
 
 
 class ChannelMismatch(Detector):
-    """A convolution or normalisation layer was made for another number of channels than it is given."""
+    """A convolution or normalisation layer was constructed for a different number of channels than its input has."""
 
     name = "channel-mismatch"
 
@@ -58,9 +58,9 @@ class ChannelMismatch(Detector):
 
 
 def is_channels_last(crash: CrashView) -> bool:
-    """Tell whether the input is an image that fits after its channels are moved to the front.
+    """Tell whether the input is an image that fits once its channels come first.
 
-    Channels are fewer than rows and columns; a feature map that happens to be as wide as it has channels is no image.
+    An image has fewer channels than rows and columns; a feature map may be as wide as it has channels.
     """
     shape = crash.numbers("layer_input")
     if crash.layer is None or crash.layer.kind not in IMAGE_CONVOLUTIONS:
@@ -71,14 +71,16 @@ def is_channels_last(crash: CrashView) -> bool:
 
 
 def _wanted(misfit: Misfit, said: Channels) -> Evidence:
-    """Return where the layer was made, and where the channels come from that it is given."""
+    """Return where the layer was constructed, and where the channels of its input come from."""
     layer = misfit.layer
     source = "" if misfit.fitting_change is not None else _source(misfit.crash, said.given)
-    return Evidence(f"{layer_words(layer)}{at(layer.made_at)} wants {said.wanted} channels{source}")
+    return Evidence(
+        f"{layer_words(layer)}{at(layer.made_at)} expects {said.wanted} channels{source}"
+    )
 
 
 def _source(crash: CrashView, given: int) -> str:
-    """Return which station made the channels that came."""
+    """Return the layer or operation that made the channels of the input, in words."""
     walk = crash.event.walk
     for station in reversed(walk):
         if len(station.shape) > 1 and station.shape[1] != given:

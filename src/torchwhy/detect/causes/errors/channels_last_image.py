@@ -14,20 +14,20 @@ from torchwhy.record.trace import Trace
 
 
 class ChannelsLast(Diagnosis):
-    """A convolution was given images with their channels in the last dimension."""
+    """A convolution got images whose channels are in the last dimension."""
 
     tensor: Sized
     channels: int
-    given: int  # in dimension 1
+    given: int  # the size of dimension 1
     expression: str
     message = (
-        "{tensor} has its {channels} channels in the last dimension, but {expression} wants them "
+        "{tensor} has its {channels} channels in the last dimension, but {expression} expects them "
         "before height and width"
     )
 
 
 class ChannelsLastImage(Detector):
-    """Images with their channels in the last dimension go into a convolution."""
+    """A convolution got images whose channels are in the last dimension."""
 
     name = "channels-last-image"
 
@@ -44,7 +44,7 @@ class ChannelsLastImage(Detector):
                         expression=crash.expression,
                     )
                     sizes = Evidence(
-                        f"{layer_words(layer)}{at(layer.made_at)} wants {wanted} channels; "
+                        f"{layer_words(layer)}{at(layer.made_at)} expects {wanted} channels; "
                         f"the last dimension is {wanted}, dimension 1 is {given}"
                     )
                     yield crash.finding(

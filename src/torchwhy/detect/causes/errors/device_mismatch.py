@@ -16,25 +16,25 @@ ELSEWHERE = "another device"
 
 
 class NotOnCpu(Diagnosis):
-    """NumPy was to read a tensor that is not in the CPU's memory."""
+    """The program converts a tensor to NumPy that is not on the CPU."""
 
     tensor: str
     device: str
     expression: str
-    message = "{tensor} is on {device}, and {expression} wants it in the CPU's memory"
-    advice = "fetch it first: {tensor}.detach().cpu()"
+    message = "{tensor} is on {device}, but {expression} needs it on the CPU"
+    advice = "copy it to the CPU first: `{tensor}.detach().cpu()`"
 
 
 class DevicesDiffer(Diagnosis):
-    """One tensor is on another device than those it meets."""
+    """One tensor is on another device than the others of the operation."""
 
     tensor: str | None
     device: str
-    layer: str | None  # that is on the other device
+    layer: str | None  # the layer on the other device
     other_device: str
     expression: str
-    is_moved: bool  # by a fix that was tried
-    message = "{name} is on {device}, but {others} on {other_device}: {expression} wants one device"
+    is_moved: bool  # a tried fix already moves the tensor
+    message = "{name} is on {device}, but {others} on {other_device}: {expression} needs them on one device"
 
     @property
     def name(self) -> str:
@@ -43,25 +43,25 @@ class DevicesDiffer(Diagnosis):
 
     @property
     def others(self) -> str:
-        """Return what it meets."""
+        """Return the layer or the tensors on the other device, with the verb."""
         return f"{self.layer} is" if self.layer is not None else "the others are"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         if self.tensor is None:
             return ()
-        moved = () if self.is_moved else (f"move it: {self.tensor}.to({self.other_device!r})",)
+        moved = () if self.is_moved else (f"move it: `{self.tensor}.to({self.other_device!r})`",)
         of_module, _, attribute = self.tensor.partition(".")
         if of_module != "self":
             return moved
         buffer = (
-            f"register it, so that it moves with the model: self.register_buffer({attribute!r}, …)"
+            f"register it so that it moves with the model: `self.register_buffer({attribute!r}, …)`"
         )
         return (*moved, buffer)
 
 
 class DeviceMismatch(Detector):
-    """Tensors on different devices meet in one operation."""
+    """One operation got tensors on different devices."""
 
     name = "device-mismatch"
 
@@ -103,7 +103,7 @@ class DeviceMismatch(Detector):
 
 
 def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
-    """Return the tensor to move and the device of the others: weights stay where they are."""
+    """Return the tensor to move and the device of the others; weights never move."""
     weights = [tensor.device for tensor in crash.tensors if tensor.kind == "parameter"]
     layer_device = crash.fact("layer_device")
     weights += [layer_device] if layer_device is not None else []

@@ -25,54 +25,56 @@ MOST_FIXES = 3
 
 
 class TypesMixed(Diagnosis):
-    """Number types differ in one operation."""
+    """An operation got tensors of different dtypes; which one is wrong is unknown."""
 
     expression: str
-    from_dataset: str | None = None  # the field of the dataset that is float64
-    message = "{expression} mixes number types"
+    from_dataset: str | None = None  # the float64 field of the dataset
+    message = "{expression} mixes dtypes"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         if self.from_dataset is None:
             return ()
-        return (f"or make the dataset float32 once: {self.from_dataset}.astype(np.float32)",)
+        return (
+            f"or convert the dataset to float32 once: `{self.from_dataset}.astype(np.float32)`",
+        )
 
 
 class MeanOfWholeNumbers(TypesMixed):
-    """The mean of whole numbers was taken."""
+    """An operation takes the mean of integers."""
 
-    message = "{expression} takes the mean of whole numbers: convert them first"
+    message = "{expression} takes the mean of integers, but a mean needs a floating point dtype"
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        return ("take the mean of floating point numbers: `.float().mean()`",)
+        return ("convert to floating point first: `.float().mean()`",)
 
 
 class IndexNotWhole(TypesMixed):
-    """An index is not of a whole number type."""
+    """An index does not have an integer dtype."""
 
     tensor: str
     dtype: str
-    message = "{tensor} is {dtype}, but {expression} needs whole numbers (int64) as indices"
+    message = "{tensor} is {dtype}, but {expression} needs integers (int64) as indices"
 
 
 class TypesDiffer(TypesMixed):
-    """One tensor has another number type than those it meets."""
+    """One tensor has another dtype than the others of the operation."""
 
     tensor: str
     dtype: str
-    layer: str | None  # whose weights it meets
+    layer: str | None  # the layer that got the tensor
     other_dtype: str
-    message = "{tensor} is {dtype}, but {others} {other_dtype}: {expression} wants one type"
+    message = "{tensor} is {dtype}, but {others} {other_dtype}: {expression} needs equal dtypes"
 
     @property
     def others(self) -> str:
-        """Return what it meets."""
+        """Return the weights or tensors of the other dtype, with the verb."""
         return f"{self.layer}'s weights are" if self.layer is not None else "the others are"
 
 
 class DtypeMismatch(Detector):
-    """Tensors of different number types meet in one operation that wants them equal."""
+    """An operation that needs equal dtypes got tensors of different dtypes."""
 
     name = "dtype-mismatch"
 
@@ -99,7 +101,7 @@ class DtypeMismatch(Detector):
 
 
 def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMixed:
-    """Return which tensor is of another type than the others."""
+    """Return which tensor has another dtype than the others."""
     what, layer = crash.expression, crash.layer
     is_numpys = odd is not None and odd.dtype == NUMPY_DEFAULT
     field = crash.fact("dataset_field") if is_numpys else None
@@ -121,7 +123,7 @@ def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMi
 
 
 def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
-    """Return the tensor whose type differs from that of the weights or of most others, and the others' type."""
+    """Return the tensor whose dtype differs from the weights or from most others, and the dtype of the others."""
     operands, inputs = crash.event.operands, crash.event.inputs
     given = crash.layer_input.tensor
     if given is not None:
@@ -140,18 +142,18 @@ def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
 
 
 def _source(crash: CrashView, odd: NamedTensor | None) -> list[Evidence]:
-    """Return which expression gave the tensor its type."""
+    """Return the expression that gave the tensor its dtype as evidence."""
     if odd is None:
         return []
     is_numpys = odd.dtype == NUMPY_DEFAULT
-    numpy = "; NumPy's default is float64, torch's is float32" if is_numpys else ""
+    numpy = "; NumPy's default is float64, PyTorch's is float32" if is_numpys else ""
     field, place = crash.fact("dataset_field"), crash.fact("dataset_place")
     if field and is_numpys:
-        where = f", made by {crash.fact('dataset_expression')} ({place})" if place else ""
-        words = f"{odd.name} comes from the dataset's {field}, which is {odd.dtype}{where}"
+        where = f", which {crash.fact('dataset_expression')} ({place}) makes" if place else ""
+        words = f"{odd.name} comes from the dataset's {field} ({odd.dtype}){where}"
         return [Evidence(words + numpy)]
     made = origin_of(odd)
     if made is not None:
-        return [Evidence(f"{odd.name} is made by {made.expression}{at(made)}{numpy}")]
-    batch = " in the batch that the loader gave" if odd.origin == "batch" else ""
+        return [Evidence(f"{made.expression}{at(made)} makes {odd.name}{numpy}")]
+    batch = " in the batch from the DataLoader" if odd.origin == "batch" else ""
     return [Evidence(f"{odd.name} is {odd.dtype}{batch}{numpy}")] if is_numpys else []

@@ -14,61 +14,61 @@ from torchwhy.source.edits import Source
 
 
 class FreedEarlier(Diagnosis):
-    """A backward pass goes through a graph that an earlier one has freed; which one is not known."""
+    """A backward pass goes through a graph that an earlier one freed; which one is unknown."""
 
     call: str
-    message = "`{call}` goes through a graph that an earlier backward pass has freed"
-    advice = "detach what is carried over from an earlier iteration, or compute it anew"
+    message = "`{call}` goes through a graph that an earlier backward pass freed"
+    advice = "detach values carried over from an earlier iteration, or recompute them"
 
 
 class GraphCarriedOver(Diagnosis):
-    """A value still holds the graph of the iteration before."""
+    """A value still holds the graph of the previous iteration."""
 
-    name: str  # of the value
-    held_as: str  # where it is to be detached: an attribute for a module's state
+    name: str  # the value
+    held_as: str  # the name to detach; an attribute if a module holds the state
     call: str
     made_at: SourceSpan | None
     message = (
-        "`{name}` still holds the graph of the iteration before, so `{call}` goes back into it, "
-        "and the backward pass of that iteration has freed it"
+        "`{name}` still holds the graph of the previous iteration, so `{call}` goes back into it, "
+        "but the backward pass of that iteration freed it"
     )
-    advice = "cut the graph where the next iteration takes it over: `{held_as}.detach()`"
+    advice = "cut the graph between iterations: `{held_as}.detach()`"
 
     def evidence(self) -> Iterator[Evidence]:
         if self.made_at is not None:
             yield Evidence(
-                f"`{self.name}` got its value in the iteration before", location=self.made_at
+                f"`{self.name}` got its value in the previous iteration", location=self.made_at
             )
 
 
 class SumCarriedOver(GraphCarriedOver):
-    """A sum of losses still holds the graphs of the iterations before."""
+    """A sum of losses still holds the graphs of the previous iterations."""
 
-    advice = "send this iteration's own loss backward, and add `.item()` of it to `{held_as}`"
+    advice = "call `backward()` on the loss of this iteration alone, and add its `.item()` to `{held_as}`"
 
 
 class CollectionCarriedOver(GraphCarriedOver):
-    """A collection still holds the graphs of the iterations before."""
+    """A collection still holds the graphs of the previous iterations."""
 
-    advice = "detach each tensor in `{held_as}` before the next iteration takes it over"
+    advice = "detach each tensor in `{held_as}` before the next iteration uses it"
 
 
 class ComputedBeforeLoop(Diagnosis):
-    """A value was computed once, and every iteration goes back through it."""
+    """A value was computed once, and the backward pass of every iteration goes through it."""
 
     name: str
     call: str
     made_at: SourceSpan | None
     message = (
         "`{name}` was computed once, before the loop, so every `{call}` goes back through it, "
-        "and the first one has freed its graph"
+        "but the first one freed its graph"
     )
 
     @property
     def remedies(self) -> tuple[str, ...]:
         return (
             f"compute `{self.name}` inside the loop, or use `{self.name}.detach()` if it needs no gradient",
-            "add the losses up in the loop, and send their sum backward once, after it",
+            "add up the losses in the loop, and call `backward()` once on their sum after it",
         )
 
     def evidence(self) -> Iterator[Evidence]:
@@ -77,55 +77,53 @@ class ComputedBeforeLoop(Diagnosis):
 
 
 class SentTwice(Diagnosis):
-    """One loss was sent backward twice."""
+    """The program calls `backward()` twice on one loss."""
 
     loss: str
     message = (
-        "`{loss}` was sent backward twice in one iteration, and the first time frees its graph"
+        "`backward()` ran twice on `{loss}` in one iteration, but the first pass frees its graph"
     )
-    advice = "leave out the second backward pass"
+    advice = "remove the second backward pass"
 
 
 class TwoLossesShare(Diagnosis):
-    """Two losses come from the same values, and each is sent backward by itself."""
+    """Two losses come from the same values, and each has a backward pass of its own."""
 
     first: str
     second: str
     shared: str | None
-    message = "`{first}` and `{second}` both come from {values}, and the first backward pass has freed that graph"
+    message = "`{first}` and `{second}` both come from {values}, but the first backward pass freed that graph"
 
     @property
     def values(self) -> str:
-        """Return what they share."""
+        """Return the value that both losses come from."""
         return f"`{self.shared}`" if self.shared is not None else "the same values"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         return (
-            f"send them backward together: `({self.first} + {self.second}).backward()`",
+            f"run one backward pass for both: `({self.first} + {self.second}).backward()`",
             "keep the graph for the second pass: `retain_graph=True` in the first `backward`",
         )
 
 
 class SharedGraphFreed(Diagnosis):
-    """A backward pass goes back through a value whose graph an earlier one has freed."""
+    """A backward pass goes back through a value whose graph an earlier one freed."""
 
     call: str
     shared: str
-    message = (
-        "`{call}` goes back through `{shared}`, whose graph an earlier backward pass has freed"
-    )
+    message = "`{call}` goes back through `{shared}`, whose graph an earlier backward pass freed"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         return (
-            f"use `{self.shared}.detach()` for the loss that is not to train what made it",
+            f"use `{self.shared}.detach()` for the loss that should not train what made it",
             "keep the graph for this pass: `retain_graph=True` in the earlier `backward`",
         )
 
 
 class GraphFreed(Detector):
-    """A graph was used for a second backward pass, after the first one had freed it."""
+    """A backward pass went through a graph that an earlier backward pass had freed."""
 
     name = "graph-freed"
 
@@ -157,7 +155,7 @@ class GraphFreed(Detector):
 
 
 def diagnosed(crash: CrashView) -> Diagnosis:
-    """Return by which way the backward pass came to a graph that was freed."""
+    """Return how the backward pass reached a freed graph."""
     call, name = crash.expression, str(crash.fact("carried"))
     first, second, shared = (crash.fact(key) for key in ("first", "second", "shared"))
     match crash.fact("way"):

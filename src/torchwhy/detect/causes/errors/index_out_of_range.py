@@ -19,16 +19,16 @@ INDEX_TYPES = ("int64", "int32", "int16", "int8", "uint8")
 
 
 class IndexOutside(Diagnosis):
-    """An index lies outside of what it selects from; torch does not say of what."""
+    """An index is out of range; torch does not name the range."""
 
     expression: str
     index: str
-    message = "{expression} selects with {index} outside of its range"
-    advice = "keep every index from 0 to the size minus 1"
+    message = "{expression} selects with {index}, which is out of range"
+    advice = "keep every index between 0 and the size minus 1"
 
 
 class IndexOutsideDimension(IndexOutside):
-    """An index lies outside of a dimension."""
+    """An index is outside the dimension that it selects from."""
 
     minimum: float | None
     maximum: float | None
@@ -36,28 +36,28 @@ class IndexOutsideDimension(IndexOutside):
     dimension: int
     size: int
     message = (
-        "{expression} selects with {index}{values}: {value} is outside of dimension {dimension}, "
+        "{expression} selects with {index}{values}: {value} is out of range for dimension {dimension}, "
         "which has size {size}"
     )
 
     @property
     def values(self) -> str:
-        """Return the range of the indices."""
+        """Return the range of the indices in words."""
         return f" (values {self.minimum:g} to {self.maximum:g})" if self.minimum is not None else ""
 
 
 class IndicesOutsideTable(Diagnosis):
-    """Indices lie outside of the rows that a table has."""
+    """Indices are outside the rows of a table."""
 
     indices: str
-    table: str | None  # the layer
+    table: str | None  # the embedding layer
     bad: BadIndices
-    is_resized: bool  # by a change that went through, which gives the table a row for each index
-    message = "{indices} holds {wrong}, but {holder} has {bad.size} rows, 0 to {bad.last}"
+    is_resized: bool  # a tried change that worked gives the table a row for each index
+    message = "{indices} contains {wrong}, but {holder} has {bad.size} rows, 0 to {bad.last}"
 
     @property
     def wrong(self) -> str:
-        """Return the indices out of range."""
+        """Return the indices out of range in words."""
         return self.bad.words("index")
 
     @property
@@ -67,20 +67,20 @@ class IndicesOutsideTable(Diagnosis):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        bad, told = self.bad, []
+        bad, advice = self.bad, []
         if bad.maximum >= bad.size and not self.is_resized:
-            told.append(
-                f"make the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.last}"
+            advice.append(
+                f"construct the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.last}"
             )
         if bad.minimum < 0:
-            told.append(
-                f"give padding ({bad.minimum}) a row of its own: padding_idx takes a row from 0 up"
+            advice.append(
+                f"give padding ({bad.minimum}) its own row, and pass that row as `padding_idx`"
             )
-        return tuple(told)
+        return tuple(advice)
 
 
 class IndexOutOfRange(Detector):
-    """An index points outside of the table or tensor that it selects from."""
+    """An index is outside the table or tensor that it selects from."""
 
     name = "index-out-of-range"
 
@@ -126,7 +126,7 @@ class IndexOutOfRange(Detector):
 
 
 def outside(crash: CrashView, index: NamedTensor | None) -> IndexOutside:
-    """Return which index is out of range, as far as torch tells it."""
+    """Return the index that is out of range, as far as the message of torch names it."""
     name = index.name if index is not None else "an index"
     match crash.said:
         case IndexBounds(index=value, dimension=dimension, size=size):
@@ -143,7 +143,7 @@ def outside(crash: CrashView, index: NamedTensor | None) -> IndexOutside:
 
 
 def _index(crash: CrashView) -> NamedTensor | None:
-    """Return the tensor of indices, by the program's name."""
+    """Return the tensor of indices under the name that the program gives it."""
     given = crash.layer_input
     if given.is_named:
         return given.tensor

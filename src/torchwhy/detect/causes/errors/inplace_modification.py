@@ -15,45 +15,43 @@ from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-OTHER_OPERATION = "use the operation without the underscore or `inplace=True`; for parts of a tensor, `torch.where`"
+OTHER_OPERATION = "use the operation without the underscore or `inplace=True`, or `torch.where` for a part of a tensor"
 
 
 class WeightChanged(Diagnosis):
-    """A weight is changed in place while gradients are recorded, which torch refuses at once."""
+    """A statement changes a weight in place while autograd records, which torch refuses at once."""
 
     expression: str
-    message = "`{expression}` changes a weight in place while gradients are recorded"
+    message = "`{expression}` changes a weight in place while autograd records"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         return (
             "put the update under `with torch.no_grad():`",
-            "let a `torch.optim` optimizer do it",
+            "use an optimizer from `torch.optim`",
         )
 
 
 class SharedMemoryChanged(Diagnosis):
-    """A view is changed in place, which torch refuses at once."""
+    """A statement changes a view in place, which torch refuses at once."""
 
     expression: str
-    message = (
-        "`{expression}` changes a part of a tensor in place that shares its memory with others"
-    )
-    advice = "make a new tensor instead of changing this one, or `clone()` it first"
+    message = "`{expression}` changes a view in place that shares its memory with other tensors"
+    advice = "create a new tensor instead of changing this one, or `clone()` it first"
 
 
 class StateHoldsGraph(Diagnosis):
-    """A value carried over from the iteration before leads the backward pass back into its graph."""
+    """A value carried over from the previous iteration leads the backward pass back into its graph."""
 
     state: str
-    attribute: str | None  # of the module that holds it
+    attribute: str | None  # the attribute of the module that holds the value
     call: str
     message = (
-        "`{state}` still holds the graph of the iteration before, so `{call}` goes back into it, and needs weights "
-        "there that have been updated since"
+        "`{state}` still holds the graph of the previous iteration, so `{call}` goes back into it and needs weights "
+        "that have been updated since"
     )
     advice = (
-        "cut the graph where the next iteration takes it over: `{held}.detach()`; then `retain_graph=True` is not "
+        "cut the graph between iterations: `{held}.detach()`; then `retain_graph=True` is not "
         "needed either"
     )
 
@@ -64,7 +62,7 @@ class StateHoldsGraph(Diagnosis):
 
 
 class ValueChanged(Diagnosis):
-    """A value that the backward pass needs was changed in place by an unknown statement."""
+    """An unknown statement changed a value in place that the backward pass needs."""
 
     call: str
     message = "`{call}` needs a value that was changed in place after it was computed"
@@ -72,7 +70,7 @@ class ValueChanged(Diagnosis):
 
 
 class WeightsUpdatedEarly(Diagnosis):
-    """The weights were updated between the forward pass and its backward pass."""
+    """A statement updates the weights between the forward pass and its backward pass."""
 
     call: str
     written: SourceSpan
@@ -81,30 +79,30 @@ class WeightsUpdatedEarly(Diagnosis):
         "`{writer}` changes the weights between the forward pass and `{call}`, which still needs the "
         "old ones{purpose}"
     )
-    advice = "run every backward pass before the first optimizer step, or compute the forward pass anew after it"
+    advice = "run every backward pass before the first optimizer step, or repeat the forward pass after it"
 
     @property
     def writer(self) -> str:
-        """Return the statement that changes them."""
+        """Return the statement that changes the weights."""
         return _text(self.written)
 
     @property
     def purpose(self) -> str:
-        """Return what the old ones are needed for."""
+        """Return the expression whose gradient needs the old weights."""
         return _purpose(self.needed)
 
 
 class Overwritten(Diagnosis):
-    """A statement wrote over a value that the backward pass needs."""
+    """A statement overwrites a value that the backward pass needs."""
 
     variable: str | None
     written: SourceSpan
     needed: SourceSpan | None
-    message = "`{writer}` writes over {what}, whose old value the gradient still needs{purpose}"
+    message = "`{writer}` overwrites {what}, but the gradient still needs the old value{purpose}"
 
     @property
     def writer(self) -> str:
-        """Return the statement that writes."""
+        """Return the statement that overwrites the value."""
         return _text(self.written)
 
     @property
@@ -114,14 +112,14 @@ class Overwritten(Diagnosis):
 
     @property
     def purpose(self) -> str:
-        """Return what the old value is needed for."""
+        """Return the expression whose gradient needs the old value."""
         return _purpose(self.needed)
 
     @property
     def remedies(self) -> tuple[str, ...]:
         left, adds, right = (self.written.expression or "").partition("+=")
         if self.variable is not None and adds:
-            first = f"make a new tensor: `{left.strip()} = {left.strip()} + {right.strip()}`"
+            first = f"create a new tensor: `{left.strip()} = {left.strip()} + {right.strip()}`"
             return first, OTHER_OPERATION
         if self.variable is not None and self.variable.isidentifier():
             name = self.variable
@@ -130,7 +128,7 @@ class Overwritten(Diagnosis):
 
 
 class InplaceModification(Detector):
-    """A value that the backward pass needs was changed in place."""
+    """An in-place operation changed a value that the backward pass needs."""
 
     name = "inplace-modification"
 
@@ -166,7 +164,7 @@ class InplaceModification(Detector):
 
 
 def diagnosed(crash: CrashView) -> Diagnosis:
-    """Return what was written over, and by what."""
+    """Return what was overwritten, and by which statement."""
     written, needed = crash.place("written"), crash.place("needed")
     if crash.place("carried") is not None:
         return StateHoldsGraph(
@@ -190,19 +188,17 @@ def _purpose(needed: SourceSpan | None) -> str:
 
 
 def _order(crash: CrashView) -> Iterator[Evidence]:
-    """Yield who kept the value, who changed it, and how often."""
+    """Yield the expression that saved the value, the statement that changed it, and how often."""
     needed, written = crash.place("needed"), crash.place("written")
     node = crash.fact("node")
     if needed is not None:
         keeper = f" ({node})" if node is not None else ""
         yield Evidence(
-            f"first `{_text(needed)}` keeps the value for its gradient{keeper}", location=needed
+            f"first `{_text(needed)}` saves the value for its gradient{keeper}", location=needed
         )
     if written is not None:
         yield Evidence(f"then `{_text(written)}` changes it in place", location=written)
     shape, times = crash.numbers("shape"), crash.count("times_written")
     if shape is not None and times is not None:
         how_often = "once" if times == 1 else f"{times} times"
-        yield Evidence(
-            f"the value has shape {sizes(shape)} and was changed {how_often} since it was kept"
-        )
+        yield Evidence(f"the value has shape {sizes(shape)} and was changed {how_often} since then")
