@@ -129,7 +129,7 @@ def test_a_program_without_torch_loads_nothing_but_the_hook(workshop):
     assert ended.out.strip() == str(
         ["torchwhy", "torchwhy.observe", "torchwhy.observe.boot", "torchwhy.observe.boot.arm"]
     )
-    assert "no Python process that is watched used torch" in ended.err
+    assert "no watched Python process used torch" in ended.err
 
 
 def test_the_users_own_sitecustomize_still_runs_under_its_name(workshop):

@@ -110,7 +110,7 @@ def of_origin(tensor: NamedTensor | None) -> list[Evidence]:
     made = origin_of(tensor)
     if tensor is None or made is None:
         return []
-    return [Evidence(f"{made.expression}{at(made)} makes {tensor.name}")]
+    return [Evidence(f"{tensor.name} is made by {made.expression}{at(made)}")]
 
 
 def of_loader(crash: Crash) -> Iterator[Evidence]:
