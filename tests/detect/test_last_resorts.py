@@ -51,7 +51,9 @@ def test_alarm_without_any_birth_says_what_is_known():
         Step(step=number, optimizer=0, losses=[1.0 / (number + 1)], milliseconds=1.0)
         for number in range(4)
     ]
-    left = MicroscopeLeft(step=0, reason="it took more than a minute", operations=9, seconds=60.0)
+    left = MicroscopeLeft(
+        step=0, reason="it took more than a minute", operations=9, seconds=60.0, cut_short=True
+    )
 
     (finding,) = UnexplainedNonfinite().scan(trace(*steps, left, ALARM, replayed(reproduced=True)))
 

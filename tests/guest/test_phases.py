@@ -29,6 +29,15 @@ def test_look_ends_with_the_step_it_was_for(pairs: Pairs) -> None:
 
     assert [one.step for one in left if "later phase" in one.reason] == [40, 80, 105]
     assert sum(one.seconds for one in left[-1:]) < 2.0
+    assert not any(one.cut_short for one in left)
+
+
+def test_a_fault_of_the_microscope_cuts_the_look_short(pairs: Pairs) -> None:
+    events = pairs.run("blind_microscope", watched=True).events
+
+    left = [one for one in events if isinstance(one, MicroscopeLeft)]
+
+    assert {one.cut_short for one in left} == {True}
 
 
 def test_frozen_and_resting_parameters_of_earlier_phases_are_no_concern(pairs: Pairs) -> None:

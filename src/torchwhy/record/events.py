@@ -289,13 +289,17 @@ class ArrayWarning(Event, frozen=True, tag="array-warning"):
 
 
 class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
-    """The microscope was switched off, with the reason; `compiled` if the program compiles its model."""
+    """The microscope was switched off, with the reason.
+
+    `compiled` if the program compiles its model; `cut_short` if it had not yet seen the step it was put on for.
+    """
 
     step: int
     reason: str
     operations: int
     seconds: float
     compiled: bool = False
+    cut_short: bool = False
 
 
 class ProbeFailed(Event, frozen=True, tag="probe-failed"):

@@ -122,11 +122,11 @@ class Equipment:
         self.spoiled_values.note_clip(operation)
 
     def _time_is_over(self) -> None:
-        self.switch.take_off("the time for looking was used up")
+        self.switch.take_off("the time for looking was used up", cut_short=True)
 
     def _microscope_failed(self, problem: BaseException) -> None:
         self._parts.guests.switch_off("microscope", problem)
-        self.switch.take_off("it failed")
+        self.switch.take_off("it failed", cut_short=True)
 
     def _switch(self, spend: Callable[[float], None]) -> MicroscopeSwitch:
         parts = self._parts

@@ -107,7 +107,7 @@ class Rerunning:
     def program_compiles(self) -> None:
         """Take the microscope off until the failing step is close."""
         self._switch.compiles = True
-        self._switch.take_off("the program compiles its model")
+        self._switch.take_off("the program compiles its model", cut_short=True)
 
     def program_died(self, error: BaseException) -> Callable[[], object] | None:
         """Return the look at an exception about bad values, for the time when the traceback was shown."""

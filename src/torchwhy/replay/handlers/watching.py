@@ -174,7 +174,7 @@ class Watching:
     def program_compiles(self) -> None:
         """Take the microscope off: under a dispatch mode, compiled code runs eagerly and gives other bits."""
         self.note_compiling()
-        self._switch.take_off("the program compiles its model")
+        self._switch.take_off("the program compiles its model", cut_short=True)
 
     def note_compiling(self) -> None:
         """Note that the program compiles its model, and take a trace function off."""

@@ -46,7 +46,8 @@ class FirstObservation:
         state = self._state
         has_waited = not state.step and state.backwards > MOST_BACKWARDS
         if has_waited and self._microscope.seconds > WAITING_SECONDS:
-            self._switch.take_off(f"no step came in {state.backwards} backward passes")
+            reason = f"no step came in {state.backwards} backward passes"
+            self._switch.take_off(reason, cut_short=True)
 
     def end_manual(self) -> None:
         """End after a few steps of a program that updates its weights itself."""

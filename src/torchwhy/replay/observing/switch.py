@@ -88,8 +88,8 @@ class MicroscopeSwitch:
         if self.compiles:
             force_eager(on=False)
 
-    def take_off(self, reason: str) -> None:
-        """Take the microscope off and record why."""
+    def take_off(self, reason: str, *, cut_short: bool = False) -> None:
+        """Take the microscope off and record why; `cut_short` if it has not seen the step it was put on for."""
         microscope = self._microscope
         if not microscope.is_on:
             return
@@ -109,6 +109,7 @@ class MicroscopeSwitch:
                     operations=microscope.seen,
                     seconds=round(microscope.seconds, 4),
                     compiled=self.compiles,
+                    cut_short=cut_short,
                 )
             )
 

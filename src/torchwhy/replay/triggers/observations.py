@@ -142,11 +142,11 @@ class Observations:
         _, backwards, seconds = self._began
         has_waited = self._state.backwards - backwards > MOST_BACKWARDS
         if has_waited and self._microscope.seconds - seconds > WAITING_SECONDS:
-            self._end("no step of the new optimizer came")
+            self._end("no step of the new optimizer came", cut_short=True)
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, *, cut_short: bool = False) -> None:
         self._awaited = []
-        self._switch.take_off(reason)
+        self._switch.take_off(reason, cut_short=cut_short)
 
     def _begin(self, watched: WatchedOptimizer) -> None:
         state, microscope = self._state, self._microscope

@@ -6,30 +6,17 @@ from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.registry import all_detectors
+from torchwhy.detect.views.nonfinite.attempts import what_was_tried
 from torchwhy.detect.views.nonfinite.birth_facts import common_evidence
 from torchwhy.detect.views.nonfinite.origins import Spoiled, expression_of, where_it_went, word
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
-from torchwhy.record.events import Alarm, Birth, MicroscopeLeft, ProbeFailed, RunStarted
+from torchwhy.record.events import Alarm, Birth
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 
 FAMILIES = (".numerics.", ".machines.")
-# In every run the microscope is switched off for this reason, so it says nothing about a failure.
-USUAL_REASON = "the first step is over"
 NAMES_SHOWN = 3
-RECENT_LOSSES = 8  # enough to see whether the loss grew before it became non-finite
-
-REPLAYS = {
-    "first-step": "torchwhy watched the operations of this step",
-    "in-place": "torchwhy repeated the step in place",
-    "rerun": "torchwhy repeated the step in a second run",
-}
-OUTCOMES = {
-    True: "it failed",
-    False: "it was finite",
-    None: "there was nothing to compare it with",
-}
 
 
 class Unexplained(Diagnosis):
@@ -117,7 +104,7 @@ class UnexplainedNonfinite(Detector):
             severity="error",
             step=birth.step,
             location=birth.location,
-            evidence=common_evidence(trace, birth) + _what_was_tried(trace, birth.step),
+            evidence=common_evidence(trace, birth) + what_was_tried(trace, birth.step),
             births=(birth.id,),
         )
 
@@ -135,7 +122,7 @@ class UnexplainedNonfinite(Detector):
             severity="error",
             step=alarm.step,
             location=alarm.location,
-            evidence=_what_was_tried(trace, alarm.step),
+            evidence=what_was_tried(trace, alarm.step),
         )
 
 
@@ -165,41 +152,3 @@ def _spoils_training(birth: Birth) -> bool:
 def _written_without_torch(birth: Birth) -> bool:
     """Tell whether the value appeared in memory that a torch operation had left finite."""
     return birth.kind == "source" and birth.origin in ("operation", "unknown")
-
-
-def _what_was_tried(trace: Trace, step: int) -> list[Evidence]:
-    """Return the recent losses, how the step was repeated, and what torchwhy could not watch."""
-    losses = tuple(trace.losses()[-RECENT_LOSSES:])
-    facts = []
-    if losses:
-        count = "loss" if len(losses) == 1 else f"{len(losses)} losses"
-        facts.append(Evidence(f"the last {count}", step=step, series=losses))
-    replay = trace.replay_of(step)
-    if replay is None:
-        facts.append(Evidence("torchwhy could not repeat the step", step=step))
-    else:
-        detail = f"; {replay.detail}" if replay.detail else ""
-        claim = f"{REPLAYS[replay.how]}: {OUTCOMES[replay.reproduced]}{detail}"
-        facts.append(Evidence(claim, step=step))
-    for source in (trace, trace.rerun):
-        facts += _what_could_not_be_watched(source) if source else []
-    return facts
-
-
-def _what_could_not_be_watched(trace: Trace) -> list[Evidence]:
-    left = [
-        Evidence(f"the microscope was switched off: {event.reason}", step=event.step)
-        for event in trace.of(MicroscopeLeft)
-        if event.reason != USUAL_REASON
-    ]
-    failed = [
-        Evidence(f"{event.probe} failed and was switched off: {event.reason}")
-        for event in trace.of(ProbeFailed)
-    ]
-    missing = [
-        Evidence(f"{', '.join(one.left_out)} left out: {one.lost}")
-        for started in trace.of(RunStarted)
-        for one in started.missing
-        if one.left_out
-    ]
-    return left + failed + missing
