@@ -50,7 +50,7 @@ def test_stacking_outside_of_a_loader_is_told_by_its_expression():
     finding = scan(RaggedBatch, crash(STACK, expression="torch.stack(parts)"))
 
     assert finding.message.startswith(
-        "torch.stack(parts) stacks tensors of different sizes: number 0 is 5, number 2 is 6"
+        "torch.stack(parts) stacks tensors of different sizes: entry 0 is 5, entry 2 is 6"
     )
 
 

@@ -111,7 +111,7 @@ def test_cut_is_blamed_with_its_reason():
     assert finding.location == cut
     assert (
         finding.message
-        == "`loss` has no graph, because it was cut at `scores.argmax(1)`: `argmax` has no derivative"
+        == "`loss` has no graph, because `scores.argmax(1)` cuts it: `argmax` has no derivative"
     )
 
 
@@ -129,7 +129,7 @@ def test_number_of_elements_is_told():
 
     assert (
         finding.message
-        == "`loss` has 18 elements (6×3), and a backward pass starts from one number"
+        == "`loss` has 18 elements (6×3), but a backward pass must start from one number"
     )
 
 

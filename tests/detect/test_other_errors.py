@@ -46,7 +46,7 @@ def test_shape_of_what_did_not_fit_is_worked_out_from_the_operands(shapes, eleme
 def test_request_that_no_operand_explains_is_told_without_a_shape():
     finding = scan(OutOfMemory, crash(CPU.format(12_345), operands=[tensor("a", 4)]))
 
-    assert finding.message == "`f(x)` asked for 12.3 KB, and there is not so much memory"
+    assert finding.message == "`f(x)` asked for 12.3 KB, which is not available"
 
 
 def test_accelerator_says_what_was_free():
@@ -90,7 +90,7 @@ def test_array_turned_round_in_the_failing_function_leaves_the_failing_line():
     finding = scan(NegativeStrides, crash(NEGATIVE, places={"turned": turned}))
 
     assert finding.location == LINE
-    assert "`np.flip(rows)` has turned round" in finding.message
+    assert "`np.flip(rows)` reversed" in finding.message
 
 
 def test_unexplained_error_names_layer_and_tensors():

@@ -86,8 +86,7 @@ def test_constructor_is_blamed_and_both_lines_are_told():
 
     assert finding.location == MADE
     assert (
-        finding.message
-        == "net.out takes 1050 features and is given 1568: x (8×1568) in self.out(x)"
+        finding.message == "net.out expects 1050 features but gets 1568: x (8×1568) in self.out(x)"
     )
     told = " ".join(evidence.claim for evidence in finding.evidence)
     assert "1568 = 32·7·7 comes from flatten (train.py:8)" in told

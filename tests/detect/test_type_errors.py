@@ -105,7 +105,7 @@ def test_bad_label_is_told_with_its_row_of_the_dataset():
 
     finding = scan(LabelOutOfRange, event)
 
-    assert finding.message == "y holds the label 7, but loss(out, y) has 3 classes, 0 to 2"
+    assert finding.message == "y contains the label 7, but loss(out, y) has 3 classes, 0 to 2"
     assert finding.sample is not None
     assert (finding.sample.position, finding.sample.dataset_index) == (2, 12)
     assert finding.fixes[0].title.startswith("give the last layer 8 outputs")

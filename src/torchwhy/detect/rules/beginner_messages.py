@@ -1,4 +1,4 @@
-"""Errors that say what is wrong and not what to do, with the sentence that experienced users add to them."""
+"""Errors that say what is wrong but not what to do, with the advice that experienced users give."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from torchwhy.detect.rules.message_kinds import BeginnersError
 from torchwhy.detect.rules.message_rows import Row
 
 ADVICE = {
-    "tuple-for-tensor": "take the tensor out of the tuple: a recurrent layer gives output and state, "
+    "tuple-for-tensor": "take the tensor out of the tuple: a recurrent layer returns output and state, "
     "`output, state = layer(x)`",
     "numpy-of-graph": "read the value without its graph: `.detach().numpy()`",
-    "numpy-of-bfloat16": "NumPy has no bfloat16: convert it first, `.float().numpy()`",
+    "numpy-of-bfloat16": "convert it first, because NumPy has no bfloat16: `.float().numpy()`",
     "before-module-init": "call `super().__init__()` first in the `__init__` of the module",
-    "no-forward": "give the class a method of exactly this name: `def forward(self, x)`",
+    "no-forward": "define a method with exactly this name: `def forward(self, x)`",
     "no-parameters": "give the optimizer a model whose layers are attributes, or in an nn.ModuleList, "
     "not in a plain list",
-    "non-leaf": "make the tensor first and let it require gradients last: "
+    "non-leaf": "create the tensor first and make it require gradients last: "
     "`w = (…).detach().requires_grad_()`, or nn.Parameter",
-    "method-not-called": "call the method: write its brackets, as in `model.parameters()`",
-    "schedule-over": "make the scheduler for as many steps as the whole training calls it: "
+    "method-not-called": "call the method with parentheses, as in `model.parameters()`",
+    "schedule-over": "construct the scheduler for all the steps of the training: "
     "total_steps=epochs * len(loader)",
     "several-to-scalar": "reduce it to one number first: `.mean().item()`",
     "truth-of-several": "decide for each element with `torch.where(condition, a, b)`, or for all with "
@@ -26,8 +26,8 @@ ADVICE = {
     "heads-divide-width": "choose a number of heads that divides the width, or a width that is a multiple of it",
     "unsorted-lengths": "give pack_padded_sequence `enforce_sorted=False`",
     "gradients-returned": "return one gradient for each argument of `forward`, None for those that need none",
-    "data-parallel-keys": "they were saved from an nn.DataParallel: save `model.module.state_dict()`, or cut "
-    "`module.` off the keys",
+    "data-parallel-keys": "save `model.module.state_dict()`, or remove `module.` from the keys: they come from an "
+    "nn.DataParallel",
     "weights-per-class": "give the loss one weight for each output of the model, or the model one output for "
     "each weight",
 }

@@ -1,4 +1,4 @@
-"""What torch says about the graph of the backward pass, about memory and about weights."""
+"""Messages of torch about the graph of the backward pass, memory and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch says in an exception, as data: one class per kind of statement, whatever the wording."""
+"""The message of an exception as data: one class per kind of message, whatever the wording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:  # Python 3.10 has none, and only type checkers read it
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class TorchMessage:
-    """What an exception says; an instance of this class itself is a message that the table does not know."""
+    """The message of an exception; an instance of this class itself is a message that the table does not know."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
@@ -27,7 +27,7 @@ class TorchMessage:
 
 
 class UnequalSizes(TorchMessage):
-    """Two sizes should be equal and are not."""
+    """Two sizes must be equal but differ."""
 
     left: int | None = None
     right: int | None = None
@@ -38,7 +38,7 @@ class InnerSizes(UnequalSizes):
 
 
 class Product(InnerSizes):
-    """The same, of the product that a linear layer is made of."""
+    """The inner sizes of the product in a linear layer differ."""
 
 
 class EinsumLetter(InnerSizes):
@@ -48,18 +48,18 @@ class EinsumLetter(InnerSizes):
 
 
 class NotAMatrix(TorchMessage):
-    """A product got a tensor with another number of dimensions than it takes."""
+    """A product got a tensor with an unsupported number of dimensions."""
 
 
 class Features(TorchMessage):
-    """A layer takes another number of features than it is given."""
+    """A layer expects a different number of features than its input has."""
 
     wanted: int
     given: int
 
 
 class Channels(TorchMessage):
-    """A layer takes another number of channels than it is given."""
+    """A layer expects a different number of channels than its input has."""
 
     wanted: int
     given: int
@@ -72,7 +72,7 @@ class Elementwise(UnequalSizes):
 
 
 class Joined(UnequalSizes):
-    """Tensors cannot be joined along a dimension, because another one differs."""
+    """Tensors cannot be concatenated along a dimension, because another one differs."""
 
     dimension: int | None = None
 
@@ -82,7 +82,7 @@ class HiddenSize(UnequalSizes):
 
 
 class OtherSizes(UnequalSizes):
-    """Shapes that must fit do not: masks, indices, what is expanded or written into."""
+    """Shapes that must match differ: of masks, indices, expanded or assigned tensors."""
 
 
 class Stacked(UnequalSizes):
@@ -95,7 +95,7 @@ class Stacked(UnequalSizes):
 
 
 class RowsDiffer(TorchMessage):
-    """Rows of different lengths are to become one tensor."""
+    """Rows of different lengths cannot become one tensor."""
 
     first: int
     other: int
@@ -110,7 +110,7 @@ class ArraysDiffer(TorchMessage):
 
 
 class TargetShape(UnequalSizes):
-    """A loss compares shapes that do not fit."""
+    """A loss compares shapes that do not match."""
 
 
 class BatchSizes(TargetShape):
@@ -118,14 +118,14 @@ class BatchSizes(TargetShape):
 
 
 class LossShapes(TargetShape):
-    """A loss names both of the shapes that do not fit."""
+    """A loss names both shapes that do not match."""
 
     output: Shape
     target: Shape
 
 
 class InputDimensions(TorchMessage):
-    """A layer takes inputs with another number of dimensions."""
+    """A layer expects a different number of dimensions."""
 
     least: int | None = None
     most: int | None = None
@@ -133,11 +133,11 @@ class InputDimensions(TorchMessage):
 
 
 class NoSecondDimension(TorchMessage):
-    """Dimension 1 is asked of a vector."""
+    """An operation uses dimension 1 of a vector."""
 
 
 class OneValuePerChannel(TorchMessage):
-    """Batch normalisation has a single value per channel to normalise with."""
+    """Batch normalisation got a single value per channel."""
 
     shape: Shape
 
@@ -157,11 +157,11 @@ class StridedView(TorchMessage):
 
 
 class IndexRange(TorchMessage):
-    """An index lies outside of what it selects from."""
+    """An index is out of range."""
 
 
 class IndexBounds(IndexRange):
-    """The same, with the dimension."""
+    """An index is out of range for a dimension."""
 
     index: int
     dimension: int
@@ -169,68 +169,68 @@ class IndexBounds(IndexRange):
 
 
 class LabelRange(TorchMessage):
-    """A label is no class number."""
+    """A label is not a class index."""
 
 
 class OneHotRange(LabelRange):
-    """The same, of `one_hot`, which is told the number of classes."""
+    """A label is outside the number of classes that `one_hot` got."""
 
 
-# Number types and devices.
+# Dtypes and devices.
 
 
 class Devices(TorchMessage):
-    """Tensors on different devices meet."""
+    """One operation got tensors on different devices."""
 
 
 class ToNumpy(Devices):
-    """A tensor of another device is read by NumPy."""
+    """NumPy cannot read a tensor that is not on the CPU."""
 
     device: str
 
 
 class Dtypes(TorchMessage):
-    """Number types that should be equal are not."""
+    """Dtypes that must be equal differ."""
 
 
 class ScalarType(Dtypes):
-    """An operation names the type it expects and the one it found, as `Float` and `Double`."""
+    """An operation names the dtype that it expects and the one that it found, such as `Float` and `Double`."""
 
     expected: str
     found: str
 
 
 class FoundDtype(Dtypes):
-    """The same of a loss."""
+    """A loss names the dtype that it found and the one that it expects."""
 
     found: str
     expected: str
 
 
 class MeanOfIntegers(Dtypes):
-    """The mean of whole numbers has no type."""
+    """The mean of integers has no dtype."""
 
 
 class IndexDtype(Dtypes):
-    """An index must be a whole number."""
+    """An index must have an integer dtype."""
 
 
 class UnsupportedDtype(Dtypes):
-    """An operation does not exist for a number type."""
+    """An operation does not support a dtype."""
 
     dtype: str
 
 
 class ResultDtype(Dtypes):
-    """A result does not fit the type of the tensor it is written to."""
+    """A result cannot be cast to the dtype of the tensor that it is written to."""
 
 
 class ClassNumbersWanted(TorchMessage):
-    """A loss wants class numbers of type int64."""
+    """A loss expects class indices of dtype int64."""
 
 
 class ProbabilitiesWanted(TorchMessage):
-    """A target of the output's shape must hold probabilities."""
+    """A target of the output's shape must contain probabilities."""
 
 
 class NumberTooLarge(TorchMessage):
@@ -241,27 +241,27 @@ class NumberTooLarge(TorchMessage):
 
 
 class FreedGraph(TorchMessage):
-    """The graph was freed by an earlier backward pass."""
+    """An earlier backward pass freed the graph."""
 
 
 class StaleValue(TorchMessage):
-    """A value that the backward pass needs was changed in place."""
+    """An in-place operation changed a value that the backward pass needs."""
 
 
 class LeafInPlace(TorchMessage):
-    """A weight is changed in place while gradients are recorded."""
+    """A statement changes a weight in place while autograd records."""
 
 
 class ViewInPlace(TorchMessage):
-    """A view is changed in place that must not be."""
+    """A statement changes a view in place that must not change."""
 
 
 class NothingRequiresGrad(TorchMessage):
-    """Nothing that went into the value of a backward pass requires a gradient."""
+    """The value of a backward pass depends on nothing that requires a gradient."""
 
 
 class UnusedInGraph(TorchMessage):
-    """A tensor to differentiate by did not go into the result."""
+    """The result does not depend on the tensor to differentiate by."""
 
 
 class NeedsNoGradient(TorchMessage):
@@ -280,19 +280,19 @@ class NonScalar(TorchMessage):
 
 
 class NegativeStride(TorchMessage):
-    """A reversed array is to become a tensor."""
+    """A reversed array cannot become a tensor."""
 
 
 class InitialiserDimensions(TorchMessage):
-    """A function takes only tensors of some numbers of dimensions, as initialisers do."""
+    """A function accepts only tensors with certain numbers of dimensions, as initialisers do."""
 
 
 class FanIn(InitialiserDimensions):
-    """The same, in words that only an initialiser uses."""
+    """The same in a wording that only initialisers use."""
 
 
 class OutOfMemory(TorchMessage):
-    """Memory ran out: so many `units` were asked for, on an accelerator that had `free` left."""
+    """Memory ran out: an operation asked for `amount` in `unit`, and the accelerator had `free` left."""
 
     amount: float | None = None
     unit: str = "B"
@@ -301,12 +301,12 @@ class OutOfMemory(TorchMessage):
 
 
 class Unpacking(TorchMessage):
-    """A sequence has another number of parts than it is taken apart into."""
+    """A sequence has a different number of parts than the program unpacks."""
 
     wanted: int
 
 
 class BeginnersError(TorchMessage):
-    """An error that every newcomer meets once, by its name in the table of advice."""
+    """A common beginner's error, by its name in the table of advice."""
 
     name: str

@@ -11,13 +11,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from torchwhy.detect.rules.message_kinds import TorchMessage
 
-# How specific a row is: of several rows that fit a message, the most specific one counts.
+# If several rows match a message, the most specific one counts.
 GENERAL, USUAL, SPECIAL = range(3)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One wording of one kind of message: its named groups become the fields of the kind.
+    """One wording of one kind of message; its named groups become the fields of the kind.
 
     `example` is a message as torch gives it. `since` and `until` are releases of torch where known; after `until`,
     torch no longer contains the text. `fields` are the same for every message of the row.
@@ -37,11 +37,11 @@ class Row:
 
     @cached_property
     def _readers(self) -> dict[str, Callable[[str], Any]]:
-        """Return for each field of the kind how its text is read."""
+        """Return the function that converts the text of each field."""
         return {name: _reader(hint) for name, hint in get_type_hints(self.kind).items()}
 
     def read(self, message: str) -> TorchMessage | None:
-        """Return what a message says, None if it is not of this wording."""
+        """Return the message as data, None if it has another wording."""
         found = self._compiled.search(message)
         if found is None:
             return None

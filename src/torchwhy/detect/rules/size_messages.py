@@ -1,4 +1,4 @@
-"""What torch says about sizes and shapes, indices and labels."""
+"""Messages of torch about sizes and shapes, indices and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what torch says in exceptions. A message is read once, into the kind that its wording tells."""
+"""The table of torch's exception messages, and the function that reads a message into its kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DTYPES = {
 
 
 def read(message: str) -> TorchMessage:
-    """Return what an exception says, by the most specific row that fits; a bare `TorchMessage` if none does."""
+    """Return the message as data, by the most specific row that matches; a bare `TorchMessage` if none does."""
     told = (said for row in MOST_SPECIFIC_FIRST if (said := row.read(message)) is not None)
     return next(told, TorchMessage())
 
@@ -41,16 +41,16 @@ def devices_in(message: str) -> list[str]:
 
 
 def dtypes_in(message: str) -> list[str]:
-    """Return the number types that a message names, as torch's Python calls them."""
+    """Return the dtypes that a message names, under their Python names."""
     return [DTYPES[word] for word in message.replace(".", " ").split() if word in DTYPES]
 
 
 def numbers_in(message: str) -> set[int]:
-    """Return the whole numbers of a message."""
+    """Return the integers in a message."""
     found = NUMBER.findall(message)[:MOST_NUMBERS]
     return {int(number) for number in found if len(number) <= MOST_DIGITS}
 
 
 def speaks_of_sizes(message: str) -> bool:
-    """Tell whether a message, of torch or any other library, is about sizes that do not fit."""
+    """Tell whether a message, from torch or another library, is about sizes that do not match."""
     return SIZES.search(message) is not None

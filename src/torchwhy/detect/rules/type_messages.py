@@ -1,4 +1,4 @@
-"""What torch says about number types and devices."""
+"""Messages of torch about dtypes and devices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TYPE_MESSAGES = (
         r"can't convert (?P<device>\w+(?::\d+)?) device type tensor to numpy",
         "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
     ),
-    # Number types.
+    # Dtypes.
     Row(
         kinds.Dtypes,
         r"(?:must|to) have the same dtype, but got",

@@ -22,44 +22,44 @@ NO_CLASS_NUMBERS = ("Int", "Float", "Double", "Bool", "Half", "Short", "Char")
 
 
 class LabelsRefused(Diagnosis):
-    """A loss that compares numbers got labels that are not of its output's type."""
+    """A loss that compares numbers got labels of another dtype than its output."""
 
     labels: str | None
     dtype: str | None
     shape: Shape | None
-    loss: str  # an expression
+    loss: str  # the expression that calls it
     message = (
-        "{what} has a type that {loss} does not take: this loss compares numbers, so labels must have the output's "
-        "floating type"
+        "{loss} does not accept the dtype of {what}: this loss compares numbers, so labels need the floating point "
+        "dtype of the output"
     )
-    advice = "convert the labels with .float()"
+    advice = "convert the labels with `.float()`"
 
     @property
     def what(self) -> str:
-        """Return the labels with their type and shape."""
+        """Return the labels with their dtype and shape."""
         if self.labels is None or self.shape is None:
             return "the labels"
         return f"{self.labels} ({self.dtype} {sizes(self.shape)})"
 
 
 class NoClassNumbers(LabelsRefused):
-    """A loss that takes class numbers got labels of another type."""
+    """A loss that expects class indices got labels of another dtype."""
 
-    message = "{what} has a type that {loss} does not take: class labels must be whole numbers of type int64"
-    advice = "convert the labels with .long()"
+    message = "{loss} does not accept the dtype of {what}: class labels must be int64"
+    advice = "convert the labels with `.long()`"
 
 
 class NoProbabilities(LabelsRefused):
-    """A loss got a target of its output's shape that holds whole numbers."""
+    """A loss got a target of its output's shape that contains integers."""
 
     message = (
-        "{what} has a type that {loss} does not take: a target of the output's shape must hold probabilities (float), "
-        "class numbers must be one per sample"
+        "{loss} does not accept the dtype of {what}: a target of the output's shape must contain "
+        "probabilities (float); class indices must be one per sample"
     )
 
 
 class LabelDtype(Detector):
-    """A loss got its labels in a number type that it does not take."""
+    """A loss got labels of a dtype that it does not accept."""
 
     name = "label-dtype"
 
@@ -91,7 +91,7 @@ class LabelDtype(Detector):
 
 
 def _kind(crash: CrashView) -> type[LabelsRefused]:
-    """Return what the loss wants."""
+    """Return the diagnosis by what the loss expects."""
     match crash.said:
         case ProbabilitiesWanted():
             return NoProbabilities
@@ -103,7 +103,7 @@ def _kind(crash: CrashView) -> type[LabelsRefused]:
 
 
 def _labels(crash: CrashView) -> NamedTensor | None:
-    """Return the labels: the target of the loss, or the only tensor there is."""
+    """Return the labels: the target of the loss, or the only tensor of the expression."""
     target, operands = crash.tensor("target"), crash.event.operands
     if target is None and len(operands) == 1 and crash.loss_expression is None:
         return operands[0]

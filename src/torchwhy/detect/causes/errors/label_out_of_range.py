@@ -14,61 +14,59 @@ from torchwhy.source.edits import Source
 
 
 class NoClassNumber(Diagnosis):
-    """A label is no class number; which one is not known."""
+    """A label is not a class index; which one is unknown."""
 
     labels: str
     expression: str
-    message = "{labels} holds a label that is no class number for {expression}"
+    message = "{labels} contains a label that is not a class index for {expression}"
 
 
 class LabelsOutside(Diagnosis):
-    """Labels lie outside of the classes that a loss or `one_hot` has."""
+    """Labels are outside the classes of a loss or of `one_hot`."""
 
     labels: str
     expression: str
     bad: BadIndices
-    is_shifted: bool  # by a change that went through, which counts the labels from 0
-    message = (
-        "{labels} holds {wrong}, but {expression} has {bad.size} classes, 0 to {bad.last}{counting}"
-    )
+    is_shifted: bool  # a tried change that worked counts the labels from 0
+    message = "{labels} contains {wrong}, but {expression} has {bad.size} classes, 0 to {bad.last}{counting}"
 
     @property
     def wrong(self) -> str:
-        """Return the labels out of range."""
+        """Return the labels out of range in words."""
         return self.bad.words("label")
 
     @property
     def counting(self) -> str:
-        """Return that the labels are the classes, counted from 1."""
+        """Return a clause if the labels count the classes from 1."""
         return "; the labels count from 1" if self.bad.counts_from_one else ""
 
     @property
     def ignored(self) -> int | None:
-        """Return the label that may mean that there is none, as 255 in masks, or -1."""
+        """Return the label that may mark samples without a class, such as 255 in masks, or -1."""
         if self.bad.void is not None:
             return self.bad.void
         return self.bad.minimum if self.bad.minimum < 0 else None
 
     @property
     def outputs(self) -> int | None:
-        """Return how many outputs the last layer needs for these labels, where it has too few."""
+        """Return how many outputs the last layer needs for these labels; None if it has enough."""
         is_too_few = self.bad.void is None and self.bad.maximum >= self.bad.size
         return self.bad.maximum + 1 if is_too_few and not self.is_shifted else None
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        told = [_leave_out(self.bad.void)] if self.bad.void is not None else []
+        advice = [_leave_out(self.bad.void)] if self.bad.void is not None else []
         if self.outputs is not None:
-            told.append(
+            advice.append(
                 f"give the last layer {self.outputs} outputs, one for each label from 0 to {self.bad.maximum}"
             )
         if self.bad.minimum < 0:
-            told.append(_leave_out(self.bad.minimum))
-        return tuple(told)
+            advice.append(_leave_out(self.bad.minimum))
+        return tuple(advice)
 
 
 class OneHotTooSmall(LabelsOutside):
-    """Labels lie outside of the classes that `one_hot` was told."""
+    """Labels are outside the number of classes that `one_hot` got."""
 
     @property
     def ignored(self) -> int | None:
@@ -80,7 +78,7 @@ class OneHotTooSmall(LabelsOutside):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        more = f"make it with {self.bad.maximum + 1} classes, or mend the labels"
+        more = f"pass `num_classes={self.bad.maximum + 1}`, or correct the labels"
         return (more, _leave_out(self.bad.minimum)) if self.bad.minimum < 0 else (more,)
 
 
@@ -120,7 +118,7 @@ class LabelOutOfRange(Detector):
 def diagnosed(
     crash: CrashView, bad: BadIndices | None, *, is_shifted: bool
 ) -> NoClassNumber | LabelsOutside:
-    """Return which labels are out of range, as far as they are known."""
+    """Return the labels that are out of range, as far as they are known."""
     target = crash.tensor("target") if crash.is_loss else None
     named = target or next(iter(crash.event.operands), None)
     labels = named.name if named is not None else "the labels"
@@ -131,4 +129,6 @@ def diagnosed(
 
 
 def _leave_out(label: int) -> str:
-    return f"if {label} means unknown, leave it out: ignore_index={label}; otherwise mend the data"
+    return (
+        f"if {label} means unknown, ignore it: `ignore_index={label}`; otherwise correct the data"
+    )

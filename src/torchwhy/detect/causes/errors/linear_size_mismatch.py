@@ -18,15 +18,15 @@ from torchwhy.source.edits import Source
 
 
 class OtherFeatures(OtherSize):
-    """A layer was made for another number of features than it is given."""
+    """A layer was constructed for a different number of features than its input has."""
 
     message = (
-        "{layer} takes {wanted} features and is given {given}: {tensor} in {expression}{fitting}"
+        "{layer} expects {wanted} features but gets {given}: {tensor} in {expression}{fitting}"
     )
 
 
 class LinearSizeMismatch(Detector):
-    """A layer was made for another number of features than it is given."""
+    """A layer was constructed for a different number of features than its input has."""
 
     name = "linear-size-mismatch"
 
@@ -36,7 +36,7 @@ class LinearSizeMismatch(Detector):
             if layer is None or crash.is_in_loader or not _is_over_features(layer):
                 continue
             if crash.working(BATCHED_MODEL):
-                continue  # the sizes fit as soon as the one sample is a batch: missing-batch-dimension
+                continue  # The sizes fit with a batch dimension: missing-batch-dimension reports it.
             match crash.said:
                 case Features(given=given, wanted=wanted):
                     yield self._finding(crash, layer, given=given, wanted=wanted)
@@ -70,7 +70,7 @@ def _is_over_features(layer: Layer) -> bool:
 
 def _wanted(crash: CrashView, layer: Layer, *, given: int, wanted: int) -> Evidence:
     """Return where each of the two sizes comes from."""
-    words = f"{layer_words(layer)}{at(layer.made_at)} wants {wanted}"
+    words = f"{layer_words(layer)}{at(layer.made_at)} expects {wanted}"
     stations = [station for station in crash.event.walk if station.shape]
     is_known = isinstance(layer.settings.get("in_features", 0.0), float)
     if is_known and stations and stations[-1].shape[-1] == given:
@@ -80,7 +80,7 @@ def _wanted(crash: CrashView, layer: Layer, *, given: int, wanted: int) -> Evide
 
 
 def factors(number: int, shape: Sequence[int]) -> str:
-    """Return ` = 32·7·7` where a number is the product of the last sizes of a shape."""
+    """Return ` = 32·7·7` if a number is the product of the last sizes of a shape, otherwise nothing."""
     for first in range(len(shape) - 2, 0, -1):
         if math.prod(shape[first:]) == number:
             return " = " + "·".join(map(str, shape[first:]))

@@ -23,23 +23,25 @@ from torchwhy.source.edits import Source
 
 
 class InnerSizesDiffer(Diagnosis):
-    """Matrices are multiplied whose inner sizes differ."""
+    """An expression multiplies matrices whose inner sizes differ."""
 
     expression: str
-    factors: list[Sized]  # both, or none
-    made_at: list[SourceSpan]  # of the tensors in the expression
+    factors: list[Sized]  # both, or none if they are unknown
+    made_at: list[SourceSpan]  # where the tensors of the expression were made
     left: int | None
     right: int | None
-    advice = "make the last size of the left tensor equal the second last size of the right one"
+    advice = (
+        "make the last size of the left tensor equal to the second-to-last size of the right one"
+    )
 
     @property
     def sentence(self) -> str:
         if not self.factors:
-            return f"{self.expression} multiplies matrices whose sizes do not meet"
+            return f"{self.expression} multiplies matrices whose inner sizes differ"
         sentence = f"{self.expression} multiplies {self.factors[0]} by {self.factors[1]}"
         if self.left is None or self.right is None:
             return sentence
-        return f"{sentence}: {self.left} and {self.right} should be equal"
+        return f"{sentence}: {self.left} and {self.right} must be equal"
 
 
 class LetterDiffers(InnerSizesDiffer):
@@ -47,13 +49,13 @@ class LetterDiffers(InnerSizesDiffer):
 
     letter: str
     advice = (
-        "the letter `{letter}` of the einsum stands for {left} in one operand and for {right} in "
-        "another: give them the same size there, or letters of their own"
+        "give both operands the same size for the letter `{letter}` of the einsum, which is {left} in one and "
+        "{right} in the other, or use two letters"
     )
 
 
 class MatmulSizeMismatch(Detector):
-    """Two tensors are multiplied as matrices, and their inner sizes differ."""
+    """Two tensors are multiplied as matrices, but their inner sizes differ."""
 
     name = "matmul-size-mismatch"
 
@@ -93,7 +95,7 @@ def _is_in_feature_layer(crash: CrashView) -> bool:
 
 
 def diagnosed(crash: CrashView, said: TorchMessage) -> InnerSizesDiffer:
-    """Return the factors, and their inner sizes if torch tells them."""
+    """Return the factors, and their inner sizes if the message of torch names them."""
     sizes = said if isinstance(said, UnequalSizes) else UnequalSizes()
     common: dict[str, Any] = {
         "expression": crash.expression,
@@ -109,7 +111,7 @@ def diagnosed(crash: CrashView, said: TorchMessage) -> InnerSizesDiffer:
 
 
 def _factors(crash: CrashView) -> list[Sized]:
-    """Return the two tensors that are multiplied, none where they are not known."""
+    """Return the two tensors that the expression multiplies; none if they are unknown."""
     named = [tensor for tensor in crash.event.operands if tensor.kind != "array"]
     if len(named) < 2:
         named = [tensor for tensor in crash.event.inputs if tensor.argument in FACTORS][-2:]
@@ -117,7 +119,7 @@ def _factors(crash: CrashView) -> list[Sized]:
 
 
 def _only_one(transposed: list[Fix]) -> list[Evidence]:
-    """Return that there is one transposition that goes through, if there is just one."""
+    """Return the transposition as evidence if it is the only one that works."""
     if len(transposed) != 1:
         return []
-    return [Evidence(f"of all transpositions only {transposed[0].title} goes through")]
+    return [Evidence(f"of all transpositions only {transposed[0].title} works")]

@@ -16,28 +16,30 @@ from torchwhy.source.values import expression_of, text_of
 
 
 class SampleTakenForBatch(Diagnosis):
-    """A model took the first dimension of one sample for the batch, and as a batch of one it goes through."""
+    """A model took the first dimension of one sample for the batch, and works on a batch of one."""
 
     sample: Sized
-    layer: str | None  # that raises
+    layer: str | None  # the layer that raises
     message = (
-        "{sample} is one sample without a batch dimension: its first dimension is taken for the samples"
-        "{raising}; as a batch of one it goes through"
+        "{sample} is one sample without a batch dimension: the model takes its first dimension for the batch"
+        "{raising}; as a batch of one it works"
     )
 
     @property
     def raising(self) -> str:
-        """Return which layer raises."""
-        return f", {self.layer} raises" if self.layer is not None else ""
+        """Return a clause with the layer that raises."""
+        return f", and {self.layer} raises" if self.layer is not None else ""
 
 
 class SampleForBatch(Diagnosis):
-    """A layer or loss that takes a batch was given one sample."""
+    """A layer or loss that expects a batch got one sample."""
 
     sample: Sized
-    taker: str  # a layer, or an expression
-    message = "{sample} is one sample without a batch dimension, and {taker} wants a batch"
-    advice = "put the batch dimension in front with {name}.unsqueeze(0), or take the sample from a DataLoader"
+    taker: str  # the layer, or the expression
+    message = "{sample} is one sample without a batch dimension, but {taker} expects a batch"
+    advice = (
+        "add the batch dimension with `{name}.unsqueeze(0)`, or take the sample from a DataLoader"
+    )
 
     @property
     def name(self) -> str:
@@ -46,7 +48,7 @@ class SampleForBatch(Diagnosis):
 
 
 class MissingBatchDimension(Detector):
-    """A single sample goes where a batch of samples is wanted."""
+    """A layer or loss that expects a batch got a single sample."""
 
     name = "missing-batch-dimension"
 
@@ -61,7 +63,7 @@ class MissingBatchDimension(Detector):
                 yield self._of_layer(crash)
 
     def _of_model(self, crash: CrashView, whole: OperandTrial) -> Finding:
-        """Return the finding of a model that took one sample for a batch and failed only behind its flattening."""
+        """Return the finding for a model that took one sample for a batch and failed only after it flattened it."""
         shape = next((one.shape for one in crash.event.walk if one.what == "input"), None)
         diagnosis = SampleTakenForBatch(
             sample=Sized(whole.target or _first_argument(whole) or "the input of the model", shape),
@@ -90,7 +92,7 @@ class MissingBatchDimension(Detector):
 
 
 def _is_one_short(crash: CrashView) -> bool:
-    """Tell whether torch says that the input has too few dimensions, not too many."""
+    """Tell whether the message of torch says that the input has too few dimensions, not too many."""
     match crash.said:
         case NoSecondDimension():
             return any(len(tensor.shape) == 1 for tensor in crash.tensors)
@@ -101,7 +103,7 @@ def _is_one_short(crash: CrashView) -> bool:
 
 
 def _sample(crash: CrashView) -> Sized:
-    """Return the single sample: what the layer was given, or the output that a loss was given."""
+    """Return the single sample: the input of the layer, or the output that the loss got."""
     given = crash.layer_input
     if given.tensor is None or crash.is_without_batch:
         output = crash.tensor("input", "self")
@@ -113,7 +115,7 @@ def _sample(crash: CrashView) -> Sized:
 
 
 def _first_argument(whole: OperandTrial) -> str | None:
-    """Return what the model was called with, for a trace that does not hold it."""
+    """Return the first argument of the call of the model, for traces that do not record it."""
     written = whole.location.expression if whole.location is not None else None
     call = expression_of(written or "")
     return text_of(call.args[0]) if isinstance(call, Call) and call.args else None

@@ -14,13 +14,13 @@ from torchwhy.source.edits import Source
 
 
 class ReversedArray(Diagnosis):
-    """A reversed array was to become a tensor."""
+    """The program converts a reversed array to a tensor."""
 
     expression: str
-    turned: SourceSpan | None  # what reversed it
-    part: str | None  # of a sample
-    message = "`{expression}` gets a reversed array, and a tensor cannot be read backwards"
-    advice = "copy the array before torch gets it: `array.copy()` or `np.ascontiguousarray(array)`"
+    turned: SourceSpan | None  # the expression that reversed it
+    part: str | None  # the part of the sample that is reversed
+    message = "`{expression}` gets a reversed array, but a tensor cannot have negative strides"
+    advice = "copy the array before converting it: `array.copy()` or `np.ascontiguousarray(array)`"
 
     @property
     def turning(self) -> str:
@@ -29,17 +29,17 @@ class ReversedArray(Diagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         if self.turned is not None:
-            yield Evidence("the array is turned round here", location=self.turned)
+            yield Evidence("this expression reverses the array", location=self.turned)
         if self.part:
-            yield Evidence(f"it is the part {self.part} of a sample")
+            yield Evidence(f"the array is part {self.part} of a sample")
 
 
 class ReversedElsewhere(ReversedArray):
     """The array was reversed on another line."""
 
     message = (
-        "`{expression}` gets an array that `{turning}` has turned round without copying it, and a tensor cannot be "
-        "read backwards"
+        "`{expression}` gets an array that `{turning}` reversed without copying it, but a tensor cannot have "
+        "negative strides"
     )
 
 
@@ -47,14 +47,14 @@ class ReversedInDataset(ReversedArray):
     """The dataset returns a reversed array."""
 
     message = (
-        "the dataset returns an array that `{turning}` has turned round without copying it, and a tensor cannot be "
-        "read backwards"
+        "the dataset returns an array that `{turning}` reversed without copying it, but a tensor cannot have "
+        "negative strides"
     )
     advice = "copy it: `{turning}.copy()`"
 
 
 class NegativeStrides(Detector):
-    """A reversed NumPy array was turned into a tensor."""
+    """A reversed NumPy array was converted to a tensor."""
 
     name = "negative-strides"
 
@@ -89,5 +89,5 @@ def _kind(crash: CrashView) -> type[ReversedArray]:
 
 
 def _is_in_dataset(crash: CrashView) -> bool:
-    """Tell whether a loader was collating samples, and not the dataset making one."""
+    """Tell whether a DataLoader was collating samples, as opposed to the dataset making one."""
     return "indices" in crash.event.facts and "index" not in crash.event.facts

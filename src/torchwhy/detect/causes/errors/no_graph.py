@@ -23,22 +23,22 @@ from torchwhy.source.values import text_of
 
 ADVICE = {
     "no_grad": "move the forward pass and the loss out of it",
-    "frozen": "leave at least one parameter trainable, or do not train this model",
-    "switched-off": "switch recording on again: `torch.set_grad_enabled(True)`",
-    "argmax": "compute the loss from the scores themselves, not from the chosen class",
-    "comparison": "use a differentiable loss; accuracy can be measured beside it, not trained",
-    "item": "keep the tensor, and use `.item()` only for what is shown",
+    "frozen": "keep at least one parameter trainable, or do not train this model",
+    "switched-off": "switch gradients on again: `torch.set_grad_enabled(True)`",
+    "argmax": "compute the loss from the scores, not from the chosen class",
+    "comparison": "use a differentiable loss; measure accuracy separately",
+    "item": "keep the tensor, and use `.item()` only for printing or logging",
     "detach": "detach only what must not get a gradient",
 }
 NAMES_SHOWN = 6
 
 
 class LossWithoutGraph(Diagnosis):
-    """Nothing that could get a gradient went into the loss."""
+    """The loss depends on nothing that requires a gradient."""
 
     loss: str | None
     call: str
-    message = "{name} has no graph: nothing that `{call}` could give a gradient went into it"
+    message = "{name} has no graph: it depends on nothing that `{call}` could give a gradient"
     advice = "make the loss depend on the model's output, and keep it a tensor from there to `backward()`"
 
     @property
@@ -50,16 +50,16 @@ class LossWithoutGraph(Diagnosis):
 class GraphCut(LossWithoutGraph):
     """An expression cut the graph between the weights and the loss."""
 
-    way: str  # of cutting it: the name of a method, `no_grad`, `frozen` …
-    cut: str  # the expression
-    switch: str | None  # what the variable of a `with` statement holds
+    way: str  # what cut it: the name of a method, `no_grad`, `frozen` …
+    cut: str  # the expression that cut it
+    switch: str | None  # the value of the variable in a `with` statement
 
     @property
     def sentence(self) -> str:
         why = reason_of(self.way, self.cut, switch=self.switch)
         if self.way in EVERYWHERE:
             return f"{self.name} has no graph: {why}"
-        return f"{self.name} has no graph, because it was cut at `{short(self.cut)}`: {why}"
+        return f"{self.name} has no graph, because `{short(self.cut)}` cuts it: {why}"
 
     @property
     def remedies(self) -> tuple[str, ...]:
@@ -68,10 +68,10 @@ class GraphCut(LossWithoutGraph):
 
 
 class NotPartOfResult(Diagnosis):
-    """A tensor to differentiate by did not go into the result."""
+    """The result does not depend on the tensor to differentiate by."""
 
     call: str
-    message = "`{call}` asks for the gradient of a tensor that did not go into the result"
+    message = "`{call}` asks for the gradient of a tensor that the result does not depend on"
     advice = (
         "differentiate by a tensor that the result was computed from, or pass `allow_unused=True`"
     )
@@ -81,9 +81,9 @@ class RequiresNone(Diagnosis):
     """A tensor to differentiate by does not require a gradient."""
 
     call: str
-    inputs: str | None  # an expression
+    inputs: str | None  # the expression of the tensors to differentiate by
     message = "`{call}` differentiates by {what}, which does not require a gradient"
-    advice = "before {what} goes into the model, let it require one: `.requires_grad_()`"
+    advice = "call `.requires_grad_()` on {what} before the model gets it"
 
     @property
     def what(self) -> str:
@@ -95,14 +95,12 @@ class MadeForInference(Diagnosis):
     """A tensor from `inference_mode` is used for training."""
 
     call: str
-    message = "`{call}` trains on a tensor that was made under `torch.inference_mode()`"
-    advice = (
-        "make it under `torch.no_grad()`, or `clone()` it outside before it is used for training"
-    )
+    message = "`{call}` trains on a tensor made under `torch.inference_mode()`"
+    advice = "make it under `torch.no_grad()`, or `clone()` it outside before training on it"
 
 
 class NoGraph(Detector):
-    """`backward()` was called on a value that no gradient can flow through."""
+    """`backward()` was called on a value without a graph."""
 
     name = "no-graph"
 
@@ -136,7 +134,7 @@ class NoGraph(Detector):
 
 
 def loss_without_graph(crash: CrashView) -> LossWithoutGraph:
-    """Return where the graph was cut, if that was found."""
+    """Return the expression that cut the graph, if it is known."""
     loss, cut, way = crash.fact("loss"), crash.place("cut"), crash.fact("kind")
     if cut is None or way is None:
         return LossWithoutGraph(loss=loss, call=crash.expression)
@@ -150,7 +148,7 @@ def loss_without_graph(crash: CrashView) -> LossWithoutGraph:
 
 
 def _inputs(crash: CrashView) -> str | None:
-    """Return the inputs of a call of `torch.autograd.grad` in the program's words."""
+    """Return the inputs of a call of `torch.autograd.grad` as the program writes them."""
     inputs = argument(crash.syntax, ["outputs", "inputs"], "inputs")
     return text_of(inputs) if inputs is not None else None
 

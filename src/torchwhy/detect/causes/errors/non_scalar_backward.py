@@ -14,22 +14,22 @@ from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
-# Names in torch's frames, where the program's source is not known.
+# Names in the frames of torch, used if the source of the program is unknown.
 TORCHS_OWN = ("self", "tensors", "tensors[0]")
 
 
 class SeveralElements(Diagnosis):
-    """A backward pass starts from a tensor with more than one element; which one is not known."""
+    """A backward pass starts from a tensor with more than one element; which one is unknown."""
 
     call: str
-    loss: str | None = None  # as the program calls it
-    message = "`{call}` is a backward pass from a tensor with more than one element"
+    loss: str | None = None  # the name in the program
+    message = "`{call}` starts a backward pass from a tensor with more than one element"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         return (
             f"reduce it to one number: `{self.loss or 'loss'}.mean().backward()`",
-            'if the criterion was made with `reduction="none"`, leave that out',
+            'if the criterion has `reduction="none"`, remove that',
         )
 
 
@@ -38,7 +38,7 @@ class LossNotScalar(SeveralElements):
 
     shape: Shape
     made_at: SourceSpan | None
-    message = "{who} has {count} elements ({size}), and a backward pass starts from one number"
+    message = "{who} has {count} elements ({size}), but a backward pass must start from one number"
 
     @property
     def who(self) -> str:
@@ -47,12 +47,12 @@ class LossNotScalar(SeveralElements):
 
     @property
     def count(self) -> int:
-        """Return how many elements it has."""
+        """Return the number of elements."""
         return math.prod(self.shape)
 
     @property
     def size(self) -> str:
-        """Return its shape."""
+        """Return the shape in words."""
         return sizes(self.shape)
 
     def evidence(self) -> Iterator[Evidence]:
@@ -76,7 +76,7 @@ class NonScalarBackward(Detector):
 
 
 def diagnosed(crash: CrashView) -> SeveralElements:
-    """Return the loss with its shape, if it is among the tensors at hand."""
+    """Return the loss with its shape, if the crash recorded it."""
     loss = _loss(crash)
     if loss is None:
         return SeveralElements(call=crash.expression)

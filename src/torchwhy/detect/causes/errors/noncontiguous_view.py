@@ -11,12 +11,12 @@ from torchwhy.record.trace import Trace
 
 
 class OutOfOrder(Diagnosis):
-    """A `view` was asked of a tensor whose elements do not lie in order."""
+    """`view` got a tensor whose elements are not in order in memory."""
 
     expression: str
     tensor: str | None
-    message = "`{expression}` needs the elements of {what} in order, and in memory they are not"
-    advice = "write `reshape` in place of `view`, or call `.contiguous()` first"
+    message = "`{expression}` needs the elements of {what} in order, but in memory they are not"
+    advice = "use `reshape` instead of `view`, or call `.contiguous()` first"
 
     @property
     def what(self) -> str:
@@ -26,12 +26,12 @@ class OutOfOrder(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             "`transpose`, `permute`, `expand` and slices change only the strides; `view` cannot join such "
-            "dimensions, `reshape` copies them"
+            "dimensions, but `reshape` copies them"
         )
 
 
 class NoncontiguousView(Detector):
-    """`view` was asked to join dimensions that a `transpose` or `permute` has put out of order."""
+    """`view` was asked to join dimensions that a `transpose` or `permute` had put out of order."""
 
     name = "noncontiguous-view"
 

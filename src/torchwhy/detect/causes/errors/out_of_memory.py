@@ -27,49 +27,51 @@ UNITS = {
     "TB": 1e12,
 }
 WIDTHS = {"64": 8, "32": 4, "16": 2, "8": 1, "bool": 1, "128": 16}
-BLOWN_UP = 100  # times the elements of the largest operand: worth telling
+BLOWN_UP = 100  # A result this many times larger than its largest operand is worth reporting.
 
 
 class NotEnoughMemory(Diagnosis):
-    """An operation asked for more memory than there is."""
+    """An operation asked for more memory than is available."""
 
     expression: str
     asked_bytes: float | None
     result: Shape | None
     operands: list[Shape]
-    free: str | None  # on the accelerator
+    free: str | None  # memory on the accelerator
     step: int
-    message = "`{expression}` asked for {amount}{made}, and there is not so much memory"
+    message = "`{expression}` asked for {amount}{made}, which is not available"
 
     @property
     def amount(self) -> str:
-        """Return how much was asked for."""
-        return "more memory than there is" if self.asked_bytes is None else human(self.asked_bytes)
+        """Return the amount of memory in words."""
+        return "memory" if self.asked_bytes is None else human(self.asked_bytes)
 
     @property
     def made(self) -> str:
-        """Return what it was asked for."""
+        """Return a clause with the shape of the result."""
         return f", for a result of {sizes(self.result)}" if self.result is not None else ""
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        smaller = "use smaller batches (with gradient accumulation the result is the same), or shorter sequences"
+        smaller = "use smaller batches (gradient accumulation keeps the result the same), or shorter sequences"
         if self.result is None:
             return (smaller,)
         if len({len(shape) for shape in self.operands}) > 1:
             return (
-                "if no table of all pairs is wanted, give both operands the same shape: `.squeeze(1)` or `.view_as`",
+                "if you do not want all pairs, give both operands the same shape: `.squeeze(1)` or `.view_as`",
                 smaller,
             )
         return (
-            "compute it in pieces over a part of the rows, and reduce each piece before the next",
+            "compute it for a part of the rows at a time, and reduce each part before the next",
             smaller,
         )
 
     def evidence(self) -> Iterator[Evidence]:
         if self.asked_bytes is not None:
             yield Evidence(
-                f"{self.amount} in one piece were asked for", value=self.asked_bytes, step=self.step
+                f"the operation asked for {self.amount} in one piece",
+                value=self.asked_bytes,
+                step=self.step,
             )
         largest = max((math.prod(shape) for shape in self.operands), default=0)
         elements = math.prod(self.result) if self.result is not None else 0
@@ -105,12 +107,12 @@ class OutOfMemory(Detector):
             step=crash.event.step,
         )
         found = crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
-        # To try, and to do with less when memory runs out, is good practice: worth knowing, no fault.
+        # Catching the error and using less memory is good practice: report a note, not a warning.
         return replace(found, severity="note") if found.severity == "warning" else found
 
 
 def result_of(tensors: tuple[NamedTensor, ...], asked: float) -> Shape | None:
-    """Return the shape that needs just the bytes that were asked for, guessed from the operands."""
+    """Return the shape that takes exactly the requested bytes, guessed from the operands; None if none does."""
     for number, one in enumerate(tensors):
         for other in tensors[number:]:
             for shape in _results(one, other):
@@ -120,7 +122,7 @@ def result_of(tensors: tuple[NamedTensor, ...], asked: float) -> Shape | None:
 
 
 def _results(one: NamedTensor, other: NamedTensor) -> Iterator[Shape]:
-    """Yield the shapes that usual operations make of two tensors: broadcast, pairwise, product."""
+    """Yield the shapes that common operations make from two tensors: broadcast, pairwise, product."""
     longest = max(len(one.shape), len(other.shape))
     left, right = ([1] * (longest - len(t.shape)) + t.shape for t in (one, other))
     if all(a == b or 1 in (a, b) for a, b in zip(left, right, strict=True)):
@@ -136,7 +138,7 @@ def _width(tensor: NamedTensor) -> int:
 
 
 def human(count: float) -> str:
-    """Return a number of bytes as people say it: `5.8 TB`."""
+    """Return a number of bytes with a fitting unit: `5.8 TB`."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

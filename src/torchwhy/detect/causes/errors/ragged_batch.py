@@ -22,16 +22,16 @@ PAD = (
     "give the DataLoader a `collate_fn` that pads: `torch.nn.utils.rnn.pad_sequence(samples, "
     "batch_first=True)`, and mask the padding in the loss"
 )
-# The path of a part that is the whole sample; the second in traces of older versions.
+# The path of a part that is the whole sample; traces of older versions have the second one.
 WHOLE_SAMPLE = ("", "the sample")
 
 
 class SamplesOfSizes(Diagnosis):
-    """The samples of a batch have different sizes; which ones is not known."""
+    """The samples of a batch have different sizes; which ones is unknown."""
 
     first: Shape | None = None
     other: Shape | None = None
-    message = "the samples of a batch cannot be stacked: their sizes differ"
+    message = "the samples of a batch have different sizes and cannot be stacked"
 
     @property
     def remedies(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class SamplesOfSizes(Diagnosis):
 class PartsDiffer(SamplesOfSizes):
     """A part of two samples of the dataset has different sizes."""
 
-    part: str | None  # its key, as `[0]` or `['x']`; None: the sample itself
+    part: str | None  # the key of the part, such as `[0]` or `['x']`; None for the whole sample
     first_index: int | None
     other_index: int | None
     message = (
@@ -51,38 +51,38 @@ class PartsDiffer(SamplesOfSizes):
 
     @property
     def what(self) -> str:
-        """Return what differs."""
+        """Return the part that differs."""
         return f"its part {self.part}" if self.part is not None else "it"
 
     @property
     def first_size(self) -> str:
-        """Return its size in the first sample."""
+        """Return the size in the first sample."""
         return sizes(self.first) if self.first is not None else "of another size"
 
     @property
     def other_size(self) -> str:
-        """Return its size in the other sample."""
+        """Return the size in the other sample."""
         return sizes(self.other) if self.other is not None else "of another size"
 
     @property
     def first_place(self) -> str:
-        """Return the first sample."""
+        """Return the index of the first sample."""
         return str(self.first_index) if self.first_index is not None else "?"
 
     @property
     def other_place(self) -> str:
-        """Return the other sample."""
+        """Return the index of the other sample."""
         return str(self.other_index) if self.other_index is not None else "?"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         if self.first is None or len(self.first) < 3:
             return super().remedies
-        return ("bring every sample to one size (resize, crop or pad) before it is returned",)
+        return ("resize, crop or pad every sample to one size before returning it",)
 
 
 class SamplesStacked(SamplesOfSizes):
-    """Two samples of the dataset that were stacked have different sizes."""
+    """Two samples of the dataset have different sizes and cannot be stacked."""
 
     first: Shape
     other: Shape
@@ -109,13 +109,13 @@ class TensorsStacked(SamplesOfSizes):
     @property
     def sentence(self) -> str:
         return (
-            f"{self.expression} stacks tensors of different sizes: number {self.first_entry} is "
-            f"{sizes(self.first)}, number {self.other_entry} is {sizes(self.other)}"
+            f"{self.expression} stacks tensors of different sizes: entry {self.first_entry} is "
+            f"{sizes(self.first)}, entry {self.other_entry} is {sizes(self.other)}"
         )
 
 
 class RowsOfLengths(SamplesOfSizes):
-    """Rows of different lengths are to become one tensor."""
+    """The program makes one tensor from rows of different lengths."""
 
     expression: str
     lengths: list[int]
@@ -123,7 +123,9 @@ class RowsOfLengths(SamplesOfSizes):
     @property
     def sentence(self) -> str:
         first, other = self.lengths
-        return f"{self.expression} makes a tensor of rows of different lengths: {first} and {other}"
+        return (
+            f"{self.expression} makes a tensor from rows of different lengths: {first} and {other}"
+        )
 
 
 class RaggedBatch(Detector):
@@ -134,7 +136,7 @@ class RaggedBatch(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for crash in crashes(trace):
             if crash.event.layers and not crash.has("in_loader"):
-                continue  # tensors stacked inside a model are no samples
+                continue  # Tensors that a model stacks are not samples.
             if is_ragged(crash):
                 yield crash.finding(self.name, diagnosed(crash), evidence=_evidence(crash))
 
@@ -148,26 +150,26 @@ class RaggedBatch(Detector):
 
 
 def is_ragged(crash: CrashView) -> bool:
-    """Tell whether an exception is about samples that do not fit into one tensor."""
+    """Tell whether an exception is about samples that cannot be stacked."""
     match crash.said:
         case SamplesDiffer() | RowsDiffer() | Stacked(first=list()):
             return True
         case (
             Joined() | ArraysDiffer()
-        ):  # said also of other things, so it counts only while a batch is made
+        ):  # Other code raises these too, so they count only while a DataLoader builds a batch.
             return "indices" in crash.event.facts and "index" not in crash.event.facts
     return False
 
 
 def differ_in_the_last(first: Shape | None, other: Shape | None) -> bool:
-    """Tell whether two shapes differ in their last dimension and not in the first."""
+    """Tell whether two shapes differ in the last dimension but not in the first."""
     if not first or not other or len(first) < 2:
         return False
     return first[0] == other[0] and first[-1] != other[-1]
 
 
 def diagnosed(crash: CrashView) -> SamplesOfSizes:
-    """Return what differs between which samples, as far as it was found."""
+    """Return the samples that differ and their sizes, as far as they are known."""
     part, indices = crash.fact("field"), crash.numbers("indices") or []
     if part is not None and crash.event.facts.get("first_index") is not None:
         return PartsDiffer(

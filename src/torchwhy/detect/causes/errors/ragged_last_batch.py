@@ -20,21 +20,21 @@ from torchwhy.source.edits import Source
 
 
 class WorksForFullBatches(Diagnosis):
-    """An expression works for full batches only, and the last batch is smaller."""
+    """An expression works only for full batches, but the last batch is smaller."""
 
     expression: str
     batch: LastBatch
-    rows_of: str  # a tensor that has as many rows as the batch
+    rows_of: str  # a tensor with as many rows as the batch
     message = (
-        "`{expression}` works for batches of {batch.usual}, but the last batch has only {batch.rest} "
+        "`{expression}` works only for batches of {batch.usual}, but the last batch has only {batch.rest} "
         "samples: {batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
     )
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        by_batch = f"take the size from the batch, `{self.rows_of}.shape[0]`, where {self.batch.usual} is assumed"
+        by_batch = f"take the size from the batch, `{self.rows_of}.shape[0]`, instead of assuming {self.batch.usual}"
         if self.batch.from_loader:
-            return by_batch, "give the DataLoader `drop_last=True`, so that every batch is full"
+            return by_batch, "give the DataLoader `drop_last=True` so that every batch is full"
         return by_batch, "stop the loop before the incomplete batch"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -44,7 +44,7 @@ class WorksForFullBatches(Diagnosis):
 
 
 class MadeForFullBatches(WorksForFullBatches):
-    """A tensor is made with the size of a full batch, and the last batch is smaller."""
+    """A tensor has the size of a full batch, but the last batch is smaller."""
 
     tensor: str
     shape: Shape
@@ -60,7 +60,7 @@ class MadeForFullBatches(WorksForFullBatches):
 
 
 class RaggedLastBatch(Detector):
-    """The last batch is smaller than the others, and the code assumes a fixed batch size."""
+    """The last batch is smaller than the others, but the code assumes a fixed batch size."""
 
     name = "ragged-last-batch"
 
@@ -87,7 +87,7 @@ class RaggedLastBatch(Detector):
 
 
 def diagnosed(crash: CrashView, batch: LastBatch) -> WorksForFullBatches:
-    """Return what assumes a full batch: a tensor that was made so, or the failing expression."""
+    """Return what assumes a full batch: a tensor of that size, or the failing expression."""
     ragged = (one.name for one in crash.event.operands if one.shape[:1] == [batch.rest])
     name = next(ragged, "x")
     rows = name if name.isidentifier() else "x"

@@ -18,15 +18,15 @@ from torchwhy.source.values import text_of
 
 
 class SizesDoNotMultiply(Diagnosis):
-    """A reshape asks for another number of elements than the tensor has."""
+    """A reshape asks for a different number of elements than the tensor has."""
 
-    subject: str  # the expression, or the layer as it was made
+    subject: str  # the expression, or the layer with its constructor
     asked: Shape
     tensor: str
     shape: Shape
-    there: int  # elements
-    fitting: Shape | None  # the sizes asked for with one of them changed
-    taker: str | None  # the layer behind it
+    there: int  # the number of elements
+    fitting: Shape | None  # the sizes asked for, with one of them changed so that they fit
+    taker: str | None  # the layer that gets the result
     taker_size: int | None
 
     @property
@@ -34,53 +34,53 @@ class SizesDoNotMultiply(Diagnosis):
         has = f"{self.tensor} ({sizes(self.shape)})" if len(self.shape) > 1 else self.tensor
         product = "×".join(str(size) for size in self.asked if size != -1)
         if -1 in self.asked[1:]:
-            problem = f"wants a multiple of {product} elements, and {has} has {self.there}"
+            problem = f"needs a multiple of {product} elements, but {has} has {self.there}"
         elif -1 in self.asked:
-            problem = f"splits into rows of {product} elements, and the {self.there} of {has} are no multiple of it"
+            problem = f"splits into rows of {product} elements, but the {self.there} of {has} are no multiple of that"
         else:
             total = f"{product} = {math.prod(self.asked)}" if len(self.asked) > 1 else product
-            problem = f"asks for {total} elements, and {has} has {self.there}"
+            problem = f"asks for {total} elements, but {has} has {self.there}"
         fits = f"; {sizes(self.fitting)} would fit" if self.fitting is not None else ""
         return f"{self.subject} {problem}{fits}"
 
     @property
     def is_flattening(self) -> bool:
-        """Tell whether the sizes that fit are one row per sample."""
+        """Tell whether the fitting sizes are one row per sample."""
         if self.fitting is None:
             return False
         return len(self.fitting) == 2 < len(self.shape) and self.fitting[0] == self.shape[0]
 
     @property
     def new_taker_size(self) -> int | None:
-        """Return how many features the layer behind has to take, where that changes."""
+        """Return how many features the next layer must take; None if that does not change."""
         if self.fitting is None or self.taker is None or self.fitting[-1] == self.taker_size:
             return None
         return self.fitting[-1]
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        mend = f"or mend what gave {self.tensor} its shape"
+        mend = f"or change what gave {self.tensor} its shape"
         if self.fitting is None:
-            return (f"make the sizes multiply up to {math.prod(self.shape)}, {mend}",)
+            return (f"make the sizes multiply to {math.prod(self.shape)}, {mend}",)
         then = ""
         if self.new_taker_size is not None:
-            then = f", and let {self.taker} take {self.new_taker_size} features"
+            then = f", and construct {self.taker} with {self.new_taker_size} input features"
         if not self.is_flattening:
             return (f"ask for {sizes(self.fitting)}{then}, {mend}",)
         parts = self.tensor.split(".")
         name = self.tensor if all(part.isidentifier() for part in parts) else "x"
-        return (f"write `{name}.flatten(1)`, which needs no numbers{then}",)
+        return (f"use `{name}.flatten(1)`, which needs no sizes{then}",)
 
     def evidence(self) -> Iterator[Evidence]:
         yield from _odd_one_out(self.asked, self.shape, self.fitting)
         if self.taker is not None and self.taker_size is not None:
             yield Evidence(
-                f"{self.taker} takes {self.taker_size} features, so it has to change with the reshape"
+                f"{self.taker} expects {self.taker_size} features, so it must change with the reshape"
             )
 
 
 class ReshapeSizeMismatch(Detector):
-    """`view` or `reshape` asks for a shape that does not have as many elements as the tensor."""
+    """`view` or `reshape` asks for a shape with a different number of elements than the tensor has."""
 
     name = "reshape-size-mismatch"
 
@@ -109,7 +109,7 @@ class ReshapeSizeMismatch(Detector):
 
 
 def diagnosed(crash: CrashView, asked: Shape, there: int) -> SizesDoNotMultiply:
-    """Return the reshape with the tensor and, if one change makes them fit, the sizes."""
+    """Return the reshape with the tensor, and the fitting sizes if changing one of them is enough."""
     name, shape = _reshaped(crash, there)
     layer = _unflatten(crash)
     return SizesDoNotMultiply(
@@ -125,14 +125,14 @@ def diagnosed(crash: CrashView, asked: Shape, there: int) -> SizesDoNotMultiply:
 
 
 def _unflatten(crash: CrashView) -> Layer | None:
-    """Return the layer of torch's that holds the sizes; None: they stand in the failing expression."""
+    """Return the `nn.Unflatten` that has the sizes; None if the failing expression has them."""
     layer = crash.layer
     is_it = layer is not None and layer.kind == "Unflatten" and layer.made_at is not None
     return layer if is_it else None
 
 
 def _reshaped(crash: CrashView, there: int) -> tuple[str, Shape]:
-    """Return name and shape of the tensor: among the operands, what torch itself was given, the last station."""
+    """Return the name and shape of the tensor: an operand, or the last output of the model that has its elements."""
     for tensor in crash.tensors:
         if math.prod(tensor.shape) == there:
             return _receiver(crash) if tensor.name == "self" else tensor.name, tensor.shape
@@ -143,17 +143,17 @@ def _reshaped(crash: CrashView, there: int) -> tuple[str, Shape]:
 
 
 def _receiver(crash: CrashView) -> str:
-    """Return `self.conv(x)` of `self.conv(x).view(32, -1)`: torch itself knows its operand only as `self`."""
+    """Return `self.conv(x)` for `self.conv(x).view(32, -1)`, because torch names this operand only `self`."""
     node = crash.syntax
     method = method_of(node, called(node))
     return "the tensor" if method is None else text_of(method[1])
 
 
 def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> Shape | None:
-    """Return the sizes asked for with one of them changed so that they fit; None if no single change does.
+    """Return the sizes asked for, with one of them changed so that they fit; None if no single change does.
 
-    The first size is kept if it is the tensor's own (the batch), and the last one gives way: it is the one that
-    people work out by hand. Otherwise the first one does, if the rest fits as it is.
+    If the first size is the batch size of the tensor, the last possible size changes, because people compute that
+    one by hand. Otherwise the first possible size changes.
     """
     there = math.prod(shape)
     if -1 in asked:
@@ -170,16 +170,16 @@ def nearest_fit(asked: Sequence[int], shape: Sequence[int]) -> Shape | None:
 def _odd_one_out(
     asked: Sequence[int], shape: Sequence[int], fitting: Sequence[int] | None
 ) -> Iterator[Evidence]:
-    """Yield which size is wrong, and which sizes of the tensor the right one is made of."""
+    """Yield which size is wrong, and the sizes of the tensor that give the right one."""
     for was, right in zip(asked, fitting or (), strict=False):
         if was in (-1, right):
             continue
         first = next((i for i in range(len(shape) - 1) if math.prod(shape[i:]) == right), None)
         if first is not None:
             parts = "·".join(map(str, shape[first:]))
-            yield Evidence(f"{was} is the odd one out: {parts} = {right}", value=right)
+            yield Evidence(f"{was} is wrong: {parts} = {right}", value=right)
         elif right in shape:
-            yield Evidence(f"{was} is the odd one out: the tensor has {right} there", value=right)
+            yield Evidence(f"{was} is wrong: the tensor has {right} there", value=right)
         return
     kept = 0
     while kept < min(len(asked), len(shape)) and asked[kept] == shape[kept]:
@@ -187,6 +187,6 @@ def _odd_one_out(
     if kept and -1 not in asked and len(asked) > kept + 1:
         given, wanted = math.prod(shape[kept:]), math.prod(asked[kept:])
         yield Evidence(
-            f"{sizes(asked[:kept])} fits; of the rest, {sizes(asked[kept:])} = {wanted} has to make {given}",
+            f"{sizes(asked[:kept])} fits, but {sizes(asked[kept:])} = {wanted} must equal {given}",
             value=wanted,
         )

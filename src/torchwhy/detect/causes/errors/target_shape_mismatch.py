@@ -29,7 +29,7 @@ MOST_FIXES = 3
 
 
 class ShapesDiffer(Diagnosis):
-    """A loss compares an output with a target of another shape."""
+    """A loss got an output and a target whose shapes do not match."""
 
     expression: str
     output: Sized
@@ -41,35 +41,35 @@ class ShapesDiffer(Diagnosis):
 class ImagesDiffer(ShapesDiffer):
     """The output and the target are images of different height or width."""
 
-    there: Shape  # height and width
-    wanted: Shape
+    there: Shape  # height and width of the output
+    wanted: Shape  # height and width of the target
     advice = (
-        "the output is {size} where the target is {target_size}: pad the convolutions so that they keep the size, or "
-        "crop or resize one of the two"
+        "pad the convolutions so that they keep the size, or crop or resize one of the two: the output is {size}, the "
+        "target {target_size}"
     )
 
     @property
     def size(self) -> str:
-        """Return height and width of the output."""
+        """Return the height and width of the output in words."""
         return sizes(self.there)
 
     @property
     def target_size(self) -> str:
-        """Return height and width of the target."""
+        """Return the height and width of the target in words."""
         return sizes(self.wanted)
 
 
 class ArgumentsSwapped(ShapesDiffer):
-    """The loss goes through when output and target change places."""
+    """The loss works with the output and the target swapped."""
 
     message = "{expression} compares {output} with {target}: the two are in the wrong order"
 
 
 class SamplesTornApart(Diagnosis):
-    """A reshape on the way made another number of rows than there are samples."""
+    """A reshape in the model made a different number of rows than there are samples."""
 
     reshape: str  # the expression or the layer
-    station: str  # the one before it
+    station: str  # the expression or layer before it
     before: Shape
     after: Shape
     advice = "keep the first dimension: `x.flatten(1)` or `x.view(x.size(0), -1)`"
@@ -79,7 +79,7 @@ class SamplesTornApart(Diagnosis):
         samples, rows = self.before[0], self.after[0]
         return (
             f"{self.reshape} turns {samples} samples into {rows} rows ({sizes(self.before)} → {sizes(self.after)}), "
-            f"so the loss finds {rows} outputs for {samples} targets"
+            f"so the loss gets {rows} outputs for {samples} targets"
         )
 
     def evidence(self) -> Iterator[Evidence]:
@@ -87,7 +87,7 @@ class SamplesTornApart(Diagnosis):
 
 
 class TargetShapeMismatch(Detector):
-    """A loss compares an output with a target of another shape."""
+    """A loss got an output and a target whose shapes do not match."""
 
     name = "target-shape-mismatch"
 
@@ -124,7 +124,7 @@ class TargetShapeMismatch(Detector):
 
 
 def diagnosed(crash: CrashView) -> ShapesDiffer:
-    """Return the two shapes, and in what they differ if that is known."""
+    """Return the two shapes, and how they differ if that is known."""
     output, target = crash.tensor("input", "self"), crash.tensor("target")
     first = sized(output) if output is not None else Sized("an output")
     second = sized(target) if target is not None else Sized("a target")
@@ -148,7 +148,7 @@ def _are_other_images(output: NamedTensor, target: NamedTensor) -> bool:
 
 
 def _torn_apart(crash: CrashView) -> tuple[WalkStep, WalkStep] | None:
-    """Return the stations around the reshape that changed the number of rows; None if there is none.
+    """Return the steps before and after the reshape that changed the number of rows; None if there is none.
 
     A reshape keeps the number of elements, and no layer that keeps it changes the number of rows.
     """

@@ -16,13 +16,10 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 VARIABLES_SHOWN = 4
-# These end a program on purpose, or by the user's hand.
+# The program or the user raises these on purpose.
 ENDINGS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
-KEYS = (
-    "Missing key",
-    "Unexpected key",
-    "size mismatch for",
-)  # how lines of `load_state_dict` begin
+# Lines in the message of `load_state_dict` begin like this.
+KEYS = ("Missing key", "Unexpected key", "size mismatch for")
 
 
 class Raised(Diagnosis):
@@ -38,12 +35,12 @@ class Raised(Diagnosis):
 
     @property
     def where(self) -> str:
-        """Return the layer."""
+        """Return a clause with the layer."""
         return f" in `{self.layer}`" if self.layer is not None else ""
 
     @property
     def worker(self) -> str:
-        """Return that a worker process raised it."""
+        """Return a clause if a worker process raised it."""
         return " in a worker process of the DataLoader" if self.in_worker else ""
 
     @property
@@ -55,65 +52,65 @@ class NothingReturned(Raised):
     """A `forward` ends without a `return`."""
 
     module: str
-    message = "`{module}` returns nothing: its forward ends without a `return`, so there is only None in `{expression}`"
+    message = "`{module}` returns None, because its forward ends without a `return`, so `{expression}` gets None"
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        return ("let `forward` return its result: `return …` as its last line", *super().remedies)
+        return ("return the result at the end of `forward`: `return …`", *super().remedies)
 
 
 class SampleIsNone(Raised):
-    """The dataset gave None for a sample."""
+    """The dataset returned None for a sample."""
 
     index: int
-    message = "sample {index} of the dataset is None, and no batch can be made of it"
+    message = (
+        "sample {index} of the dataset is None, so the DataLoader cannot build a batch from it"
+    )
 
 
 class KeyMissing(Raised):
-    """A sample of the dataset lacks a key that another one has."""
+    """A sample of the dataset has no value for a key that another sample has."""
 
     index: int
     key: str
     first_index: int
     message = (
-        "sample {index} of the dataset has no {key}, which sample {first_index} has, so no batch can "
-        "be made of them"
+        "sample {index} of the dataset has no {key}, but sample {first_index} has it, so the DataLoader cannot "
+        "build a batch from them"
     )
 
 
 class BatchNotMade(Raised):
-    """A DataLoader could not make a batch of its samples."""
+    """A DataLoader could not build a batch from its samples."""
 
-    message = "the DataLoader could not make a batch of its samples: {type}: {torch_says}"
+    message = "the DataLoader could not build a batch from its samples: {type}: {torch_says}"
 
 
 class WronglyUnpacked(Raised):
-    """The loop over a loader takes a batch apart into another number of parts than it has."""
+    """The loop over a DataLoader unpacks a batch into a different number of parts than it has."""
 
     parts: list[str]
     wanted: int
-    message = (
-        "a batch of this DataLoader has {count} {noun} ({shown}), and `{expression}` takes {wanted}"
-    )
+    message = "a batch of this DataLoader has {count} {noun} ({shown}), but `{expression}` unpacks {wanted}"
 
     @property
     def count(self) -> int:
-        """Return how many parts a batch has."""
+        """Return the number of parts of a batch."""
         return len(self.parts)
 
     @property
     def noun(self) -> str:
-        """Return the word for them."""
+        """Return `part` or `parts`."""
         return "part" if self.count == 1 else "parts"
 
     @property
     def shown(self) -> str:
-        """Return the parts."""
+        """Return the parts in words."""
         return ", ".join(self.parts)
 
 
 class UnexplainedError(Detector):
-    """The program died of an exception that no other page explains."""
+    """The program ended with an exception that no other page explains."""
 
     name = "unexplained-error"
 
@@ -140,7 +137,7 @@ class UnexplainedError(Detector):
 
 
 def _concerns_torch(crash: CrashView) -> bool:
-    """Tell whether tensors, modules, a loader or torch itself had a part in it."""
+    """Tell whether the exception involves tensors, modules, a DataLoader or torch itself."""
     event = crash.event
     if event.raised_by == "torch" or event.worker is not None or event.layers:
         return True
@@ -150,7 +147,7 @@ def _concerns_torch(crash: CrashView) -> bool:
 
 
 def diagnosed(crash: CrashView) -> Raised:
-    """Return what is known of an exception that no other cause explains."""
+    """Return what is known about an exception that no other cause explains."""
     event, layer = crash.event, crash.layer
     common: dict[str, Any] = {
         "expression": crash.expression,
@@ -178,14 +175,14 @@ def diagnosed(crash: CrashView) -> Raised:
 
 
 def _words(message: str) -> str:
-    """Return what the exception says: of a list of keys that do not fit, the keys."""
+    """Return the first line of the message, or the keys if it lists keys that do not fit."""
     lines = [line.strip() for line in message.splitlines()]
     keys = [line for line in lines if line.startswith(KEYS)]
     return first_line("; ".join(keys)) if keys else first_line(message)
 
 
 def _is_at_loader(crash: CrashView) -> bool:
-    """Tell whether the loop over a loader takes its batch apart into another number of parts than it has."""
+    """Tell whether the loop over a DataLoader unpacks a batch into a different number of parts than it has."""
     loader, raised = crash.event.loader, crash.event.location
     if not isinstance(crash.said, Unpacking) or loader is None or raised is None:
         return False
@@ -193,7 +190,7 @@ def _is_at_loader(crash: CrashView) -> bool:
 
 
 def _tensors(crash: CrashView) -> list[Evidence]:
-    """Return the tensors of the failing expression, or else of the frame around it."""
+    """Return the tensors of the failing expression, or those of its frame if it has none."""
     found = crash.operand_evidence
     if found or not crash.event.frames:
         return found

@@ -14,7 +14,7 @@ from torchwhy.source.edits import Source
 
 
 class TooFewDimensions(Diagnosis):
-    """An initialiser has no rule for a tensor of so few dimensions."""
+    """An initialiser cannot handle a tensor with so few dimensions."""
 
     initialiser: str  # its name, or the expression that calls it
     parameter: str | None
@@ -39,7 +39,7 @@ class TooFewDimensions(Diagnosis):
 
 
 class UnsupportedInit(Detector):
-    """A weight initialiser was given a tensor it has no rule for, mostly a bias."""
+    """A weight initialiser got a tensor that it cannot handle, usually a bias."""
 
     name = "unsupported-init"
 
@@ -53,13 +53,13 @@ class UnsupportedInit(Detector):
 
 
 def _is_initialiser(crash: CrashView) -> bool:
-    """Tell whether an initialiser of torch said so; other functions refuse dimensions in like words."""
+    """Tell whether an initialiser of torch raised it; other functions use similar messages."""
     by_torch = (crash.event.op or "").startswith("torch.nn.init.")
     return isinstance(crash.said, FanIn) or by_torch or crash.fact("initialiser") is not None
 
 
 def diagnosed(crash: CrashView) -> TooFewDimensions:
-    """Return which initialiser refuses which parameter."""
+    """Return the initialiser and the parameter that it cannot handle."""
     shape = crash.numbers("parameter_shape")
     if shape is None and crash.event.operands:
         shape = crash.event.operands[0].shape

@@ -1,4 +1,4 @@
-"""Edits of a reshape whose sizes do not multiply up, together with the layer that takes its rows."""
+"""Edits of a reshape whose sizes do not fit, together with the layer that takes its rows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from torchwhy.source.edits import Edit, Source, in_brackets
 def flattened(
     place: SourceSpan | None, source: Source, *, layer: str, features: int
 ) -> Iterator[Fix]:
-    """Yield rows without a number, `x.flatten(1)`, and a next layer that takes them."""
+    """Yield `x.flatten(1)`, which needs no sizes, and a next layer that takes its rows."""
     node = source.at(place)
     if not isinstance(node, ast.Call) or not is_method(source, node):
         return
     resized = _layer_resized(source, layer, str(features))
     if isinstance(node.func, ast.Attribute) and resized is not None:
         text = f"{in_brackets(source.of(node.func.value), node.func.value)}.flatten(1)"
-        title = f"write {text}, and let {layer} take {features} features"
+        title = f"use {text}, and construct {layer} with {features} input features"
         yield from source.fix(title, source.replace(node, text), resized)
 
 
 def asked_for(place: SourceSpan | None, source: Source, *, sizes: Shape) -> Iterator[Fix]:
-    """Yield the sizes that fit in place of those that the call at the place asks for."""
+    """Yield the call at the place with the sizes that fit."""
     node = source.at(place)
     for part in ast.walk(node) if isinstance(node, ast.Call) else ():
         if isinstance(part, ast.Tuple | ast.List) and len(part.elts) == len(sizes):
@@ -35,7 +35,7 @@ def asked_for(place: SourceSpan | None, source: Source, *, sizes: Shape) -> Iter
 
 
 def _layer_resized(source: Source, layer: str, features: str) -> Edit | None:
-    """Return the edit of the first size of the layer, found by the last part of its name."""
+    """Return the edit of the first size of the layer, which is found by the last part of its name."""
     leaf = layer.rpartition(".")[2]
     for made in ast.walk(source.tree):
         value = made.value if isinstance(made, ast.Assign) else None

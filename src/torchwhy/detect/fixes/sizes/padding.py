@@ -11,7 +11,7 @@ from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source
 from torchwhy.source.text import one_line
 
-KEY = re.compile(r"\[('\w+'|\d+)\]")  # of a part of a sample, as `['x']` or `[0]`
+KEY = re.compile(r"\[('\w+'|\d+)\]")  # Matches the key of a part of a sample, `['x']` or `[0]`.
 STACKS = ("stack", "cat", "concat", "tensor", "as_tensor")
 TITLE = "pad the samples of a batch to the longest"
 
@@ -19,9 +19,9 @@ TITLE = "pad the samples of a batch to the longest"
 def padded(
     place: SourceSpan | None, source: Source, *, part: str | None, last: bool
 ) -> Iterator[Fix]:
-    """Yield the samples of a batch padded to the longest; `last`: in their last dimension, not in the first.
+    """Yield fixes that pad the samples of a batch to the longest, in the first dimension or in the `last`.
 
-    `part` is what differs in each sample, None: the sample itself.
+    `part` is the part of the sample that differs, None for the whole sample.
     """
     torch = torch_name(source)
     node = source.at(place)
@@ -39,7 +39,7 @@ def padded(
 
 
 def _parts(source: Source, node: ast.Call, torch: str) -> str:
-    """Return the text of a list of the tensors that a call joins."""
+    """Return the source of a list of the tensors that a call joins."""
     given = node.args[0]
     text = source.of(given)
     if word_of(node) in ("tensor", "as_tensor"):
@@ -74,7 +74,7 @@ def _by_collate(source: Source, call: ast.Call, lines: list[str]) -> Iterator[Fi
 
 
 def _function(key: str | None, torch: str, *, last: bool) -> list[str]:
-    """Return the lines of a `collate_fn` that pads one part of the samples, None: the sample itself."""
+    """Return the lines of a `collate_fn` that pads one part of the samples, or the whole sample if `key` is None."""
     as_tensors = f"[{torch}.as_tensor(one) for one in samples]"
     lines = ["def pad_samples(samples):"]
     if key is None:

@@ -1,4 +1,4 @@
-"""Edits of sizes and axes: a layer's numbers, dimensions swapped in place of dealt out anew, arguments in order."""
+"""Edits of sizes and axes: the sizes of a layer, axes swapped instead of reshaped, arguments in order."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from torchwhy.source.text import one_line
 DOTTED_NAME = re.compile(r"[\w.]+")
 LAYERS = ("Linear", "LazyLinear", "Conv1d", "Conv2d", "Conv3d", "Bilinear")
 RECURRENT = ("GRU", "LSTM", "RNN", "MultiheadAttention")
-FORGOTTEN_ROWS = 2  # one for padding, one for unknown words
-MOST_AXES = 5  # 120 orders; tensors of more dimensions are not reshaped by hand
-MOST_ORDERS = 2  # of those that fit, the ones that move the least
+FORGOTTEN_ROWS = 2  # Programs forget one row for padding and one for unknown words.
+MOST_AXES = 5  # Five axes have 120 orders; programs rarely reshape tensors with more.
+MOST_ORDERS = 2  # Of the orders that fit, those that move the fewest axes are proposed.
 
 
 def resized(place: SourceSpan | None, source: Source, *, right: int, wrong: int) -> Iterator[Fix]:
-    """Yield the number that is the odd one out replaced, wherever it stands in the statement at the place."""
+    """Yield fixes that replace the wrong number, wherever it is in the statement at the place."""
     if place is None:
         return
     node, statement = source.at(place), source.statement_at(place.line)
     for part in ast.walk(statement) if statement is not None else ():
         if isinstance(part, ast.Constant) and part.value == wrong and part.value is not True:
-            title = f"write {right} in place of {wrong} (line {part.lineno})"
+            title = f"write {right} instead of {wrong} (line {part.lineno})"
             yield from source.fix(title, source.replace(part, str(right)))
     makes = isinstance(node, ast.Call) and (word_of(node) or "")[:1].isupper()
     given = node.args[0] if makes and isinstance(node, ast.Call) and node.args else None
@@ -40,31 +40,31 @@ def resized(place: SourceSpan | None, source: Source, *, right: int, wrong: int)
 
 
 def _value_replaced(source: Source, given: ast.expr, *, right: int, wrong: int) -> Iterator[Fix]:
-    """Yield a number that an expression gives replaced: by a multiple, there, and where it is written."""
+    """Yield fixes that replace the value of an expression: by a multiple, there, or where the number is written."""
     if right % wrong == 0:
         text = f"{right // wrong} * {in_brackets(source.of(given), given)}"
-        title = f"write {one_line(text)} in place of {one_line(source.of(given))}"
+        title = f"write {one_line(text)} instead of {one_line(source.of(given))}"
         yield from source.fix(title, source.replace(given, text))
-    title = f"write {right} in place of {one_line(source.of(given))}"
+    title = f"write {right} instead of {one_line(source.of(given))}"
     yield from source.fix(title, source.replace(given, str(right)))
     place = written(source, given)
     if place is not None and place.number == wrong:
         yield from place.source.fix(
-            f"write {right} in place of {wrong}", place.source.replace(place.node, str(right))
+            f"write {right} instead of {wrong}", place.source.replace(place.node, str(right))
         )
 
 
 def factors_made_equal(
     made_at: Sequence[SourceSpan], source: Source, *, left: int, right: int
 ) -> Iterator[Fix]:
-    """Yield the size of a factor changed where the factor is made with a number."""
+    """Yield fixes that change the size of a factor if a number in its constructor gives it."""
     for span in made_at:
         node = source.at(span) if span.file == source.file else None
         for part in ast.walk(node) if node is not None else ():
             for wrong, wanted in ((right, left), (left, right)):
                 if isinstance(part, ast.Constant) and part.value == wrong:
                     yield from source.fix(
-                        f"write {wanted} in place of {wrong} (line {part.lineno})",
+                        f"write {wanted} instead of {wrong} (line {part.lineno})",
                         source.replace(part, str(wanted)),
                     )
 
@@ -87,7 +87,7 @@ def more_outputs(source: Source, *, right: int, wrong: int) -> Iterator[Fix]:
 
 
 def ignored_label(place: SourceSpan | None, source: Source, *, label: int) -> Iterator[Fix]:
-    """Yield a loss that leaves out the samples of a label."""
+    """Yield a loss that ignores the samples with a label."""
     node = source.at(place)
     losses = ("cross_entropy", "nll_loss")
     calls = [node] if isinstance(node, ast.Call) and word_of(node) in losses else []
@@ -95,12 +95,12 @@ def ignored_label(place: SourceSpan | None, source: Source, *, label: int) -> It
         end = source.stretch(call)[1] - 1
         comma = ", " if call.args or call.keywords else ""
         text = f"ignore_index={label}"
-        yield from source.fix(f"leave out these samples: {text}", Edit(end, end, comma + text))
+        yield from source.fix(f"ignore these samples: {text}", Edit(end, end, comma + text))
 
 
 def more_rows(source: Source, *, table: str, right: int, wrong: int) -> Iterator[Fix]:
     """Yield an embedding with a row for every index."""
-    title, missing = f"make {table} with {right} rows", right - wrong
+    title, missing = f"construct {table} with {right} rows", right - wrong
     for call in source.calls("Embedding", "EmbeddingBag"):
         made = source.statement_of(call)
         named = source.of(made.targets[0]) if isinstance(made, ast.Assign) else ""
@@ -119,9 +119,9 @@ def more_rows(source: Source, *, table: str, right: int, wrong: int) -> Iterator
 def sized_by_batch(
     place: SourceSpan | None, source: Source, *, name: str, usual: int, rows_of: str
 ) -> Iterator[Fix]:
-    """Yield a tensor of the size of the batch in hand, for one that assumes a full batch of `usual` samples.
+    """Yield a tensor with the size of the current batch instead of a full batch of `usual` samples.
 
-    `name` is the tensor, `rows_of` one that has as many rows as the batch.
+    `name` is the tensor, `rows_of` a tensor with as many rows as the batch.
     """
     node = source.at(place)
     if not isinstance(node, ast.Call) or DOTTED_NAME.fullmatch(name) is None:
@@ -133,7 +133,7 @@ def sized_by_batch(
         if source.scope_of(call) is scope
     ]
     text = f"{rows_of}.shape[0]"
-    # Of two states of one size, the second fails as soon as the first is mended.
+    # If two states have this size, the second fails once the first is fixed, so both change together first.
     for calls in dict.fromkeys((tuple(beside), (node,))):
         places = [part for call in calls for part in _numbers_like(source, call, usual)]
         if places:
@@ -147,7 +147,7 @@ def sized_by_batch(
 
 
 def _numbers_like(source: Source, call: ast.Call, wanted: float) -> Iterator[ast.expr]:
-    """Yield the arguments of a call that are this number, written there or somewhere else."""
+    """Yield the arguments of a call that have this value, written there or elsewhere."""
     for one in call.args:
         for part in ast.walk(one):
             place = written(source, part) if isinstance(part, ast.expr) else None
@@ -158,7 +158,7 @@ def _numbers_like(source: Source, call: ast.Call, wanted: float) -> Iterator[ast
 def axes_swapped(
     place: SourceSpan | None, source: Source, *, before: Shape, after: Shape
 ) -> Iterator[Fix]:
-    """Yield a permutation of the axes in place of, before or after a reshape."""
+    """Yield a permutation of the axes instead of, before or after a reshape."""
     node = source.at(place)
     if not isinstance(node, ast.Call) or word_of(node) not in ("view", "reshape", "resize"):
         return
@@ -175,7 +175,7 @@ def axes_swapped(
 
 
 def _reshaped(source: Source, node: ast.Call) -> tuple[ast.expr | None, list[str]]:
-    """Return what is reshaped, and the texts of its new sizes."""
+    """Return the reshaped expression, and the source of its new sizes."""
     arguments = list(node.args)
     value: ast.expr | None
     if is_method(source, node) and isinstance(node.func, ast.Attribute):
@@ -201,7 +201,7 @@ def _swapped(
     shape = ", ".join(sizes)
     merged = [one for one in orders if _joins([before[axis] for axis in one], after)]
     yield from (f"{text}{_permuted(one)}.reshape({shape})" for one in merged[:MOST_ORDERS])
-    # The axes of what comes out, in the order in which the numbers lie; `one` says where each goes then.
+    # `lying` has the axes of the result in memory order; `one` then moves each to its place.
     for one in sorted(permutations(range(len(after))), key=_moves)[1:]:
         lying = [after[axis] for axis in _inverse(one)]
         if _joins(lying, before):
@@ -211,7 +211,7 @@ def _swapped(
 
 
 def _moves(order: Sequence[int]) -> int:
-    """Return how many pairs an order turns round: the fewer, the more likely it is what was meant."""
+    """Return how many pairs of axes an order swaps; fewer swaps are more likely what the author meant."""
     return sum(first > second for place, first in enumerate(order) for second in order[place + 1 :])
 
 
@@ -220,7 +220,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 
 def _joins(parts: list[int], whole: list[int]) -> bool:
-    """Tell whether neighbours of `parts` multiply to `whole`, in order."""
+    """Tell whether neighbours in `parts` multiply to the sizes in `whole`, in order."""
     left = list(parts)
     for size in whole:
         product = 1
@@ -255,19 +255,19 @@ def _values(call: ast.Call) -> list[ast.expr]:
 
 
 def arguments_in_order(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the two arguments of a loss in the order the loss takes them."""
+    """Yield the two arguments of a loss in the right order."""
     node = source.at(place)
     if isinstance(node, ast.Call) and len(node.args) >= 2:
         first, second = node.args[:2]
         yield from source.fix(
-            f"give the loss {one_line(source.of(second))} first",
+            f"pass {one_line(source.of(second))} to the loss first",
             source.replace(first, source.of(second)),
             source.replace(second, source.of(first)),
         )
 
 
 def honest_length(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a data set that is as long as what it indexes."""
+    """Yield a dataset whose length is that of the data it indexes."""
     node = source.at(place)
     scope = None if node is None else source.scope_of(node)
     if not isinstance(node, ast.Subscript) or getattr(scope, "name", "") != "__getitem__":
@@ -284,7 +284,7 @@ def honest_length(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def eps_where_made(source: Source) -> Iterator[Fix]:
-    """Yield a normalisation with its usual eps, for one that is made with eps=0."""
+    """Yield a normalisation layer with the default eps instead of eps=0."""
     for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
         given = keyword(call, "eps")
         place = written(source, given)

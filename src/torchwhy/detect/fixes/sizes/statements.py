@@ -1,4 +1,4 @@
-"""Edits of the statement that an exception points at: graphs, in-place writes, shapes that assume a full batch."""
+"""Edits of the failing statement: graphs, in-place writes, shapes that assume a full batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def statement_at(place: SourceSpan | None, source: Source) -> ast.stmt | None:
 
 
 def scalar_loss(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the mean taken before backward."""
+    """Yield `loss.mean().backward()`."""
     statement = statement_at(place, source)
     for call in source.calls("backward", within=statement) if statement is not None else ():
         if isinstance(call.func, ast.Attribute):
@@ -54,7 +54,7 @@ def copied_array(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def out_of_place(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a write in place as a new tensor: `x = x + y` for `x += y`, a copy before `x[i] = y`."""
+    """Yield a new tensor instead of an in-place write: `x = x + y` for `x += y`, a copy before `x[i] = y`."""
     statement = statement_at(place, source)
     if isinstance(statement, ast.AugAssign) and type(statement.op) in SIGNS:
         target, value = source.of(statement.target), statement.value
@@ -90,7 +90,7 @@ def update_by_hand(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def with_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the program with the graph kept: no `no_grad` around it, no frozen parameters."""
+    """Yield fixes that keep the graph: no `no_grad` around it, no frozen parameters."""
     statement = statement_at(place, source)
     if isinstance(statement, ast.With):
         for item in statement.items:
@@ -109,7 +109,7 @@ def with_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def called(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the call of a method that is named and not called."""
+    """Yield the call of a method that the program names but does not call."""
     statement = statement_at(place, source)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Attribute):
         text = f"{source.of(statement.value)}()"
@@ -117,7 +117,7 @@ def called(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def unfrozen(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the program without the statement that takes parameters out of training."""
+    """Yield the program without the statement that freezes parameters."""
     statement = statement_at(place, source)
     text = "" if statement is None else source.of(statement)
     if (
@@ -133,13 +133,13 @@ def unfrozen(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             and one is not statement
             and source.of(one).replace(" ", "").endswith(".requires_grad=True")
         ]
-        if forced:  # a loss that was made to look trainable
+        if forced:  # The program also sets `requires_grad` on the loss, which hides the problem.
             edits = [source.without(one) for one in (statement, *forced)]
             yield from source.fix("leave the parameters trainable", *edits)
 
 
 def cut_between_steps(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the state of the last step without its graph, or the first of two backward passes keeping the graph."""
+    """Yield fixes that detach the state of the previous step, or keep the graph in the first of two backward passes."""
     statement = statement_at(place, source)
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
         yield from _own_loss_backward(source, statement)
@@ -152,13 +152,13 @@ def cut_between_steps(place: SourceSpan | None, source: Source) -> Iterator[Fix]
         ]
         edits = [source.replace(node, f"{name}.detach()") for node in places]
         if edits:
-            yield from source.fix(f"go on from {name}.detach()", *edits)
+            yield from source.fix(f"continue from {name}.detach()", *edits)
     elif statement is not None:
         yield from _graph_for_both(source, statement)
 
 
 def _own_loss_backward(source: Source, statement: ast.Assign) -> Iterator[Fix]:
-    """Yield, for `total = total + loss; total.backward()`, the loss sent backward and its number added up."""
+    """Yield `loss.backward()` and a sum of numbers for `total = total + loss; total.backward()`."""
     total = source.of(statement.targets[0])
     assert isinstance(statement.value, ast.BinOp)
     sides = (statement.value.left, statement.value.right)
@@ -168,7 +168,7 @@ def _own_loss_backward(source: Source, statement: ast.Assign) -> Iterator[Fix]:
         if sends_total and isinstance(call.func, ast.Attribute) and len(others) == 1:
             loss = source.of(others[0])
             yield from source.fix(
-                f"send {loss} backward, and add {loss}.item() to {total}",
+                f"call {loss}.backward(), and add {loss}.item() to {total}",
                 source.replace(others[0], f"{loss}.item()"),
                 source.replace(call.func.value, loss),
             )
@@ -188,7 +188,7 @@ def _graph_for_both(source: Source, statement: ast.stmt) -> Iterator[Fix]:
 
 
 def any_batch_size(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a shape that takes whatever size the batch has: -1 in place of a number."""
+    """Yield a shape that accepts any batch size: -1 instead of a number."""
     node = source.at(place)
     reshapes = isinstance(node, ast.Call) and word_of(node) in ("view", "reshape")
     if not reshapes or not isinstance(node, ast.Call) or len(node.args) < 2:
@@ -198,11 +198,11 @@ def any_batch_size(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     elif isinstance(node.args[0], ast.Constant | ast.Name):
         shape = ", ".join(["-1", *(source.of(one) for one in node.args[1:])])
         edit = source.replace(node.args[0], "-1")
-        yield from source.fix(f"let the batch have any size: {word_of(node)}({shape})", edit)
+        yield from source.fix(f"accept any batch size: {word_of(node)}({shape})", edit)
 
 
 def _size_of_batch(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield `x.view(x.size(0), -1)` for `x.view(32, -1)`, with the size of the function's input for a longer chain."""
+    """Yield `x.view(x.size(0), -1)` for `x.view(32, -1)`; a longer chain uses the input of the function."""
     scope = source.scope_of(node)
     assert isinstance(node.func, ast.Attribute)
     reshaped = node.func.value
@@ -216,7 +216,7 @@ def _size_of_batch(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def only_matrices(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield an initialisation that leaves vectors alone, which have no fan-in."""
+    """Yield an initialisation that skips vectors, which have no fan-in."""
     statement = statement_at(place, source)
     call = statement.value if isinstance(statement, ast.Expr) else None
     value = None if call is None else operand_of(source, call)
@@ -228,13 +228,13 @@ def only_matrices(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         return
     condition = f"if {source.of(value)}.dim() > 1:"
     text = f"{condition}\n{margin}    {source.text[start:end]}"
-    yield from source.fix(f"only for matrices: {condition}", Edit(start, end, text))
+    yield from source.fix(f"initialise only matrices: {condition}", Edit(start, end, text))
 
 
 def as_float(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield the target of a loss as floating point numbers."""
+    """Yield the target of a loss in floating point."""
     node = source.at(place)
     target = None if node is None else operand_of(source, node, number=1)
     if target is not None and torch_name(source) is not None:
         text = f"{in_brackets(source.of(target), target)}.float()"
-        yield from source.fix(f"give the loss {text}", source.replace(target, text))
+        yield from source.fix(f"pass {text} to the loss", source.replace(target, text))
