@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.support.findings import said
 from torchwhy.finding import Finding, SourceSpan
-from torchwhy.verify.run_result import RunResult, compare, is_convincing
+from torchwhy.verify.run_result import Failure, RunResult, compare, is_convincing
 
 PLACE = SourceSpan("train.py", 7, expression="torch.sqrt(x)")
 ROOT = Finding("root-gradient-at-zero", "error", said("the root"), step=40, location=PLACE)
@@ -15,7 +15,10 @@ FALLING = tuple(2.0 * 0.99**step for step in range(200))
 FLAT = (2.3,) * 200
 
 
-def control(losses=FALLING[:40], failure="NaN at step 40"):
+BROKE = Failure("NaN", 40, is_nan=True)
+
+
+def control(losses=FALLING[:40], failure=BROKE):
     return RunResult((*losses, math.nan), len(losses), failure, (ROOT,), 1, repeated=True)
 
 
@@ -41,7 +44,9 @@ def test_learning_much_less_than_before_the_failure_is_no_cure():
 
 
 def test_the_same_failure_is_no_difference():
-    verdict, reason = compare(control(), trial(FALLING[:40], failure="NaN at step 41"), ROOT)
+    verdict, reason = compare(
+        control(), trial(FALLING[:40], failure=Failure("NaN", 41, is_nan=True)), ROOT
+    )
 
     assert (verdict, reason) == ("no-difference", "NaN at step 41")
 

@@ -19,14 +19,6 @@ from torchwhy.verify.trial import Laboratory, Launch
 WARNING = "torchwhy: each trial runs your program again, with an edited copy of the source"
 IN_A_COPY = "in a copy of its directory; it rewrites the files that it writes elsewhere (`--no-rerun` forbids it)."
 IN_PLACE = "in its own directory, because {reason}; it rewrites its output files (`--no-rerun` forbids it)."
-ABOUT_TRIALS = (
-    "no fix was tried",
-    "no change to the source",
-    "no change of the source",  # Reports of earlier versions.
-    "after ",
-    "the trials were",
-    "the program needs files",
-)
 FORBIDDEN = "no fix was tried, because --no-rerun forbids running the program again."
 
 
@@ -49,9 +41,7 @@ def try_fixes(
         tell = _Teller(stream, laboratory)
         outcome = try_all(laboratory, report.findings, limit_seconds=limit_seconds, tell=tell)
     findings = (outcome.finding, *report.findings[1:])
-    # Notes about the trials of an earlier `torchwhy fix` no longer apply.
-    kept = (note for note in report.notes if not note.startswith(ABOUT_TRIALS))
-    return replace(report, findings=findings, notes=(*kept, *outcome.notes))
+    return replace(report, findings=findings, trial_notes=outcome.notes)
 
 
 def _findings(run_directory: Path) -> Sequence[Finding]:

@@ -35,14 +35,21 @@ class Cost:
 class Report:
     """The report of one run; the first finding is the root cause unless the run is healthy.
 
-    `notes` are sentences about the recording itself: what torchwhy could not see, and why.
+    `notes` are sentences about the recording itself: what torchwhy could not see, and why. `trial_notes` say what
+    the last trials of fixes left untried.
     """
 
     command: tuple[str, ...]
     steps: int
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    trial_notes: tuple[str, ...] = ()
     cost: Cost | None = None
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """Return the notes about the recording, then those about trials."""
+        return (*self.notes, *self.trial_notes)
 
     @property
     def outcome(self) -> Outcome:
@@ -73,7 +80,8 @@ class Report:
             "steps": self.steps,
             "root_cause": None if root is None else self.id_of(root),
             "findings": [self._finding_to_json(finding) for finding in self.findings],
-            "notes": list(self.notes),
+            "notes": list(self.all_notes),
+            "trial_notes": list(self.trial_notes),
             "cost": None
             if cost is None
             else {"own_seconds": cost.own_seconds, "seconds": cost.seconds},
@@ -131,7 +139,7 @@ def build(
     for finding in (*ordered, *_explained(ordered)):
         relative = _relative(finding, directory)
         by_key.setdefault(_key(relative), relative)
-    return Report(tuple(command), steps, tuple(by_key.values()), tuple(notes), cost)
+    return Report(tuple(command), steps, tuple(by_key.values()), tuple(notes), cost=cost)
 
 
 def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -236,11 +244,13 @@ def from_json(facts: Mapping[str, Any]) -> Report:
     by_id = {finding["id"]: finding for finding in facts["findings"]}
     findings = tuple(_finding_from_json(finding, by_id, above=()) for finding in by_id.values())
     cost = facts.get("cost")
+    trial_notes = tuple(facts.get("trial_notes", ()))
     return Report(
         tuple(facts["command"]),
         facts["steps"],
         findings,
-        tuple(facts.get("notes", ())),
+        tuple(note for note in facts.get("notes", ()) if note not in trial_notes),
+        trial_notes,
         None if cost is None else Cost(cost["own_seconds"], cost["seconds"]),
     )
 

@@ -104,7 +104,9 @@ def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
     yield ""
     yield Padding(_table(root, place), (0, 0, 0, 2))
     yield from _further(report, root)
-    yield from (Padding(Text(f"note: {note}", style="dim"), (1, 0, 0, 2)) for note in report.notes)
+    yield from (
+        Padding(Text(f"note: {note}", style="dim"), (1, 0, 0, 2)) for note in report.all_notes
+    )
     yield _where_to_read_on(report, root, place)
 
 
@@ -114,7 +116,7 @@ def _healthy(report: Report) -> Iterator[RenderableType]:
         # With a note, such as an exit code, "nothing wrong" alone would claim too much.
         wrong = "nothing wrong in them" if report.notes else "nothing wrong"
         yield Text(f"torchwhy: {steps} watched, {wrong}{_cost(report, before='; ')}.")
-    yield from (Text(f"torchwhy: {note}") for note in report.notes)
+    yield from (Text(f"torchwhy: {note}") for note in report.all_notes)
     yield from (_one_line(report, finding) for finding in report.findings)
 
 

@@ -22,12 +22,37 @@ CURVE_POINTS = 200  # A curve in the report needs no more points.
 
 
 @dataclass(frozen=True)
+class Failure:
+    """What ended a run: a value that is not finite, an exception by its type, or an exit code.
+
+    `step` is None where no step is known, and 0 for an exception before the end of the first step.
+    """
+
+    what: str
+    step: int | None = None
+    is_nan: bool = False
+    is_exception: bool = False
+
+    def __str__(self) -> str:
+        """Return `NaN at step 412`."""
+        return self.when("at step")
+
+    def when(self, at_step: str) -> str:
+        """Return the failure and its step, after the words `at_step`."""
+        if self.step is None:
+            return self.what
+        if self.is_exception and not self.step:
+            return f"{self.what} before the end of the first step"
+        return f"{self.what} {at_step} {self.step}"
+
+
+@dataclass(frozen=True)
 class RunResult:
-    """One run to its end or to the trial's; `failure` is what ended it: `NaN at step 412`."""
+    """One run to its end or to the trial's; `failure` is what ended it."""
 
     losses: tuple[float, ...]
     steps: int
-    failure: str | None
+    failure: Failure | None
     findings: tuple[Finding, ...]
     exit_code: int | None
     timed_out: bool = False
@@ -132,26 +157,24 @@ def result_of(
     )
 
 
-def failure_of(trace: Trace) -> str | None:
-    """Return what broke the run: `NaN at step 412`, `RuntimeError at step 3`."""
+def failure_of(trace: Trace) -> Failure | None:
+    """Return what broke the run."""
     for alarm in trace.alarms:
         bad = [decode(loss) for loss in alarm.losses if not math.isfinite(decode(loss))]
         what = alarm.what if alarm.what in ("loss", "value", "evaluation") else f"{alarm.what}s"
-        kind = (
-            "NaN" if any(map(math.isnan, bad)) else "infinite loss" if bad else f"{what} not finite"
-        )
-        return f"{kind} at step {alarm.step}"
+        if any(map(math.isnan, bad)):
+            return Failure("NaN", alarm.step, is_nan=True)
+        return Failure("infinite loss" if bad else f"{what} not finite", alarm.step)
     for error in trace.of(ExceptionSeen):
         if not error.caught:
-            when = f"at step {error.step}" if error.step else "before the end of the first step"
-            return f"{error.type} {when}"
+            return Failure(error.type, error.step or 0, is_exception=True)
     return None
 
 
-def _exit(run: Run) -> str | None:
+def _exit(run: Run) -> Failure | None:
     if run.timed_out or not run.exit_code:
         return None
-    return f"exit code {run.exit_code}"
+    return Failure(f"exit code {run.exit_code}")
 
 
 def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Verdict, str]:
@@ -161,7 +184,7 @@ def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Ver
     left = remaining(trial, finding)
     failing_step = finding.step if control.failure is not None else None
     if trial.failure is not None:
-        return "no-difference", trial.failure
+        return "no-difference", str(trial.failure)
     if left is not None:
         return "no-difference", f"still {left.detector}: {left.message}"
     if trial.timed_out and (failing_step is None or trial.steps <= failing_step):
@@ -260,7 +283,7 @@ def _does_not_learn(control: RunResult, trial: RunResult) -> str:
     assert trial.last is not None
     gone = "the finding is gone"
     if control.failure is not None:
-        gone = "no NaN" if control.failure.startswith("NaN") else "no failure"
+        gone = "no NaN" if control.failure.is_nan else "no failure"
     return f"{gone}, but the loss stays at {trial.last:.3g}"
 
 

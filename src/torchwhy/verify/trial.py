@@ -17,7 +17,7 @@ from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
 from torchwhy.verify import scratch
 from torchwhy.verify.diffs import edited_texts
 from torchwhy.verify.edited_copies import lay
-from torchwhy.verify.run_result import RunResult, compare, result_of
+from torchwhy.verify.run_result import Failure, RunResult, compare, result_of
 
 LEAST_MARGIN = 100  # Fewer steps past the failure would miss a slow relapse.
 MARGIN_SHARE = 0.5
@@ -95,7 +95,7 @@ class Laboratory:
         result = None
         if self.runs_in_place is None:
             result = self._run(name, diff, stop_after_step, limit_seconds, in_copy=True)
-        if result is None or (result.failure or "").startswith(scratch.NEEDS_MORE):
+        if result is None or _needs_more(result.failure):
             left = limit_seconds - (time.monotonic() - began)
             result = self._run(name, diff, stop_after_step, left, in_copy=False)
         return result
@@ -188,13 +188,17 @@ def _how_far(control: RunResult, result: RunResult) -> str:
     return _counted(result.steps) if result.steps else "it ran to the end"
 
 
+def _needs_more(failure: Failure | None) -> bool:
+    """Tell whether the program failed for want of a file that the copy lacks."""
+    return failure is not None and failure.is_exception and failure.what in scratch.NEEDS_MORE
+
+
 def _counted(steps: int) -> str:
     return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _without(control: RunResult) -> str:
     if control.failure is not None:
-        again = " again at step " if control.repeated else " at step "
-        return control.failure.replace(" at step ", again)
+        return control.failure.when("again at step" if control.repeated else "at step")
     found = control.findings[0].detector if control.findings else ""
     return ", ".join(part for part in (found, control.in_words(), _counted(control.steps)) if part)
