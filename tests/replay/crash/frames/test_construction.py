@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from torchwhy.observe.program.names import Names
+from torchwhy.replay.crash.frames import construction
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.source import files
 
@@ -66,7 +67,9 @@ def program(tmp_path):
 
 
 @pytest.fixture
-def builder(program):
+def builder(program, monkeypatch):
+    """Give a builder that reads this program alone: other test files are loaded, too, and make layers."""
+    monkeypatch.setattr(construction, "user_files", list)
     names = Names()
     names.add_root("model", program.model)
     return Builder(names, [program.__file__])
