@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source tests/commands tests/test_programs.py \
+RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source tests/test_programs.py \
 	tests/test_snapshots.py tests/test_prose.py tests/test_pipeline.py tests/test_layers.py tests/test_house.py \
 	tests/test_sizes.py tests/test_private_names.py
 
@@ -20,7 +20,7 @@ test: lint
 
 # What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
 test-fast: $(STAMP)
-	$(BIN)/pytest -q --cached -m "not slow" $(RIGHT_OF_THE_RECORD)
+	$(BIN)/pytest -q --cached -n 2 -m "not slow" $(RIGHT_OF_THE_RECORD)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -46,14 +46,31 @@ def outcomes(
             )
     traces = request.config.getoption("--traces")
     cache = TraceCache(traces or default_folder())
-    known: dict[str, Outcome] = {}
-    if traces or request.config.getoption("--cached"):
-        found = (recorded_program(program, cache) for program in wanted.values())
-        known = {outcome.program.id: outcome for outcome in found if outcome is not None}
-    missing = [program for program in wanted.values() if program.id not in known]
+    reads_cache = bool(traces) or request.config.getoption("--cached")
+    known = Recorded(wanted, cache) if reads_cache else Recorded({}, cache)
+    missing = [program for program in wanted.values() if program.id not in known.programs]
     if missing:
         known.update(run_programs(missing, tmp_path_factory.mktemp("programs"), cache))
     return known
+
+
+class Recorded(dict[str, Outcome]):
+    """The outcomes of programs, of recorded ones worked out when a test asks for them."""
+
+    def __init__(self, wanted: dict[str, ProgramText], cache: TraceCache) -> None:
+        super().__init__()
+        self._cache = cache
+        self.programs = {
+            name: program
+            for name, program in wanted.items()
+            if cache.find(program.files) is not None
+        }
+
+    def __missing__(self, name: str) -> Outcome:
+        outcome = recorded_program(self.programs[name], self._cache)
+        assert outcome is not None
+        self[name] = outcome
+        return outcome
 
 
 # Started in the background of a shell, tests would hand on that Ctrl-C is ignored, and some of them send one.
