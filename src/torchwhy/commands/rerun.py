@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
-import time
+import shlex
 from pathlib import Path
 from typing import IO
 
+from torchwhy.observe.ending_signals import ending
 from torchwhy.record.run_file import Run, read_traces
-from torchwhy.replay.step.rerun_parent import (
-    INTERRUPTED,
-    Progress,
-    needs_rerun,
-    rerun,
-    seconds_to_failure,
-)
-from torchwhy.verify import scratch
+from torchwhy.record.secrets import masked_command
+from torchwhy.replay.step.rerun_parent import Progress, needs_rerun, rerun, seconds_to_failure
 
 QUIET_SECONDS = 1.0  # A shorter wait needs no progress line.
 
 
+FILES_ARE_SAFE = "your files stay as they are, what it does over the network is repeated"
+FILES_ARE_WRITTEN = "in its own directory, so that it writes its files again"
+
+
 def rerun_if_needed(
-    run_directory: Path, run: Run, *, allowed: bool, limit_seconds: float, stream: IO[str] | None
+    run_directory: Path,
+    run: Run,
+    *,
+    allowed: bool,
+    limit_seconds: float,
+    in_place: bool,
+    stream: IO[str] | None,
 ) -> str | None:
     """Run the program again if no replay showed the failure; return a note if that is not possible."""
     traces = read_traces(run_directory)
@@ -30,51 +34,27 @@ def rerun_if_needed(
         return None
     if not allowed:
         return f"step {step} could not be repeated in place, and --no-rerun forbids a second run."
+    if ending.received is not None:
+        return f"step {step} could not be repeated in place, and a signal ended the run before a second one."
     needed = seconds_to_failure(traces, step, run_seconds=run.seconds or 0.0)
     if needed > limit_seconds:
         return (
             f"step {step} could not be repeated in place, and a second run would take about "
-            f"{needed:.0f} seconds; `--rerun-limit {needed * 2:.0f}` allows it."
+            f"{needed:.0f} seconds; `torchwhy run --rerun-limit {needed * 2:.0f} "
+            f"{shlex.join(masked_command(run.command))}` allows it."
         )
-    if stream is None:
-        return _run_again(run_directory, run, step, limit_seconds=limit_seconds, progress=_silent)
-    stream.write(f"torchwhy: {goal(step)} (`--no-rerun` forbids it).\n")
-    stream.flush()
-    progress = _progress(stream, step)
-    problem = _run_again(run_directory, run, step, limit_seconds=limit_seconds, progress=progress)
-    if stream.isatty():
+    progress: Progress = _silent
+    if stream is not None:
+        files = FILES_ARE_WRITTEN if in_place else FILES_ARE_SAFE
+        stream.write(f"torchwhy: {goal(step)}: {files} (`--no-rerun` forbids it).\n")
+        stream.flush()
+        progress = _progress(stream, step)
+    problem = rerun(
+        run_directory, step, limit_seconds=limit_seconds, progress=progress, in_place=in_place
+    )
+    if stream is not None and stream.isatty():
         stream.write("\r\x1b[K")
     return problem
-
-
-def _run_again(
-    run_directory: Path, run: Run, step: int, *, limit_seconds: float, progress: Progress
-) -> str | None:
-    """Run again in a copy of the program's directory, so that the program does not overwrite the user's files.
-
-    If a copy is impossible, or the rerun fails in it, run in the program's own directory.
-    """
-    began = time.monotonic()
-    directory = Path(run.directory)
-    if scratch.reason_against(run.command, directory) is None:
-        copied = run_directory.absolute() / "rerun" / "directory"
-        try:
-            scratch.copy(directory, copied)
-            place = scratch.moved_command(run.command, directory, copied), copied
-            problem = rerun(
-                run_directory, step, limit_seconds=limit_seconds, progress=progress, place=place
-            )
-        except OSError as reason:  # The disk is full, or a file cannot be read.
-            problem = f"cannot copy the program's directory: {reason}"
-        finally:
-            shutil.rmtree(copied, ignore_errors=True)
-        left = limit_seconds - (time.monotonic() - began)
-        if problem is None or problem == INTERRUPTED or left < 1.0:
-            return problem
-        limit_seconds = left
-        for trace in copied.parent.glob("rank*"):
-            trace.unlink()
-    return rerun(run_directory, step, limit_seconds=limit_seconds, progress=progress)
 
 
 def goal(step: int) -> str:

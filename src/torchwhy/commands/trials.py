@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
+from torchwhy.commands.rerun import FILES_ARE_SAFE, FILES_ARE_WRITTEN
+from torchwhy.confine.confined_run import run_again
 from torchwhy.finding import Finding, Fix
-from torchwhy.observe.launch import run_quietly
 from torchwhy.pipeline import diagnose
+from torchwhy.printable import printable
 from torchwhy.record.run_file import Run, read_run
 from torchwhy.report.model import Report
-from torchwhy.verify.campaign import Outcome, choose, try_all
-from torchwhy.verify.diffs import record_sources
-from torchwhy.verify.trial import Laboratory, Launch
+
+if TYPE_CHECKING:  # a run without findings does not need `verify`
+    from torchwhy.verify.campaign import Outcome
+    from torchwhy.verify.trial import Launch
 
 WARNING = "torchwhy: each trial runs your program again, with an edited copy of the source"
-IN_A_COPY = "in a copy of its directory; it rewrites the files that it writes elsewhere (`--no-rerun` forbids it)."
-IN_PLACE = "in its own directory, because {reason}; it rewrites its output files (`--no-rerun` forbids it)."
 FORBIDDEN = "no fix was tried, because --no-rerun forbids running the program again."
 
 
@@ -28,6 +30,7 @@ def try_fixes(
     *,
     limit_seconds: float,
     allowed: bool,
+    in_place: bool,
     stream: IO[str] | None,
 ) -> Report:
     """Return the report with the tried fixes of its root cause and notes about the trials."""
@@ -35,10 +38,14 @@ def try_fixes(
     if root is None:
         return report
     if not allowed:
-        outcome = _untried(root, report, Path(read_run(run_directory).directory))
+        outcome = _untried(root, report, read_run(run_directory))
     else:
-        laboratory = Laboratory(run_directory, root, _findings, _launcher(stream))
-        tell = _Teller(stream, laboratory)
+        from torchwhy.verify.campaign import try_all
+        from torchwhy.verify.trial import Laboratory
+
+        launch = _launcher(run_directory, in_place=in_place, stream=stream)
+        laboratory = Laboratory(run_directory, root, _findings, launch)
+        tell = _Teller(stream, in_place=in_place)
         outcome = try_all(laboratory, report.findings, limit_seconds=limit_seconds, tell=tell)
     findings = (outcome.finding, *report.findings[1:])
     return replace(report, findings=findings, trial_notes=outcome.notes)
@@ -48,13 +55,16 @@ def _findings(run_directory: Path) -> Sequence[Finding]:
     return diagnose(run_directory).findings
 
 
-def _untried(root: Finding, report: Report, directory: Path) -> Outcome:
-    proposed = choose(root, report.findings, directory)
-    advice = (fix for fix in root.fixes if fix.diff not in {one.diff for one in proposed})
+def _untried(root: Finding, report: Report, run: Run) -> Outcome:
+    from torchwhy.verify.campaign import Outcome, choose
+
+    proposed = choose(root, report.findings, Path(run.directory), command=run.command)
+    diffs = {one.diff for one in proposed if one.diff}
+    advice = (fix for fix in root.fixes if fix.diff not in diffs)
     return Outcome(replace(root, fixes=(*proposed, *advice)), (FORBIDDEN,))
 
 
-def _launcher(stream: IO[str] | None) -> Launch:
+def _launcher(run_directory: Path, *, in_place: bool, stream: IO[str] | None) -> Launch:
     """Return a function that runs a trial and, on a terminal, shows the elapsed seconds."""
 
     def launch(place: Path, run: Run, limit_seconds: float) -> Run:
@@ -67,7 +77,14 @@ def _launcher(stream: IO[str] | None) -> Launch:
                 stream.write(f"\r\x1b[Ktorchwhy:     {shown} s of at most {limit_seconds:.0f}")
                 stream.flush()
 
-        ended = run_quietly(place, run, limit_seconds=limit_seconds, progress=progress)
+        ended = run_again(
+            place,
+            run,
+            first=run_directory,
+            limit_seconds=limit_seconds,
+            progress=progress,
+            in_place=in_place,
+        )
         if shown and stream is not None:
             stream.write("\r\x1b[K")
         return ended
@@ -78,35 +95,49 @@ def _launcher(stream: IO[str] | None) -> Launch:
 class _Teller:
     """Writes progress; the first line warns that trials run the program again."""
 
-    def __init__(self, stream: IO[str] | None, laboratory: Laboratory) -> None:
+    def __init__(self, stream: IO[str] | None, *, in_place: bool) -> None:
         self._stream = stream
-        self._laboratory = laboratory
+        self._files = FILES_ARE_WRITTEN if in_place else FILES_ARE_SAFE
         self._began = False
 
     def __call__(self, line: str) -> None:
         if self._stream is None:
             return
         if not self._began:
-            reason = self._laboratory.runs_in_place
-            where = IN_A_COPY if reason is None else IN_PLACE.format(reason=reason)
-            self._stream.write(f"{WARNING}, {where}\n")
+            self._stream.write(printable(f"{WARNING}: {self._files} (`--no-rerun` forbids it).\n"))
             self._began = True
-        self._stream.write(f"torchwhy: {line}\n")
+        self._stream.write(printable(f"torchwhy: {line}\n"))
         self._stream.flush()
 
 
-def remember_sources(run_directory: Path, report: Report) -> None:
-    """Store the hashes of the files with findings, so that `--apply` notices a later edit."""
-    record_sources(run_directory, report.findings, Path(read_run(run_directory).directory))
+def store(run_directory: Path, report: Report) -> str | None:
+    """Write report.json, and hashes of the files with findings, so that `--apply` notices a later edit.
+
+    Return why that is impossible; None if it is done.
+    """
+    try:
+        report.store(run_directory)
+        if report.findings:
+            from torchwhy.verify.diffs import record_sources
+
+            record_sources(run_directory, report.findings, Path(read_run(run_directory).directory))
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    return None
 
 
 def best_fix(report: Report) -> Fix | None:
-    """Return the change that cured the root cause in a run of the whole program."""
+    """Return the change that cured the root cause in a run of the whole program, or at least makes it run."""
     root = report.root_cause
     for fix in () if root is None else root.fixes:
-        if fix.diff and fix.trial.verdict == "cured" and fix.trial.summary:
+        if fix.can_be_tried and fix.trial.verdict in ("cured", "runs") and fix.trial.summary:
             return fix
     return None
+
+
+def command_line(fix: Fix) -> str:
+    """Return the command of a fix as one types it."""
+    return printable(" ".join((*fix.environment, "torchwhy run", shlex.join(fix.command))))
 
 
 def print_next_step(report: Report, directory: Path, *, tried: bool, stream: IO[str]) -> None:
@@ -114,8 +145,12 @@ def print_next_step(report: Report, directory: Path, *, tried: bool, stream: IO[
     root = report.root_cause
     if root is None:
         return
-    if best_fix(report) is not None:
-        stream.write("  To write the proven change into the source: torchwhy fix --apply\n")
+    best = best_fix(report)
+    if best is not None and best.diff:
+        which = "proven change" if best.trial.verdict == "cured" else "change that makes it run"
+        stream.write(f"  To write the {which} into the source: torchwhy fix --apply\n")
+    elif best is not None:
+        stream.write(f"  To run it so: {command_line(best)}\n")
     elif not tried and has_candidates(report, directory):
         stream.write("  To try changes to the source that may cure it: torchwhy fix\n")
     elif tried and any(fix.trial.summary for fix in root.fixes):
@@ -124,5 +159,9 @@ def print_next_step(report: Report, directory: Path, *, tried: bool, stream: IO[
 
 def has_candidates(report: Report, directory: Path) -> bool:
     """Tell whether there is a change to try for the root cause."""
+    from torchwhy.verify.campaign import choose
+
     root = report.root_cause
-    return root is not None and bool(choose(root, report.findings, directory))
+    return root is not None and bool(
+        choose(root, report.findings, directory, command=report.command)
+    )

@@ -7,7 +7,6 @@ gets from us are in its environment: where to record, and a folder whose `sitecu
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,20 +15,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from torchwhy.errors import UsageError
-from torchwhy.record.run_file import Run, write_run
+from torchwhy.observe.ending_signals import NAMES, ending
+from torchwhy.observe.standard_input import KeptInput, file_kept
+from torchwhy.record.run_file import Run, known_secrets, write_run
 
 BOOT_FOLDER = Path(__file__).resolve().parent / "boot"
-RUNS_FOLDER = Path(".torchwhy") / "runs"
 RUN_VARIABLE = "TORCHWHY_RUN"
 LARGEST_HASH_SEED = 4294967295  # the interpreter's own limit for PYTHONHASHSEED
 FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 FROM_THE_KEYBOARD = ("SIGINT", "SIGQUIT")
 POLL_SECONDS = 0.05
+MOMENT_SECONDS = 2.0  # for a repeated run that was asked to end, before it is killed
+PR_SET_PDEATHSIG = 1
 
 
 def child_command(command: Sequence[str], directory: Path = Path()) -> list[str]:
@@ -79,43 +80,6 @@ def is_script(program: str, directory: Path = Path()) -> bool:
     return named_like_python or (shutil.which(program) is None and not os.access(path, os.X_OK))
 
 
-def make_run_directory(command: Sequence[str], runs: Path = RUNS_FOLDER) -> Path:
-    """Make `<runs>/<UTC>-<script>-<id>/` and return its absolute path."""
-    moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    while True:
-        directory = (runs / f"{moment}-{_short_name(command)}-{os.urandom(2).hex()}").absolute()
-        try:
-            directory.mkdir(parents=True)
-            _keep_out_of_git(runs.parent)
-        except FileExistsError:
-            if directory.is_dir():
-                continue
-            raise UsageError(
-                f"{runs} exists and is not a directory.", slug="cannot-record"
-            ) from None
-        except OSError as problem:
-            raise UsageError(
-                f"the run cannot be recorded in {runs.absolute()}: {problem.strerror}. "
-                "Start torchwhy in a directory where you may write.",
-                slug="cannot-record",
-            ) from problem
-        return directory
-
-
-def _short_name(command: Sequence[str]) -> str:
-    name = command[1] if command[0] == "-m" and len(command) > 1 else Path(command[0]).stem
-    scripts = [Path(word).stem for word in command[1:] if word.endswith(".py")]
-    if scripts and not command[0].endswith(".py") and command[0] not in ("-m", "-c"):
-        name = scripts[0]  # the script inside a launcher's command tells more than the launcher
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-")[:40] or "program"
-
-
-def _keep_out_of_git(folder: Path) -> None:
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf8")
-
-
 def describe_run(command: Sequence[str], *, on_failure: str, budget: float | None = None) -> Run:
     """Return the run that is about to start here and now."""
     return Run(
@@ -137,7 +101,7 @@ def _hash_seed(environment: Mapping[str, str]) -> int:
 
 def child_environment(run_directory: Path, run: Run) -> dict[str, str]:
     """Return our own environment with the three variables that make a Python child record itself."""
-    environment = dict(os.environ)
+    environment = dict(os.environ) | dict(word.split("=", 1) for word in run.environment)
     paths = [str(BOOT_FOLDER)]
     if environment.get("PYTHONPATH"):  # an empty one must not become an entry: it would mean "here"
         paths.append(environment["PYTHONPATH"])
@@ -147,16 +111,32 @@ def child_environment(run_directory: Path, run: Run) -> dict[str, str]:
     return environment
 
 
-def run_in_foreground(run_directory: Path, run: Run) -> Run:
-    """Run the program on our own streams and terminal; return the run, ended."""
+def run_in_foreground(run_directory: Path | None, run: Run) -> Run:
+    """Run the program on our own streams and terminal; return the run, ended. Without a directory it runs unwatched."""
     arguments = child_command(run.command)
-    write_run(run_directory, run)
+    environment = (
+        dict(os.environ) if run_directory is None else child_environment(run_directory, run)
+    )
     started = time.monotonic()
-    with _signals_forwarded() as child_is:
-        child = _start(arguments, env=child_environment(run_directory, run))
+    with _signals_forwarded() as child_is, file_kept(run_directory):
+        child = _start(arguments, env=environment, preexec_fn=_end_with_us())
         child_is(child)
         returned = child.wait()
     return _note_end(run_directory, run, returned=returned, started=started)
+
+
+def _end_with_us() -> Callable[[], None] | None:
+    """Return what makes the kernel kill the program if the supervisor is killed: the user knows no other process."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    set_attribute = ctypes.CDLL(None).prctl
+
+    def at_start() -> None:
+        set_attribute(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    return at_start
 
 
 def run_quietly(
@@ -165,32 +145,58 @@ def run_quietly(
     *,
     limit_seconds: float,
     progress: Callable[[float], None] = lambda _seconds: None,
+    environment: Mapping[str, str] | None = None,
+    confine: Callable[[list[str]], list[str]] = list,
 ) -> Run:
-    """Run the program out of sight, its output in `output.txt`, and kill all of it after the limit."""
-    arguments = child_command(run.command, Path(run.directory))
+    """Run the program out of sight, its output in `output.txt`, and kill all of it after the limit.
+
+    `confine` returns the command that starts the given one; `environment` is added to our own.
+    """
+    arguments = confine(child_command(run.command, Path(run.directory)))
     write_run(run_directory, run)
     started = time.monotonic()
     timed_out = False
+    kept_input = KeptInput(run_directory)
     with (run_directory / "output.txt").open("wb") as output:
         child = _start(
             arguments,
-            env=child_environment(run_directory, run),
+            env={**child_environment(run_directory, run), **(environment or {})},
             cwd=run.directory,
-            stdin=subprocess.DEVNULL,
+            stdin=kept_input.stream,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        try:
-            timed_out = _wait_until(child, started + limit_seconds, progress=progress)
-        finally:
-            _kill_group(child)
-            returned = child.wait()
+        with ending.stopping(lambda: _kill_all(child, run_directory)):
+            try:
+                ending.raise_early()
+                kept_input.feed(child)
+                timed_out = _wait_until(child, started + limit_seconds, progress=progress)
+            except KeyboardInterrupt:
+                _pass_on(child, ending.received or signal.SIGINT)
+                raise
+            finally:
+                _kill_all(child, run_directory)
+                returned = child.wait()
+                _mask_output(run_directory / "output.txt")
     ended = replace(run, timed_out=timed_out)
     return _note_end(run_directory, ended, returned=returned, started=started)
 
 
-def _note_end(run_directory: Path, run: Run, *, returned: int, started: float) -> Run:
+def _mask_output(path: Path) -> None:
+    """Mask what the program printed of the secrets on its command line."""
+    secrets = known_secrets()
+    if not secrets:
+        return
+    masked = path.with_suffix(".masked")
+    with suppress(OSError), path.open("rb") as output, masked.open("wb") as copy:
+        for line in output:
+            text = line.decode(errors="surrogateescape")
+            copy.write(secrets.masked(text).encode(errors="surrogateescape"))
+        masked.replace(path)
+
+
+def _note_end(run_directory: Path | None, run: Run, *, returned: int, started: float) -> Run:
     killed_by = -returned if returned < 0 else None
     ended = replace(
         run,
@@ -198,8 +204,9 @@ def _note_end(run_directory: Path, run: Run, *, returned: int, started: float) -
         signal=killed_by,
         seconds=round(time.monotonic() - started, 3),
     )
-    with suppress(OSError):  # the program's exit code must not be lost over a full disk
-        write_run(run_directory, ended)
+    if run_directory is not None:
+        with suppress(OSError):  # the program's exit code must not be lost over a full disk
+            write_run(run_directory, ended)
     return ended
 
 
@@ -227,13 +234,33 @@ def _wait_until(
         progress(now - started)
 
 
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child and what it left behind: it leads a group of its own, so nobody else is hit."""
+def _pass_on(child: subprocess.Popen[bytes], number: int) -> None:
+    """Hand a signal to the child's whole group, and leave it a moment to end by itself."""
+    with suppress(OSError, AttributeError):
+        os.killpg(child.pid, number)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(MOMENT_SECONDS)
+
+
+def _kill_all(child: subprocess.Popen[bytes], run_directory: Path) -> None:
+    """Kill the child and what it left behind: its group, and processes that left the group but record here."""
     if not hasattr(os, "killpg"):
         child.kill()
         return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
+    if sys.platform != "linux":
+        return
+    mark = os.fsencode(f"{RUN_VARIABLE}={run_directory}")
+    for process in _processes():
+        with suppress(OSError):
+            if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                os.kill(process, signal.SIGKILL)
+
+
+def _processes() -> list[int]:
+    names = [path.name for path in Path("/proc").iterdir()]
+    return [int(name) for name in names if name.isdecimal() and int(name) != os.getpid()]
 
 
 @contextmanager
@@ -243,6 +270,8 @@ def _signals_forwarded() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     early: list[int] = []
 
     def forward(number: int, _frame: object) -> None:
+        if signal.Signals(number).name in NAMES:
+            ending.received = number
         if _terminal_told_the_child(number):
             return
         if not child:
