@@ -81,7 +81,8 @@ class OperandTrial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     source if the edit is certain, `location` the place it changes. `target` is the changed object in the program's
     words: the path of a layer, or the expression of a tensor (empty if it has none). `method` is the text appended
     to a tensor, such as `.unsqueeze(0)` or ` - 1`. For a layer, `parameter` is an argument of its constructor,
-    `right` the value that fits its input and `wrong` its actual value. `order` lists arguments in another order.
+    `right` the value that fits its input and `wrong` its actual value; `at_least` means that later inputs may need a
+    larger one. `order` lists arguments in another order.
     Traces of older versions hold all this as a sentence, `change`.
     """
 
@@ -95,6 +96,7 @@ class OperandTrial(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     parameter: str = ""
     right: int | None = None
     wrong: int | None = None
+    at_least: bool = False
     order: list[str] = []
     change: str = ""
 

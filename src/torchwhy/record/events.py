@@ -23,7 +23,14 @@ from torchwhy.record.crashes import WalkStep as WalkStep
 from torchwhy.record.event import BEFORE_FIRST_STEP as BEFORE_FIRST_STEP
 from torchwhy.record.event import SCHEMA as SCHEMA
 from torchwhy.record.event import Event as Event
+from torchwhy.record.event import LeftOut as LeftOut
+from torchwhy.record.event import Recorded as Recorded
+from torchwhy.record.event import Thinned as Thinned
+from torchwhy.record.learning import SampleTried as SampleTried
+from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real
+from torchwhy.record.tensors import Operand as Operand
+from torchwhy.record.tensors import OriginKind as OriginKind
 from torchwhy.record.tensors import TensorFacts as TensorFacts
 
 
@@ -99,6 +106,13 @@ class Step(Event, frozen=True, tag="step"):
         return [rate for rate in self.learning_rates or [] if rate is not None]
 
 
+class ClosureRan(Event, frozen=True, tag="closure"):
+    """The first loss that the closure of a step returned; its `Step` was written before the closure ran."""
+
+    step: int
+    loss: Real
+
+
 class Weights(Event, frozen=True, tag="weights"):
     """The RMS of every parameter and gradient of one optimizer, at sampled steps."""
 
@@ -107,14 +121,6 @@ class Weights(Event, frozen=True, tag="weights"):
     names: list[str]
     weight_rms: list[Real]
     gradient_rms: list[Real]
-
-
-class Thinned(Event, frozen=True, tag="thinned"):
-    """An optional measurement becomes rarer from this step on, with the reason."""
-
-    step: int
-    what: str
-    reason: str
 
 
 class ScaleChanged(Event, frozen=True, tag="scale"):
@@ -128,7 +134,8 @@ class ScaleChanged(Event, frozen=True, tag="scale"):
 class Alarm(Event, frozen=True, tag="alarm"):
     """A non-finite value was about to be written, was found written, or was read by the program itself.
 
-    `since` is the last step at which it is known to have been finite, if that is not the step before.
+    `since` is the last step at which it is known to have been finite, if that is not the step before. `compiled` if
+    the step is part of compiled code.
     """
 
     step: int
@@ -139,38 +146,14 @@ class Alarm(Event, frozen=True, tag="alarm"):
     withheld: bool = False
     location: SourceSpan | None = None
     since: int | None = None
-
-
-OriginKind = Literal[
-    "batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"
-]
-
-
-class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One argument of an operation, as it was just before the operation ran.
-
-    `at_born` is its value at the first bad element of the result (same index after broadcasting). `born_minimum` and
-    `born_maximum` are taken over all bad elements. For scalars only `scalar` is set. `wider_at_born`, for an operand
-    in half precision that is 0 there, is its value if it is computed in float32; if that is not 0, it underflowed.
-    """
-
-    name: str | None = None
-    argument: str | None = None
-    tensor: TensorFacts | None = None
-    scalar: Real | None = None
-    at_born: Real | None = None
-    born_minimum: Real | None = None
-    born_maximum: Real | None = None
-    wider_at_born: Real | None = None
-    origin: OriginKind = "unknown"
-    origin_name: str | None = None
-    origin_location: SourceSpan | None = None
+    compiled: bool = False
 
 
 class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The forward operation that a backward birth differentiates.
 
-    `hidden_by` is the place of a `where`, mask or selection that discarded exactly the bad elements.
+    `hidden_by` is the place of a `where`, mask or selection that discarded exactly the bad elements. `inside` is the
+    expression of a library that issued it, if the program's own did not; `operand_names` are then the library's.
     """
 
     op: str
@@ -179,6 +162,7 @@ class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     hidden_by: SourceSpan | None = None
     births: list[int] = []
     operand_names: list[str] = []
+    inside: SourceSpan | None = None
 
 
 Phase = Literal["data", "forward", "backward", "accumulate", "clip", "update"]
@@ -194,10 +178,13 @@ class Birth(Event, frozen=True, tag="birth"):
       source         the value came with a tensor that no recorded operation made: a batch, a parameter, a constant.
     `phase` is what the program was doing. `location` is the program's expression; in backward, that of the
     differentiated forward operation (the `backward()` call is `called_from`), unless the program's own code ran there.
+    `inside` is the expression of a library (or of torch's Python code) that issued the operation, if the call at
+    `location` only led to it; the names of the operands are then the library's.
     `reaches` lists what the value spoiled: "loss", "gradient of fc.weight", "parameter fc.weight", "buffer
     bn.running_mean", "output of net", "value read by the program", `REFUSED`; empty if `healed_by` absorbed it.
     `wider` is the result of redoing the operation in a wider dtype; None if that was not tried.
     `reduced` is the number of elements that went into each output element of a reduction.
+    `dataset_indices` are the rows of the bad `positions` in the dataset, or in the program's tensor `rows_of`.
     `made_after` is the step after which the dataset of a batch came into use; None if it is as old as training.
     """
 
@@ -209,6 +196,7 @@ class Birth(Event, frozen=True, tag="birth"):
     node: str | None = None
     location: SourceSpan | None = None
     called_from: SourceSpan | None = None
+    inside: SourceSpan | None = None
     operands: list[Operand] = []
     output: TensorFacts | None = None
     value: Real = "nan"
@@ -224,28 +212,26 @@ class Birth(Event, frozen=True, tag="birth"):
     origin_name: str | None = None
     positions: list[int] = []
     dataset_indices: list[int] = []
+    rows_of: str | None = None
     field: str | None = None
     made_after: int | None = None
     order: int = 0
 
 
-class SampleTried(Event, frozen=True, tag="sample-tried"):
-    """The failing step was repeated with one sample replaced by a copy of a neighbour."""
-
-    step: int
-    position: int
-    dataset_index: int | None
-    cured: bool
-
-
 class Replayed(Event, frozen=True, tag="replayed"):
-    """How the failing step was observed; `reproduced` is whether loss and gradients are the same, None if unknown."""
+    """How the failing step was observed; `reproduced` is whether loss and gradients are the same, None if unknown.
+
+    `faithful` is whether the same went into both: weights, data, random numbers; None if unknown. `moved` are the
+    program's variables that had another value the second time.
+    """
 
     step: int
     how: Literal["first-step", "in-place", "rerun"]
     reproduced: bool | None
     detail: str = ""
     eager_of_compiled: bool = False
+    faithful: bool | None = None
+    moved: list[str] = []
 
 
 class ModuleCalled(Event, frozen=True, tag="module"):
@@ -302,6 +288,16 @@ class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
     cut_short: bool = False
 
 
+class CompilerEntered(Event, frozen=True, tag="compiler-entered"):
+    """The program called a compiled function for the first time.
+
+    From then on the order of calls, modes of models and values that the program reads are not recorded, nor steps that
+    are part of compiled code.
+    """
+
+    step: int
+
+
 class ProbeFailed(Event, frozen=True, tag="probe-failed"):
     """A probe failed and was switched off; training went on."""
 
@@ -324,12 +320,15 @@ AnyEvent = (
     | OptimizerMade
     | OptimizerDescribed
     | Step
+    | ClosureRan
     | Weights
     | ScaleChanged
     | Thinned
+    | LeftOut
     | Alarm
     | Birth
     | SampleTried
+    | StepInputs
     | Replayed
     | ModuleCalled
     | GradientsClipped
@@ -356,7 +355,9 @@ AnyEvent = (
     | wiring.ParametersFollowed
     | wiring.LateParameters
     | wiring.AliasLoaded
+    | wiring.LookedAt
     | ArrayWarning
+    | CompilerEntered
     | MicroscopeLeft
     | ProbeFailed
     | RunEnded

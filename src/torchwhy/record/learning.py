@@ -114,12 +114,14 @@ class GraphOperation(Event, frozen=True, tag="operation"):
     recorded it. `inputs` skips views (`is_view`); `views` is for each operand the last view it passed through, -1 for
     none. `tracked` is whether autograd follows each operand, `parameters` the names of those that are parameters.
     `made_at` is set for a suspicious softmax inside a layer that only torch calls: the layer's constructor.
+    `issuer` is whose code issued the operation: `user`, `library`, or a part of torch.
     """
 
     order: int
     op: str
     step: int = 0
     location: SourceSpan | None = None
+    issuer: str = "user"
     module: str | None = None
     shape: list[int] = []
     dtype: str = ""
@@ -359,3 +361,19 @@ class Evaluated(Event, frozen=True, tag="evaluated"):
     location: SourceSpan
     steps: list[int]
     values: list[float]
+
+
+class SampleTried(Event, frozen=True, tag="sample-tried"):
+    """The failing step was repeated with one sample replaced by a copy of a neighbour."""
+
+    step: int
+    position: int
+    dataset_index: int | None
+    cured: bool
+
+
+class StepInputs(Event, frozen=True, tag="step-inputs"):
+    """Digests of the program's variables when a step failed, to compare with a rerun."""
+
+    step: int
+    digests: dict[str, str]

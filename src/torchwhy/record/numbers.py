@@ -17,8 +17,11 @@ def encode(value: float) -> Real:
 
 
 def decode(value: Real) -> float:
-    """Return the float that `encode` encoded."""
-    return float(value)
+    """Return the float that `encode` encoded; NaN for a word that it does not write."""
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def is_finite(value: Real) -> bool:

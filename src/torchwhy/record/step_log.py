@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from torchwhy.errors import TraceError
 from torchwhy.record.events import Step
 from torchwhy.record.numbers import encode
+from torchwhy.record.run_folder import read_bounded
 from torchwhy.record.writer import TraceWriter
 
 ALL_BEFORE = (
@@ -26,6 +28,9 @@ LINES_AT_ONCE = 64  # The ring is turned into lines after this many steps.
 UNUSUAL = (
     2.0  # A loss this many times the recent average always gets a line, so that no spike is lost.
 )
+TORN_SLOTS = 1  # A kill may interrupt the writing of one slot.
+MOST_OPTIMIZERS = 1_000_000
+LONGEST_STEP = 1e11  # milliseconds: three years
 SMOOTHING = 0.02  # The recent average covers about the last fifty steps.
 
 # A slot holds step + 1, optimizer, loss and milliseconds; one that starts with 0 is empty.
@@ -119,14 +124,25 @@ def ring_of(trace: Path) -> Path:
     return trace.with_suffix(".recent")
 
 
-def recent_steps(trace: Path) -> list[Step]:
-    """Return the steps in the ring of a trace, oldest first; none if it has no ring."""
+def recent_steps(trace: Path, last: int) -> tuple[list[Step], tuple[str, ...]]:
+    """Return the steps in the ring of a trace, oldest first, and a sentence if it is damaged.
+
+    `last` is the newest step that has a line. A slot holds only steps of its own place, and lines follow the ring at
+    a known distance: anything else was not written by `StepLog`.
+    """
+    path = ring_of(trace)
     try:
-        content = ring_of(trace).read_bytes()
-    except OSError:
-        return []
+        content = read_bounded(path, SLOTS * _SIZE)
+    except FileNotFoundError:
+        return [], ()
+    except TraceError as problem:
+        return [], (f"the newest steps are left out: {problem.message}",)
     whole = len(content) - len(content) % _SIZE
-    slots = sorted(slot for slot in _SLOT.iter_unpack(content[:whole]) if slot[0] > 0)
+    slots = [slot for slot in enumerate(_SLOT.iter_unpack(content[:whole])) if slot[1][0]]
+    newest = max((slot[0] - 1 for _, slot in slots), default=-1)
+    fitting = [slot for place, slot in slots if _fits(place, slot, newest)]
+    if len(fitting) < len(slots) - TORN_SLOTS or newest > last + SLOTS + last // ALL_BEFORE:
+        return [], (f"the newest steps are left out: {path} holds no steps of this run.",)
     return [
         Step(
             step=number - 1,
@@ -134,5 +150,16 @@ def recent_steps(trace: Path) -> list[Step]:
             losses=[encode(loss)],
             milliseconds=round(milliseconds, 3),
         )
-        for number, optimizer, loss, milliseconds in slots
-    ]
+        for number, optimizer, loss, milliseconds in sorted(fitting)
+    ], ()
+
+
+def _fits(place: int, slot: tuple[int, int, float, float], newest: int) -> bool:
+    number, optimizer, _, milliseconds = slot
+    step = number - 1
+    return (
+        step % SLOTS == place
+        and 0 <= step <= newest
+        and 0 <= optimizer < MOST_OPTIMIZERS
+        and 0 <= milliseconds < LONGEST_STEP
+    )

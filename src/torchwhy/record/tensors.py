@@ -1,8 +1,13 @@
-"""The facts about a tensor that events contain."""
+"""The facts about tensors and operands that events contain."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.numbers import Real
 
 
 class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -18,3 +23,31 @@ class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     zeros: int = 0
     first_bad_index: list[int] | None = None
     device: str = "cpu"
+
+
+OriginKind = Literal[
+    "batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"
+]
+
+
+class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One argument of an operation, as it was just before the operation ran.
+
+    `at_born` is its value at the first bad element of the result (same index after broadcasting). `born_minimum` and
+    `born_maximum` are taken over all bad elements. For scalars only `scalar` is set. `wider_at_born`, for an operand
+    in half precision that is 0 there, is its value if it is computed in float32; if that is not 0, it underflowed.
+    `largest_subtracted`, for an operand that is a difference, is the largest magnitude in the difference's operands.
+    """
+
+    name: str | None = None
+    argument: str | None = None
+    tensor: TensorFacts | None = None
+    scalar: Real | None = None
+    at_born: Real | None = None
+    born_minimum: Real | None = None
+    born_maximum: Real | None = None
+    wider_at_born: Real | None = None
+    largest_subtracted: Real | None = None
+    origin: OriginKind = "unknown"
+    origin_name: str | None = None
+    origin_location: SourceSpan | None = None

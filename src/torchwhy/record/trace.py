@@ -13,7 +13,9 @@ import msgspec
 
 from torchwhy.errors import TraceError
 from torchwhy.record import events as kinds
-from torchwhy.record.numbers import decode
+from torchwhy.record.numbers import Real, decode
+from torchwhy.record.run_file import LARGEST_STEP, TRACE_NAME
+from torchwhy.record.run_folder import LARGEST_TRACE, read_bounded
 from torchwhy.record.step_log import recent_steps
 from torchwhy.source.edits import Source
 
@@ -35,6 +37,7 @@ class Trace:
     rerun: Trace | None = None
     exit_code: int | None = None
     observation: int = 0
+    damage: tuple[str, ...] = ()  # Sentences about parts of the recording that could not be read.
     _files: dict[str, Source] = field(default_factory=dict, repr=False, compare=False)
     _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -45,6 +48,10 @@ class Trace:
                 if getattr(event, "look", self.observation) == self.observation:
                     self._by_kind.setdefault(type(event), []).append(event)
         return cast("list[AnyOf]", self._by_kind.get(kind, []))
+
+    def has_all(self, what: kinds.Recorded) -> bool:
+        """Tell whether all operations, modules, activations or parameters of this observation were recorded."""
+        return all(left.what != what for left in self.of(kinds.LeftOut))
 
     @property
     def files(self) -> dict[str, Source]:
@@ -60,6 +67,11 @@ class Trace:
         """Return this trace once per later observation, oldest first."""
         numbers = {getattr(event, "look", 0) for event in self.events} - {0}
         return [replace(self, observation=number, _by_kind={}) for number in sorted(numbers)]
+
+    @cached_property
+    def closure_losses(self) -> dict[int, Real]:
+        """Return the first loss of each step that had a closure; its `Step` was written before."""
+        return {event.step: event.loss for event in self.of(kinds.ClosureRan)}
 
     @cached_property
     def births(self) -> list[kinds.Birth]:
@@ -98,13 +110,14 @@ class Trace:
 
 def read_events(path: Path) -> Iterator[kinds.Event]:
     """Yield the events of one file; ignore a torn last line, raise `TraceError` for one in the middle."""
-    lines = path.read_bytes().split(b"\n")
+    lines = read_bounded(path, LARGEST_TRACE).split(b"\n")
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
         try:
-            yield _decoder.decode(line)
-        except msgspec.DecodeError as problem:
+            event = _decoder.decode(line)
+            _check_step(event)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             if number >= len(lines) - 1:
                 return
             raise TraceError(
@@ -112,6 +125,13 @@ def read_events(path: Path) -> Iterator[kinds.Event]:
                 "It was written by another version of torchwhy, or the file was changed.",
                 slug="unreadable-trace",
             ) from problem
+        yield event
+
+
+def _check_step(event: kinds.Event) -> None:
+    step = getattr(event, "step", 0)
+    if step is not None and not kinds.BEFORE_FIRST_STEP <= step <= LARGEST_STEP:
+        raise msgspec.ValidationError(f"there is no step {step}")
 
 
 def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = None) -> Trace:
@@ -119,9 +139,17 @@ def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = 
     of_rerun = None
     if rerun is not None and (rerun / path.name).exists():
         of_rerun = read_rank(rerun / path.name)
-    rank = int("".join(filter(str.isdigit, path.stem)) or 0)
-    events = tuple(_with_recent_steps(list(read_events(path)), recent_steps(path)))
-    return Trace(events, rank=rank, exit_code=exit_code, rerun=of_rerun)
+    named = TRACE_NAME.fullmatch(path.name)
+    events = list(read_events(path))
+    last = max((event.step for event in events if isinstance(event, kinds.Step)), default=-1)
+    recent, damage = recent_steps(path, last)
+    return Trace(
+        tuple(_with_recent_steps(events, recent)),
+        rank=0 if named is None else int(named[1]),
+        exit_code=exit_code,
+        rerun=of_rerun,
+        damage=damage,
+    )
 
 
 def _with_recent_steps(events: list[kinds.Event], recent: list[kinds.Step]) -> list[kinds.Event]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from torchwhy.finding import SourceSpan
@@ -91,6 +93,13 @@ class LateParameters(Event, frozen=True, tag="late-parameters"):
     step: int
     parameters: list[LateParameter]
     replaced: list[str] = []
+
+
+class LookedAt(Event, frozen=True, tag="looked-at"):
+    """How many things a probe judged that writes an event only for a wrong one; written when the program ends."""
+
+    what: Literal["average", "loaded weights"]
+    times: int
 
 
 class AliasLoaded(Event, frozen=True, tag="alias-loaded"):

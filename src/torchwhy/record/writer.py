@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from torchwhy.record.events import Event
+from torchwhy.record.events import Event, ProgramFile
+from torchwhy.record.secrets import Secrets
 
 RECORDING_STOPPED = (
     "recording-stopped.txt"  # Beside the trace, if torchwhy could not write any more of it.
@@ -17,6 +18,8 @@ RECORDING_STOPPED = (
 MOST_PROCESSES = (
     4096  # More than any known run has; the bound keeps a full folder from hanging the program.
 )
+FREE_TEXT = {"argv", "message", "reason", "detail"}  # Fields of events that hold any text.
+NO_SECRETS = Secrets(())
 
 
 class TraceWriter:
@@ -25,7 +28,15 @@ class TraceWriter:
     The first event creates the file, so a process that never trains leaves no file.
     """
 
-    def __init__(self, directory: Path, *, rank: int, header: Callable[[], Event]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        rank: int,
+        header: Callable[[], Event],
+        secrets: Secrets = NO_SECRETS,
+    ) -> None:
+        self._secrets = secrets
         self._directory = directory
         self._rank = rank
         self._header = header
@@ -53,7 +64,25 @@ class TraceWriter:
             self._put(self._descriptor, line)
 
     def _append(self, descriptor: int, event: Event) -> None:
-        self._put(descriptor, self._encode(event) + b"\n")
+        line = self._encode(event)
+        if self._secrets.may_be_in(line):
+            line = self._encode(self._without_secrets(event))
+        self._put(descriptor, line + b"\n")
+
+    def _without_secrets(self, event: Event) -> Event:
+        """Return the event with the secrets of the command line masked; columns of the program's text stay."""
+        secrets = self._secrets
+        if isinstance(event, ProgramFile):
+            return msgspec.structs.replace(event, text=secrets.masked_in_place(event.text))
+        data = msgspec.to_builtins(event)
+        masked = secrets.masked_data(data)
+        if masked == data:
+            return event
+        try:
+            return msgspec.convert(masked, type(event))
+        except msgspec.ValidationError:  # The secret is a word that we use, such as "loss".
+            free = {name: masked[name] for name in FREE_TEXT & set(masked)}
+            return msgspec.convert({**data, **free}, type(event))
 
     def _put(self, descriptor: int, line: bytes) -> None:
         if os.write(descriptor, line) != len(line):
