@@ -55,22 +55,36 @@ class Pairs:
         self._folder = folder
         self._zygote = Zygote() if native else Zygote(TORCHWHY_NATIVE="0")
         self._pool = ThreadPoolExecutor(AT_A_TIME)
-        self._runs: dict[tuple[str, bool, str, tuple[str, ...]], Future[Left]] = {}
+        self._runs: dict[tuple[str, bool, str, tuple[str, ...], str], Future[Left]] = {}
 
     def start(
-        self, name: str, *, watched: bool, fault: str = "", arguments: tuple[str, ...] = ()
+        self,
+        name: str,
+        *,
+        watched: bool,
+        fault: str = "",
+        arguments: tuple[str, ...] = (),
+        on_failure: str = "stop",
     ) -> Future[Left]:
         """Start a run that will be asked for later; the same one is started once."""
-        key = (name, watched, fault, arguments)
+        key = (name, watched, fault, arguments, on_failure)
         if key not in self._runs:
             self._runs[key] = self._pool.submit(self._run, *key)
         return self._runs[key]
 
     def run(
-        self, name: str, *, watched: bool, fault: str = "", arguments: tuple[str, ...] = ()
+        self,
+        name: str,
+        *,
+        watched: bool,
+        fault: str = "",
+        arguments: tuple[str, ...] = (),
+        on_failure: str = "stop",
     ) -> Left:
         """Return what this run left."""
-        return self.start(name, watched=watched, fault=fault, arguments=arguments).result()
+        return self.start(
+            name, watched=watched, fault=fault, arguments=arguments, on_failure=on_failure
+        ).result()
 
     def run_rank(
         self, name: str, arguments: tuple[str, ...], place: dict[str, str], rerun_step: int | None
@@ -105,19 +119,30 @@ class Pairs:
         self._pool.shutdown(cancel_futures=True)
         self._zygote.close()
 
-    def _run(self, name: str, watched: bool, fault: str, arguments: tuple[str, ...]) -> Left:  # noqa: FBT001 - a key
+    def _run(
+        self,
+        name: str,
+        watched: bool,  # noqa: FBT001 - a key
+        fault: str,
+        arguments: tuple[str, ...],
+        on_failure: str,
+    ) -> Left:
         words = (
             name.replace("/", "-"),
             "watched" if watched else "bare",
             fault.replace(" ", "-"),
             *arguments,
+            on_failure,
         )
         folder = self._folder / "-".join(words)
         run_directory = folder / "run"
         run_directory.mkdir(parents=True)
         script = PROGRAMS / f"{name}.py"
         environment = {"TORCHWHY_FAULT": fault} if fault else {}
-        write_run(run_directory, Run(command=(script.name,), directory=str(folder)))
+        write_run(
+            run_directory,
+            Run(command=(script.name,), directory=str(folder), on_failure=on_failure),
+        )
         ended = self._zygote.run(
             script,
             directory=folder,

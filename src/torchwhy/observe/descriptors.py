@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from torchwhy.observe.torch_features.compiler import uncompiled
 from torchwhy.observe.torch_features.interpreter import frame_at
 
 
@@ -20,6 +21,7 @@ class NotedOnAccess:
         self.original = original
         self.note = note
 
+    @uncompiled
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is not None:
             self.note(instance)
@@ -39,11 +41,15 @@ class NotedOnChange:
         self.name = name
         self.change = change
 
+    @uncompiled
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.name] = self.change(instance, value, frame_at(1))
 
     def __delete__(self, instance: Any) -> None:
-        instance.__dict__.pop(self.name, None)
+        try:
+            del instance.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(self.name) from None
 
 
 class NotedEngine:
@@ -54,6 +60,7 @@ class NotedEngine:
         self.__dict__["_note"] = note
 
     @property
+    @uncompiled
     def run_backward(self) -> Any:
         """Note what is about to be differentiated and return the engine's own method."""
         self._note(frame_at(1).f_locals)
@@ -71,6 +78,7 @@ class Read(NotedOnAccess):
         self._bind = original.__get__
         self._state = state
 
+    @uncompiled
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is not None and not self._state.in_update:
             self.note(instance)
@@ -87,6 +95,7 @@ class Forward(NotedOnAccess):
         self._note = note
         self._models = models
 
+    @uncompiled
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if id(instance) in self._models:
             self._note(instance, frame_at(1))
@@ -96,6 +105,7 @@ class Forward(NotedOnAccess):
 def index_note(note: Callable[[Any], object]) -> Callable[[Any], Any]:
     """Return a function that notes its argument and returns it."""
 
+    @uncompiled
     def noted(index: Any) -> Any:
         note(index)
         return index

@@ -6,7 +6,7 @@ import functools
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from time import perf_counter
+from time import thread_time
 from typing import Any, TypeVar
 
 from torchwhy.observe.native.records import GuestsRecord
@@ -14,6 +14,7 @@ from torchwhy.observe.torch_features.mode_stack import (
     DisableTorchFunction,
     dispatch_depth,
     function_depth,
+    is_profiling,
     unseen,
 )
 from torchwhy.observe.torch_features.resolve import is_there, missing, missing_names
@@ -83,9 +84,10 @@ class Guests(GuestsRecord):
             if self.all_off or name in self.switched_off:
                 return None
             outermost, self._is_timing = not self._is_timing, True
+            began = 0.0
             if outermost:
                 self.moment += 1
-            began = perf_counter()
+                began = thread_time()
             try:
                 if self.fault == name:
                     _break()
@@ -96,7 +98,7 @@ class Guests(GuestsRecord):
             finally:
                 if outermost:
                     self._is_timing = False
-                    self.seconds += perf_counter() - began
+                    self.seconds += thread_time() - began
 
         return safe
 
@@ -113,16 +115,17 @@ class Guests(GuestsRecord):
                 or self.fault
                 or dispatch_depth()
                 or function_depth()
+                or is_profiling()
             ):
                 return thoroughly(first, second)
-            began = perf_counter()
+            began = thread_time()
             try:
                 return function(first, second)
             except Exception as problem:
                 self.switch_off(name, problem)
                 return None
             finally:
-                self.light_seconds += perf_counter() - began
+                self.light_seconds += thread_time() - began
 
         return light
 

@@ -3,36 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 _ABSENT = object()
 
 
+class _Undo(NamedTuple):
+    group: str
+    stays: bool
+    undo: Callable[[], object]
+
+
 class Hooks:
-    """A list of undo steps, run in reverse by `remove_all`."""
+    """A list of undo steps, run in reverse by `remove_all`.
+
+    Torch's compiler traces whatever a program calls, so all hooks go when a program first enters it, except those that
+    declare that they may `stay`: the compiler never comes across them. None is put on after that.
+    """
 
     def __init__(self) -> None:
-        self._undo: list[tuple[str, Callable[[], object]]] = []
+        self._undo: list[_Undo] = []
+        self.are_barred = False
+        self.stand_ins: dict[
+            int, tuple[Any, Any]
+        ] = {}  # functions with their originals, by identity
 
-    def replace(self, holder: Any, name: str, value: Any, *, group: str = "") -> Any:
+    def replace(
+        self, holder: Any, name: str, value: Any, *, group: str = "", stays: bool = False
+    ) -> Any:
         """Set `holder.name = value`, remember how to undo it, return what was there."""
         own = vars(holder).get(name, _ABSENT)
         before = getattr(holder, name, None)
-        setattr(holder, name, value)
-        if own is _ABSENT:
-            self._undo.append((group, lambda: delattr(holder, name)))
-        else:
-            self._undo.append((group, lambda: setattr(holder, name, own)))
+        if not self.are_barred or stays:
+            setattr(holder, name, value)
+            if own is _ABSENT:
+                self.add(lambda: delattr(holder, name), group=group, stays=stays)
+            else:
+                self.add(lambda: setattr(holder, name, own), group=group, stays=stays)
         return own if own is not _ABSENT else before
 
-    def add(self, undo: Callable[[], object], *, group: str = "") -> None:
+    def replace_unseen(self, holder: Any, name: str, value: Any) -> Any:
+        """Replace something that the compiler never comes across."""
+        return self.replace(holder, name, value, stays=True)
+
+    def replace_function(self, module: Any, name: str, value: Any, *, group: str = "") -> None:
+        """Replace a function that the program may import by its name."""
+        self.stand_ins[id(value)] = (value, getattr(module, name))
+        self.replace(module, name, value, group=group)
+
+    def add(self, undo: Callable[[], object], *, group: str = "", stays: bool = False) -> None:
         """Remember another undo step."""
-        self._undo.append((group, undo))
+        self._undo.append(_Undo(group, stays, undo))
 
     def remove_group(self, group: str) -> None:
         """Undo only what was put on under `group`."""
-        for entry in [e for e in reversed(self._undo) if e[0] == group]:
-            entry[1]()
+        self._remove([entry for entry in self._undo if entry.group == group])
+
+    def bar(self) -> None:
+        """Undo what may not stay, and put on no more of that kind."""
+        self.are_barred = True
+        self._remove([entry for entry in self._undo if not entry.stays])
+
+    def _remove(self, entries: list[_Undo]) -> None:
+        for entry in reversed(entries):
+            entry.undo()
             self._undo.remove(entry)
 
     def __len__(self) -> int:
@@ -41,7 +75,7 @@ class Hooks:
     def remove_after(self, count: int) -> None:
         """Undo what was put on after the first `count` steps, last first."""
         while len(self._undo) > count:
-            self._undo.pop()[1]()
+            self._undo.pop().undo()
 
     def remove_all(self) -> None:
         """Undo everything, last first."""

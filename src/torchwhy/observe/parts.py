@@ -38,7 +38,6 @@ class Parts:
         recorder: Recorder,
         step_log: StepLog,
         *,
-        began: float,
         step_ended: Callable[[], None],
     ) -> None:
         self.settings, self.recorder, self.step_log = settings, recorder, step_log
@@ -53,7 +52,6 @@ class Parts:
             state,
             guests,
             share=settings.budget,
-            began=began,
             quiet_steps=lambda: self.cruise.steps,
         )
         self.events = StepEvents(recorder, state, self.batches, self.budget)
@@ -90,7 +88,12 @@ class Parts:
             look_from=FIRST_BATCH, when_drawn=protect("holdings probe", self.holdings.drawn)
         )
         self.write_files = protect("source probe", ProgramFiles(recorder.write).tell)
-        self.optimizers = WatchedOptimizers(recorder, self.names, self.handlers)
+        self.optimizers = WatchedOptimizers(
+            recorder,
+            self.names,
+            self.handlers,
+            when_none_lives=self.batches.recent.clear,  # no step is left that could be repeated
+        )
         self.calls = CallOrder(
             recorder.write, lambda: (state.step, state.backwards), self.optimizers.position_of
         )

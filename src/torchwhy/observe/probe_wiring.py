@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -24,10 +22,11 @@ from torchwhy.observe.probes import (
     reads,
     scaler,
 )
+from torchwhy.observe.probes.compiled_code import CompilerProbe, StepsUnderRecord
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.torch_internals import note_new_optimizers
-from torchwhy.record.events import ArrayWarning
+from torchwhy.record.events import ArrayWarning, CompilerEntered
 
 OPTIMIZER_NEEDS = ("optimizer-birth",)
 
@@ -35,7 +34,15 @@ OPTIMIZER_NEEDS = ("optimizer-birth",)
 class ProbeWiring:
     """Knows where on torch each probe belongs."""
 
-    def __init__(self, parts: Parts, evaluations: Evaluations, descriptors: Descriptors) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        evaluations: Evaluations,
+        descriptors: Descriptors,
+        *,
+        runs_eagerly: bool = False,
+    ) -> None:
+        self._runs_eagerly = runs_eagerly
         self._parts = parts
         self._evaluations = evaluations
         self._descriptors = descriptors
@@ -145,14 +152,21 @@ class ProbeWiring:
         self._parts.recorder.write(ArrayWarning(step=step, message=message, location=place))
 
     def _watch_compiler(self) -> None:
-        compile_it = torch.compile
+        descriptors, parts = self._descriptors, self._parts
+        steps = StepsUnderRecord(descriptors.before_step, descriptors.after_step, parts.scale)
+        CompilerProbe(
+            self._hooks,
+            steps=steps,
+            compiled_steps=parts.sentinel.compiled_steps,
+            runs_eagerly=self._runs_eagerly,
+            entered=self._compiler_entered,
+            optimizer_made=self._protect("optimizer probe", parts.optimizers.made),
+            protect=self._protect,
+        ).install()
+
+    def _compiler_entered(self) -> None:
         parts = self._parts
-
-        @functools.wraps(compile_it)
-        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - it takes that name's place
-            parts.hooks.remove_group(reads.GROUP)
-            parts.hooks.remove_group(modes.GROUP)
-            parts.guests.protect("compile probe", parts.handlers.current.program_compiles)()
-            return compile_it(*args, **kwargs)
-
-        self._hooks.replace(torch, "compile", compile)
+        parts.modes.end()
+        parts.calls.end()
+        parts.recorder.write(CompilerEntered(step=parts.state.step))
+        parts.handlers.current.program_compiles()

@@ -26,6 +26,7 @@ from torchwhy.observe.step_handler import StepHandler
 from torchwhy.observe.torch_features.loader_parts import leave_in_workers
 from torchwhy.observe.torch_features.torch_internals import is_launchers_own
 from torchwhy.record.events import SCHEMA, RunEnded, RunStarted
+from torchwhy.record.secrets import masked_command, secrets_of
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
 from torchwhy.source import files
@@ -38,6 +39,8 @@ class Replay(Protocol):
     def handler(self) -> StepHandler: ...
     @property
     def evaluations(self) -> Evaluations: ...
+    @property
+    def runs_eagerly(self) -> bool: ...  # compiled code included
     def begin(self) -> None: ...
 
 
@@ -48,14 +51,16 @@ class Session:
         self.began = time.perf_counter()
         self.settings = settings = Settings.read(directory)
         self._seeds: dict[str, Any] | None = None
-        self._writer = TraceWriter(directory, rank=settings.rank, header=self._header)
+        secrets = secrets_of(sys.orig_argv, os.environ)
+        self._writer = TraceWriter(
+            directory, rank=settings.rank, header=self._header, secrets=secrets
+        )
         self._step_log = StepLog(self._writer, self._stop_recording)
         self.recorder = Recorder(self._writer, self._stop_recording)
         self.parts = Parts(
             settings,
             self.recorder,
             self._step_log,
-            began=self.began,
             step_ended=self._leave_after_last_step,
         )
         self._evaluations: Evaluations
@@ -86,11 +91,13 @@ class Session:
             protect("step probe", sentinel.before_step), protect("step probe", sentinel.after_step)
         )
         descriptors = descriptors_for(parts, before, after)
-        wiring = ProbeWiring(parts, replay.evaluations, descriptors)
+        wiring = ProbeWiring(
+            parts, replay.evaluations, descriptors, runs_eagerly=replay.runs_eagerly
+        )
         wiring.put_on(parts.cruise.around_backward(thoroughly))
-        hooks.replace(sys, "excepthook", self._excepthook(sys.excepthook))
+        hooks.replace_unseen(sys, "excepthook", self._excepthook(sys.excepthook))
         # A spawned process may turn out to be a loader's worker, which is not watched, like a forked one.
-        leave_in_workers(hooks.replace, self._leave_forked_child)
+        leave_in_workers(hooks.replace_unseen, self._leave_forked_child)
         os.register_at_fork(after_in_child=self._leave_forked_child)
         atexit.register(self.end)
 
@@ -99,6 +106,7 @@ class Session:
         if self._ended:
             return
         self._ended = True
+        began, spent = time.thread_time(), self.spent_seconds
         parts, protect = self.parts, self.parts.guests.protect
         write_postponed = protect("graph probe", self.recorder.write_postponed)
         write_postponed(all_of_them=True)
@@ -107,10 +115,12 @@ class Session:
         write_postponed(all_of_them=True)
         protect("mode probe", parts.modes.tell)()
         protect("evaluation probe", self._evaluations.tell)()
+        protect("weights probe", parts.state_dicts.tell)()
         protect("holdings probe", parts.holdings.at_exit)()
         if self._writer.path is not None:
             parts.write_files()
         protect("call order probe", parts.calls.at_exit)(parts.state.step)
+        self.spend(time.thread_time() - began - (self.spent_seconds - spent))
         if parts.state.step or self._stopped_by_us:
             self.recorder.write(
                 RunEnded(
@@ -169,7 +179,7 @@ class Session:
             pid=os.getpid(),
             rank=settings.rank,
             world_size=int(os.environ.get("WORLD_SIZE", "1") or 1),
-            argv=list(sys.argv),
+            argv=list(masked_command(sys.argv)),
             directory=str(Path.cwd()),
             python=platform.python_version(),
             torch=str(torch.__version__),
@@ -185,6 +195,9 @@ class Session:
             if is_launchers_own(error):
                 show(kind, error, trace)
                 return
+            if self._is_of_a_repetition(error):
+                self._stopped_by_us = True
+                return
             # The handler takes the frames first, and looks into them when the user has seen the traceback.
             look = protect("autopsy", parts.handlers.current.program_died)(error)
             protect("exception probe", self._note_uncaught)(error)
@@ -195,6 +208,14 @@ class Session:
                 protect("autopsy", look)()
 
         return hook
+
+    def _is_of_a_repetition(self, error: BaseException) -> bool:
+        """Tell whether the program raised an exception in a step that it repeats for us before we stop it.
+
+        The step may get another sample there, so the exception is none of the program's, which ends anyway.
+        """
+        stops = self.settings.on_failure == "stop"
+        return stops and self.parts.state.frozen and isinstance(error, Exception)
 
     def _note_uncaught(self, error: BaseException) -> None:
         self.recorder.write(uncaught(error, self.parts.state.step))

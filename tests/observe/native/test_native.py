@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import sys
+import warnings
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from torchwhy.observe.native import native_descriptors, records
+from torchwhy.observe.session import Session
+from torchwhy.observe.steps import gradients
+from torchwhy.record import run_file
 
 pytestmark = pytest.mark.skipif(
     not native_descriptors.is_ready(),
@@ -18,6 +25,13 @@ NAN, INFINITY = math.nan, math.inf
 
 class Labelled(torch.Tensor):
     """A subclass, whose answers only Python knows."""
+
+
+def _without_memory() -> torch.Tensor:
+    """Sharded training frees the memory of weights between uses."""
+    values = torch.ones(4)
+    values.untyped_storage().resize_(0)
+    return values
 
 
 FINITE = {
@@ -34,6 +48,11 @@ FINITE = {
     "from the middle": torch.randn(100)[40:60],
     "a parameter": torch.nn.Parameter(torch.randn(4)),
 }
+with warnings.catch_warnings():  # torch calls them deprecated, or not yet stable
+    warnings.simplefilter("ignore")
+    QUANTIZED = torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.qint8)
+    COMPRESSED = torch.eye(3).to_sparse_csr()
+    NESTED = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
 UNSURE = {
     "half": torch.randn(4).half(),
     "brain": torch.randn(4).bfloat16(),
@@ -43,6 +62,24 @@ UNSURE = {
     "gaps": torch.randn(10, 10)[:, :3],
     "meta": torch.randn(4, device="meta"),
     "subclass": torch.randn(4).as_subclass(Labelled),
+    "quantized": QUANTIZED,
+    "compressed rows": COMPRESSED,
+    "nested": NESTED,
+    "eight bits": torch.ones(4).to(torch.float8_e4m3fn),
+    "freed memory": _without_memory(),
+    "no memory at all": torch._efficientzerotensor(4),
+    "between two floats": torch.frombuffer(bytearray(9), dtype=torch.float32, offset=1),
+    "more dimensions than we count": torch.ones([1] * 9),
+}
+GAPS = {
+    "a column": lambda x: x[::2],
+    "an expanded column": lambda x: x[::5].expand(4, 4),
+    "expanded columns": lambda x: x[::5, None].expand(4, 9),
+    "overlapping windows": lambda x: x.as_strided((3, 5), (4, 1)),
+    "overlapping windows with gaps": lambda x: x.as_strided((4, 4), (2, 4)),
+    "turned": lambda x: x.as_strided((3, 2), (1, 4)),
+    "transposed and expanded": lambda x: x[::3].expand(7, 7).t(),
+    "halves of complex numbers": lambda x: torch.view_as_complex(x.view(10, 2)).real,
 }
 
 
@@ -55,6 +92,63 @@ def test_finite_tensors_are_known_as_such(kind):
 def test_others_are_left_to_python(kind):
     assert not records.fast.surely_finite(UNSURE[kind])
     assert records.fast.number_in(UNSURE[kind]) is None
+
+
+@pytest.mark.parametrize("kind", GAPS)
+def test_only_what_a_view_shows_is_judged(kind):
+    view = GAPS[kind]
+    for place in range(20):
+        memory = torch.ones(20)
+        memory[place] = NAN
+        shown = bool(view(memory).isnan().any())
+
+        assert not (records.fast.surely_finite(view(memory)) and shown)
+        measured = records.fast.measured(view(memory))
+        assert measured is None or (measured[0] > 0) == shown
+        if not shown:
+            assert gradients.is_finite(view(memory))
+
+
+def test_values_kept_with_the_other_sign_are_left_to_python():
+    number = torch.tensor(1 + 2j).conj().imag
+    values = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+
+    assert number.is_neg()
+    assert records.fast.number_in(number) is None
+    assert records.fast.number_in(number.resolve_neg()) == -2.0
+    for measure in (records.fast.measured, records.fast.rows_apart):
+        assert measure(values._neg_view()) is None
+        assert measure(torch.ones(3)._neg_view()) is None
+    assert records.fast.units_at_rest(torch.ones(3, 2)._neg_view(), 1, 0.0, 2.0) is None
+
+
+def test_transformed_tensors_are_left_to_python():
+    seen = []
+
+    def note(x):
+        seen.append((records.fast.number_in(x), records.fast.surely_finite(x)))
+        return x * 2
+
+    torch.vmap(note)(torch.ones(3))
+    torch.func.grad(note)(torch.tensor(1.0))
+
+    assert seen == [(None, False)] * 2
+
+
+def test_reading_is_unseen_by_a_function_mode():
+    class Noting(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            noted.append(function)
+            return function(*args, **(kwargs or {}))
+
+    noted = []
+    number, values = torch.tensor(2.0), torch.ones(3)
+    with Noting():
+        assert records.fast.number_in(number) is None
+        assert records.fast.measured(values) is None
+        assert records.fast.surely_finite(values)
+
+    assert noted == []
 
 
 @pytest.mark.parametrize("bad", [NAN, -NAN, INFINITY, -INFINITY])
@@ -101,3 +195,78 @@ def test_descriptors_refuse_what_they_were_not_made_for():
             kind(None, print, None)
     with pytest.raises(TypeError):
         fast.NativeCruise(cruise=object())
+
+
+class Unaskable:
+    """An iterator of samples whose truth and length must not be asked for."""
+
+    def __bool__(self):
+        raise RuntimeError("asked")
+
+    def __len__(self):
+        raise RuntimeError("asked")
+
+
+def test_assigned_object_is_passed_on_unasked(changed):
+    holder, sampler = changed(), Unaskable()
+
+    holder.counted = sampler
+
+    assert holder.counted is sampler
+    del holder.counted
+    with pytest.raises(AttributeError, match="counted"):
+        del holder.counted
+
+
+def test_exception_of_a_note_reaches_whoever_assigns(changed):
+    with pytest.raises(ZeroDivisionError):
+        changed(fails=True).counted = 1
+
+
+@pytest.fixture
+def changed(native_cruise):
+    """Return a maker of objects whose attribute `counted` passes every assignment on."""
+
+    def make(*, fails=False):
+        def note(instance, value, frame):
+            return 1 / 0 if fails else value
+
+        kind = type("Holder", (), {})
+        kind.counted = records.fast.Changed(None, note, native_cruise, "counted")
+        return kind()
+
+    return make
+
+
+@pytest.fixture
+def native_cruise(tmp_path):
+    """Return the accelerator's part of a watched process that has not begun."""
+    run_file.write_run(tmp_path, run_file.Run(command=("x",), directory=str(tmp_path)))
+    parts = Session(tmp_path).parts
+    descriptors = native_descriptors.NativeDescriptors(parts, print, print)
+    return descriptors.before_step.__self__
+
+
+def test_every_call_gives_its_references_back():
+    fast = records.fast
+    things = [*FINITE.values(), *UNSURE.values(), torch.ones(3)._neg_view(), None, "x"]
+
+    def ask():
+        for thing in things:
+            fast.number_in(thing)
+            fast.surely_finite(thing)
+            fast.measured(thing)
+            fast.has_nonzero(thing)
+            fast.same_rows(thing)
+            fast.rows_apart(thing)
+            fast.units_at_rest(thing, 0, -1.0, 1.0)
+
+    ask()
+    gc.collect()
+    before = [sys.getrefcount(thing) for thing in things]
+    blocks = sys.getallocatedblocks()
+    for _ in range(50):
+        ask()
+
+    assert [sys.getrefcount(thing) for thing in things] == before
+    assert sys.getallocatedblocks() - blocks < 50

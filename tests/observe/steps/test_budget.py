@@ -17,7 +17,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(budgets.time, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(budgets.time, "thread_time", lambda: clock.now)
     return clock
 
 
@@ -34,7 +34,6 @@ class Run:
             self.state,
             self.guests,
             share=share,
-            began=0.0,
             quiet_steps=lambda: self.quiet_steps,
         )
 

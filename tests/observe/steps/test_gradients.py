@@ -32,11 +32,15 @@ def as_on_a_device(parameters: list[torch.Tensor]) -> Reading:
     return reading
 
 
-def parameters_with(*gradients: torch.Tensor) -> list[torch.Tensor]:
+def optimizer_with(*gradients: torch.Tensor) -> torch.optim.Optimizer:
     parameters = [torch.nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient
-    return parameters
+    return torch.optim.SGD(parameters, lr=0.1)
+
+
+def held_by(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+    return optimizer.param_groups[0]["params"]
 
 
 @pytest.mark.parametrize("kind", [Reading, as_on_a_device])
@@ -44,29 +48,43 @@ def parameters_with(*gradients: torch.Tensor) -> list[torch.Tensor]:
 @pytest.mark.parametrize("bad", [NAN, INFINITY, -INFINITY])
 def test_one_bad_element_is_found_and_the_next_step_is_judged_anew(kind, large, bad):
     gradients = [torch.randn(100), torch.randn(40_000)]
-    reading = kind(parameters_with(*gradients))
+    optimizer = optimizer_with(*gradients)
+    reading = kind(held_by(optimizer))
 
-    assert math.isfinite(reading.total())
+    assert math.isfinite(reading.total(optimizer))
     gradients[large][7] = bad
-    assert not math.isfinite(reading.total())
+    assert not math.isfinite(reading.total(optimizer))
     gradients[large][7] = 0.0
-    assert math.isfinite(reading.total())
+    assert math.isfinite(reading.total(optimizer))
+
+
+def test_parameter_that_takes_the_place_of_another_is_read():
+    optimizer = optimizer_with(torch.ones(3), torch.ones(4))
+    reading = Reading(held_by(optimizer))
+    (replacement,) = held_by(optimizer_with(torch.full((5,), NAN)))
+
+    optimizer.param_groups[0]["params"][1] = replacement
+
+    assert not math.isfinite(reading.total(optimizer))
 
 
 def test_reading_changes_no_bit_and_no_version():
     gradient = torch.tensor([1e-45, -0.0, 3.4e38, 0.1])
     before, version = gradient.clone(), gradient._version
     for kind in (Reading, as_on_a_device):
-        kind(parameters_with(gradient)).total()
+        optimizer = optimizer_with(gradient)
+        kind(held_by(optimizer)).total(optimizer)
 
     assert torch.equal(gradient.view(torch.int32), before.view(torch.int32))
     assert gradient._version == version
 
 
 def test_losses_scale_and_gradients_of_a_device_are_one_wait():
-    reading = as_on_a_device(parameters_with(torch.randn(10), torch.randn(50_000)))
+    optimizer = optimizer_with(torch.randn(10), torch.randn(50_000))
+    reading = as_on_a_device(held_by(optimizer))
     with Waits() as waits:
-        values = read_together([torch.tensor(2.0), torch.tensor([8.0]), *reading.answers()])
+        answers = reading.answers(optimizer)
+        values = read_together([torch.tensor(2.0), torch.tensor([8.0]), *answers])
 
     assert values[:2] == [2.0, 8.0]
     assert all(map(math.isfinite, values))

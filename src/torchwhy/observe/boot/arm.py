@@ -23,10 +23,36 @@ def arm(run_directory: str) -> None:
         from torchwhy.observe.boot import overlay
 
         overlay.install(run_directory)
+    if os.path.exists(os.path.join(run_directory, "guard.json")):
+        _guard_files(run_directory)
+    if _reads_a_pipe():
+        from torchwhy.observe.boot import kept_input
+
+        kept_input.keep(run_directory)
     if "torch" in sys.modules:
         _begin(run_directory)
     else:
         sys.meta_path.insert(0, _TorchFinder(run_directory))
+
+
+def _guard_files(run_directory: str) -> None:
+    """Keep a repeated run from changing the user's files; without the guard it may not go on."""
+    try:
+        from torchwhy.confine import write_guard
+
+        write_guard.install(run_directory)
+    except Exception:
+        note_failure(run_directory)
+        os._exit(125)
+
+
+def _reads_a_pipe() -> bool:
+    """Tell whether standard input is a pipe or a socket; before anything is imported for it."""
+    try:
+        kind = os.fstat(0).st_mode & 0o170000
+    except OSError:
+        return False
+    return kind in (0o010000, 0o140000)
 
 
 def _begin(run_directory: str) -> None:
@@ -34,6 +60,9 @@ def _begin(run_directory: str) -> None:
         from torchwhy.observe.boot import wire
 
         wire.begin(run_directory)
+        guard = sys.modules.get("torchwhy.confine.write_guard")
+        if guard is not None:
+            guard.watch_torch(sys.modules["torch"])
     except Exception:
         note_failure(run_directory)
 

@@ -101,13 +101,14 @@ static int note(BackwardLog *self, PyObject *info, PyObject *node, PyObject *res
     PyObject *written = is_kept < 0 ? NULL : PyList_New(0);
     if (written == NULL || !keep_all(self, result, is_kept ? written : NULL)) goto done;
     PyObject *seen = PyObject_GetAttr(self->field[MICROSCOPE], NAME(seen));
-    long long order = seen == NULL ? -1 : PyLong_AsLongLong(seen) + 1;
+    long long order = seen == NULL ? -1 : PyLong_AsLongLong(seen);
     Py_XDECREF(seen);
+    if (order < 0) goto done;
     PyObject *step = PyObject_GetAttr(self->field[MICROSCOPE], NAME(step));
     PyObject *name = PyObject_CallMethodNoArgs(node, NAME(name));
     PyObject *number = PyObject_CallMethodNoArgs(node, NAME(_sequence_nr));
     PyObject *way = call_site(self);
-    PyObject *counted = order < 0 ? NULL : PyLong_FromLongLong(order);
+    PyObject *counted = PyLong_FromLongLong(order + 1);
     if (step != NULL && name != NULL && number != NULL && way != NULL && counted != NULL) {
         PyObject *entry = PyTuple_Pack(7, counted, info, step, name, number, way, written);
         noted = entry != NULL && PyObject_SetAttr(self->field[MICROSCOPE], NAME(seen), counted) == 0 &&
@@ -156,14 +157,14 @@ static PyObject *log_run(BackwardLog *self, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "run(function, args, kwargs)");
         return NULL;
     }
-    double began = now();
+    double began = spent();
     if (!may_run(self, args[0], &node, &info)) Py_RETURN_NOTIMPLEMENTED;
-    double waited = now();
+    double waited = spent();
     PyObject *result = PyObject_Call(args[0], args[1], args[2] == Py_None ? NULL : args[2]);
-    waited = now() - waited;
+    waited = spent() - waited;
     if (result != NULL) {
         int noted = note(self, info, node, result);
-        self->seconds += now() - began - waited;
+        self->seconds += spent() - began - waited;
         if (!noted) {
             PyObject *looked = PyObject_CallFunctionObjArgs(self->field[LOOK], info, args[0], args[1], args[2], result, NULL);
             if (looked == NULL) Py_CLEAR(result);

@@ -49,11 +49,39 @@ static int share(PyObject *batch, int field, PyObject *value) {
     return 1;
 }
 
+/* An alias of a plain tensor, as aliases_of makes it; NULL for a tensor that Python has to look at. */
+static PyObject *alias_of(PyObject *tensor) {
+    PyObject *requires = PyObject_GetAttr(tensor, NAME(requires_grad)), *own = PyObject_GenericGetDict(tensor, NULL);
+    int is_bare = requires == Py_False && own != NULL && PyDict_Check(own) && PyDict_GET_SIZE(own) == 0;
+    Py_XDECREF(requires);
+    Py_XDECREF(own);
+    return is_bare ? PyObject_CallMethodNoArgs(tensor, NAME(detach)) : NULL;
+}
+
+/* Fill a batch's aliases and weak references from a list of plain tensors. */
+static int share_tensors(PyObject *batch, PyObject *data) {
+    if (has_modes(torch.function_depth) || has_modes(torch.dispatch_depth)) return 0; /* they would see us */
+    Py_ssize_t count = PyList_GET_SIZE(data);
+    PyObject *aliases = PyList_New(0), *originals = PyList_New(0);
+    int complete = aliases != NULL && originals != NULL;
+    for (Py_ssize_t i = 0; i < count && complete; i++) {
+        PyObject *tensor = PyList_GET_ITEM(data, i), *alias = alias_of(tensor);
+        PyObject *reference = alias == NULL ? NULL : PyWeakref_NewRef(tensor, NULL);
+        complete = reference != NULL && PyList_Append(aliases, alias) == 0 && PyList_Append(originals, reference) == 0;
+        Py_XDECREF(alias);
+        Py_XDECREF(reference);
+    }
+    complete = complete && share(batch, BATCH_DATA, aliases) && share(batch, BATCH_ORIGINALS, originals);
+    Py_XDECREF(aliases);
+    Py_XDECREF(originals);
+    return complete;
+}
+
 static PyObject *new_batch(NativeCruise *self, PyObject *data) {
     PyTypeObject *kind = (PyTypeObject *)torch.batch;
     PyObject *batch = PyType_IsSubtype(kind, &BatchType) ? kind->tp_alloc(kind, 0) : NULL;
     if (batch == NULL) return NULL;
-    int complete = share(batch, BATCH_DATA, data)
+    int complete = share_tensors(batch, data)
         && share(batch, BATCH_ITERATOR, OBJECT(self->batches, BATCHES_FOLLOWING))
         && share(batch, BATCH_SITES, OBJECT(self->batches, BATCHES_SITES))
         && share(batch, BATCH_VERSIONS, OBJECT(self->batches, BATCHES_VERSIONS))
@@ -99,7 +127,7 @@ int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     if (PyWeakref_GetObject(following) != iterator || recent == NULL || seen == NULL) return 0;
     if ((double)(WHOLE(batches, BATCHES_DRAWN) + 1) >= REAL(batches, BATCHES_LOOK_FROM)) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
-    double started = timed ? now() : 0.0;
+    double started = timed ? spent() : 0.0;
     if (!grad_enabled() || !has_room(self, recent)) return 0;
     PyObject *data = variable(frame, NAME(data));
     int ordinary = data != NULL && has_the_same_shapes(self, data) && random_rests(self, OBJECT(batches, BATCHES_RANDOM));
@@ -117,7 +145,7 @@ int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     Py_DECREF(batch);
     WHOLE(batches, BATCHES_DRAWN)++;
     WHOLE(batches, BATCHES_SERIAL)++;
-    if (timed) REAL(self->guests, GUESTS_LIGHT_SECONDS) += TIMED * (now() - started);
+    if (timed) REAL(self->guests, GUESTS_LIGHT_SECONDS) += TIMED * (spent() - started);
     return 1;
 }
 
@@ -159,6 +187,7 @@ static KnownForward *known_forward(NativeCruise *self, PyObject *model, PyFrameO
 int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller) {
     NativeCruise *self = (NativeCruise *)object;
     PyObject *recent = OBJECT(self->modes, MODES_RECENT);
+    let_gradients_go(self);
     if (!FLAG(self->cruise, CRUISE_ON) || recent == NULL || !grad_enabled()) return 0;
     PyCodeObject *code = PyFrame_GetCode(caller);
     int is_module_call = (PyObject *)code == torch.module_call;

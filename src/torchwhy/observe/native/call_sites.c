@@ -4,7 +4,8 @@
 
 static PyObject *site_type, *part_of, *backward_entry; /* given once by `begin_walks` */
 static PyObject *parts;                                /* the part of each file */
-static PyObject *user, *library, *plain_torch, *data;
+static PyObject *user, *library, *plain_torch, *data, *own;
+static PyObject *dispatch, *function; /* methods by which modes and tensor subclasses hand an operation on */
 
 PyObject *begin_walks(PyObject *module, PyObject *args) {
     PyObject *site, *part, *entry;
@@ -15,9 +16,13 @@ PyObject *begin_walks(PyObject *module, PyObject *args) {
         library = PyUnicode_InternFromString("library");
         plain_torch = PyUnicode_InternFromString("torch");
         data = PyUnicode_InternFromString("data");
+        own = PyUnicode_InternFromString("own");
+        dispatch = PyUnicode_InternFromString("__torch_dispatch__");
+        function = PyUnicode_InternFromString("__torch_function__");
     }
     PyObject *empty = PyDict_New();
-    if (empty == NULL || user == NULL || library == NULL || plain_torch == NULL || data == NULL) return NULL;
+    if (empty == NULL || user == NULL || library == NULL || plain_torch == NULL || data == NULL || own == NULL) return NULL;
+    if (dispatch == NULL || function == NULL) return NULL;
     Py_INCREF(site);
     Py_INCREF(part);
     Py_INCREF(entry);
@@ -52,7 +57,9 @@ static int add_site(PyObject *sites, PyCodeObject *code, PyFrameObject *frame) {
 
 typedef struct {
     PyObject *inner, *outer, *far; /* sites: before the entry of backward, behind it, and of libraries */
+    PyObject *within;              /* sites of code that the user's calls: the innermost frame, then one of a library */
     PyObject *part;
+    PyObject *issuer; /* the part of the innermost frame */
     int is_behind;
 } Way;
 
@@ -61,6 +68,11 @@ static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t m
     if ((PyObject *)code == backward_entry) way->is_behind = 1;
     PyObject *here = part_at(code);
     if (here == NULL) return -1;
+    if (is(here, own) || is(code->co_name, dispatch) || is(code->co_name, function)) return 1;
+    int is_issuing = way->issuer == NULL;
+    if (is_issuing) way->issuer = here;
+    if (!is(here, user) && !way->is_behind && !PyList_GET_SIZE(way->inner)
+        && (is_issuing || (is(here, library) && !PyList_GET_SIZE(way->far))) && add_site(way->within, code, frame) < 0) return -1;
     if (is(here, user)) {
         PyObject *sites = way->is_behind ? way->outer : way->inner;
         if (add_site(sites, code, frame) < 0) return -1;
@@ -73,7 +85,7 @@ static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t m
     return 1;
 }
 
-/* walked(frame, most_sites, most_frames): (sites, outer sites, part) */
+/* walked(frame, most_sites, most_frames): (sites, outer sites, part, issuer, sites within a call of the user's) */
 PyObject *walked(PyObject *module, PyObject *args) {
     PyFrameObject *frame;
     Py_ssize_t most_sites, most_frames;
@@ -83,8 +95,8 @@ PyObject *walked(PyObject *module, PyObject *args) {
         PyErr_SetString(PyExc_RuntimeError, "begin_walks comes first");
         return NULL;
     }
-    Way way = {PyList_New(0), PyList_New(0), PyList_New(0), plain_torch, 0};
-    int going = way.inner == NULL || way.outer == NULL || way.far == NULL ? -1 : 1;
+    Way way = {PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), plain_torch, NULL, 0};
+    int going = way.inner == NULL || way.outer == NULL || way.far == NULL || way.within == NULL ? -1 : 1;
     Py_INCREF(frame);
     for (Py_ssize_t i = 0; frame != NULL && i < most_frames && going == 1; i++) {
         PyCodeObject *code = PyFrame_GetCode(frame);
@@ -96,13 +108,18 @@ PyObject *walked(PyObject *module, PyObject *args) {
     PyObject *result = NULL;
     if (going >= 0) {
         PyObject *near = !way.is_behind && !PyList_GET_SIZE(way.inner) ? way.far : way.inner;
-        PyObject *sites = PyList_AsTuple(near), *outer = PyList_AsTuple(way.outer);
-        if (sites != NULL && outer != NULL) result = PyTuple_Pack(3, sites, outer, way.part);
+        PyObject *sites = PyList_AsTuple(near), *outer = PyList_AsTuple(way.outer), *within = PyList_AsTuple(way.within);
+        if (sites != NULL && outer != NULL && within != NULL) {
+            PyObject *issuer = way.issuer == NULL ? plain_torch : way.issuer;
+            result = PyTuple_Pack(5, sites, outer, way.part, issuer, within);
+        }
         Py_XDECREF(sites);
         Py_XDECREF(outer);
+        Py_XDECREF(within);
     }
     Py_XDECREF(way.inner);
     Py_XDECREF(way.outer);
     Py_XDECREF(way.far);
+    Py_XDECREF(way.within);
     return result;
 }

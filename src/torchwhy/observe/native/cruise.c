@@ -6,15 +6,21 @@
 #include "fast.h"
 #include <math.h>
 
+/* Release the gradients of a step: it is made, or was given up by an exception and the next iteration begins. */
+void let_gradients_go(NativeCruise *self) {
+    if (PyList_GET_SIZE(self->gradients) > 0) PyList_SetSlice(self->gradients, 0, PyList_GET_SIZE(self->gradients), NULL);
+}
+
 /* Cruise.around_backward: a loss that is about to be differentiated. */
 int cruise_before_backward(PyObject *object, PyObject *outputs) {
     NativeCruise *self = (NativeCruise *)object;
     double value;
     long long node_number;
+    let_gradients_go(self);
     if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
     if (!PyTuple_CheckExact(outputs) || PyTuple_GET_SIZE(outputs) != 1) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
-    double began = timed ? now() : 0.0;
+    double began = timed ? spent() : 0.0;
     if (!one_number(PyTuple_GET_ITEM(outputs, 0), &value)) return 0;
 
     PyObject *recent = OBJECT(self->modes, MODES_RECENT), *losses = OBJECT(self->state, STATE_LOSSES);
@@ -41,71 +47,79 @@ int cruise_before_backward(PyObject *object, PyObject *outputs) {
         WHOLE(self->state, STATE_BACKWARDS)++;
         Py_INCREF(Py_None);
         Py_XSETREF(OBJECT(self->state, STATE_LAST_READ), Py_None);
-        if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - began);
+        if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (spent() - began);
     }
     Py_XDECREF(forward);
     Py_XDECREF(number);
     return handled;
 }
 
-/* A learning rate counts as unchanged if it moved by too little to record. */
+/* A learning rate counts as unchanged if it moved by too little to record. `before` is it, or a weak reference. */
 static int rate_is_known(NativeCruise *self, PyObject *rate, PyObject *before, PyObject *told) {
-    if (rate == before) return 1;
+    if (rate == before || (rate == NULL && before == Py_None)) return 1;
+    if (rate != NULL && PyWeakref_CheckRef(before) && PyWeakref_GetObject(before) == rate) return 1;
     if (rate == NULL || !PyFloat_CheckExact(rate) || !PyFloat_CheckExact(told)) return 0;
     double known = PyFloat_AS_DOUBLE(told);
     return fabs(PyFloat_AS_DOUBLE(rate) - known) <= self->rate_change * fabs(known);
 }
 
+/* Tell whether one group is the known one: the id of it and of its parameters, how many, learning rate. */
+static int is_same_group(NativeCruise *self, PyObject *group, PyObject *member, PyObject *told) {
+    if (!PyDict_CheckExact(group) || !PyTuple_CheckExact(member) || PyTuple_GET_SIZE(member) != 4) return 0;
+    PyObject *parameters = PyDict_GetItemWithError(group, NAME(params));
+    if (parameters == NULL || !PyList_CheckExact(parameters)) return 0;
+    if (PyLong_AsVoidPtr(PyTuple_GET_ITEM(member, 0)) != group) return 0;
+    if (PyLong_AsVoidPtr(PyTuple_GET_ITEM(member, 1)) != parameters) return 0;
+    if (PyList_GET_SIZE(parameters) != PyLong_AsSsize_t(PyTuple_GET_ITEM(member, 2))) return 0;
+    return rate_is_known(self, PyDict_GetItemWithError(group, NAME(lr)), PyTuple_GET_ITEM(member, 3), told);
+}
+
 /* Entry.holds_the_same. */
-static int holds_the_same(NativeCruise *self, PyObject *entry, PyObject *optimizer) {
+static int holds_the_same(NativeCruise *self, PyObject *entry, PyObject *groups) {
     PyObject *members = OBJECT(entry, ENTRY_MEMBERS), *rates = OBJECT(entry, ENTRY_RATES);
-    PyObject *groups = PyObject_GetAttr(optimizer, NAME(param_groups));
-    if (groups == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    Py_DECREF(groups); /* the entry holds the same one, or we are done */
-    if (groups != OBJECT(entry, ENTRY_GROUPS) || !PyList_CheckExact(groups)) return 0;
     if (members == NULL || rates == NULL || !PyList_CheckExact(members) || !PyList_CheckExact(rates)) return 0;
     Py_ssize_t count = PyList_GET_SIZE(members);
     if (PyList_GET_SIZE(groups) != count || PyList_GET_SIZE(rates) != count) return 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *member = PyList_GET_ITEM(members, i); /* group, its parameters, how many, learning rate */
-        PyObject *group = PyTuple_GET_ITEM(member, 0), *parameters = PyTuple_GET_ITEM(member, 1);
-        if (!PyDict_CheckExact(group) || PyDict_GetItemWithError(group, NAME(params)) != parameters) return 0;
-        if (!PyList_CheckExact(parameters)) return 0;
-        if (PyList_GET_SIZE(parameters) != PyLong_AsSsize_t(PyTuple_GET_ITEM(member, 2))) return 0;
-        PyObject *rate = PyDict_GetItemWithError(group, NAME(lr));
-        if (!rate_is_known(self, rate, PyTuple_GET_ITEM(member, 3), PyList_GET_ITEM(rates, i))) return 0;
-    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!is_same_group(self, PyList_GET_ITEM(groups, i), PyList_GET_ITEM(members, i), PyList_GET_ITEM(rates, i))) return 0;
     return 1;
+}
+
+/* Check one parameter's gradient if it is small: 1 fine, 0 bad or unknown. */
+static int is_fine(NativeCruise *self, PyObject *parameter) {
+    PyObject *gradient = PyObject_GetAttr(parameter, NAME(grad));
+    if (gradient == NULL) return 0;
+    int fine = gradient == Py_None || is_plain_and_finite(gradient);
+    int held = fine && PyList_Append(self->gradients, gradient) == 0;
+    Py_DECREF(gradient);
+    return held;
 }
 
 /* Reading.total: the small gradients here, the large ones by torch, which has many threads for them.
 
    The gradients are held until the step is made: the optimizer asks for the same ones, and to make their Python
    objects twice would cost more than to read them. */
-static int gradients_are_fine(NativeCruise *self, PyObject *reading) {
-    PyObject *small = OBJECT(reading, READING_SMALL), *others = OBJECT(reading, READING_OTHERS);
-    if (!FLAG(reading, READING_IS_POSSIBLE) || small == NULL || others == NULL || !PyList_CheckExact(small)) return 0;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(small); i++) {
-        PyObject *gradient = PyObject_GetAttr(PyList_GET_ITEM(small, i), NAME(grad));
-        if (gradient == NULL) return 0;
-        int fine = gradient == Py_None || is_plain_and_finite(gradient);
-        int held = fine && PyList_Append(self->gradients, gradient) == 0;
-        Py_DECREF(gradient);
-        if (!held) return 0;
+static int gradients_are_fine(NativeCruise *self, PyObject *reading, PyObject *optimizer, PyObject *groups) {
+    PyObject *are_small = OBJECT(reading, READING_ARE_SMALL);
+    if (!FLAG(reading, READING_IS_POSSIBLE) || are_small == NULL || !PyBytes_CheckExact(are_small)) return 0;
+    Py_ssize_t position = 0, known = PyBytes_GET_SIZE(are_small);
+    int has_large = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(groups); i++) {
+        PyObject *parameters = PyDict_GetItemWithError(PyList_GET_ITEM(groups, i), NAME(params));
+        if (parameters == NULL || !PyList_CheckExact(parameters)) return 0;
+        for (Py_ssize_t place = 0; place < PyList_GET_SIZE(parameters); place++, position++) {
+            PyObject *parameter = PyList_GET_ITEM(parameters, place);
+            if (position >= known || !is_tensor(parameter)) return 0;
+            if (!PyBytes_AS_STRING(are_small)[position]) has_large = 1;
+            else if (!is_fine(self, parameter)) return 0;
+        }
     }
-    if (PyObject_Size(others) == 0) return 1;
+    if (!has_large) return 1;
     if (has_modes(torch.dispatch_depth)) return 0;
-    PyObject *total = PyObject_CallMethodNoArgs(reading, NAME(rest));
+    PyObject *total = PyObject_CallMethodOneArg(reading, NAME(rest), optimizer);
     int fine = total != NULL && PyFloat_Check(total) && isfinite(PyFloat_AS_DOUBLE(total));
     Py_XDECREF(total);
     return fine;
-}
-
-static void let_gradients_go(NativeCruise *self) {
-    if (PyList_GET_SIZE(self->gradients) > 0) PyList_SetSlice(self->gradients, 0, PyList_GET_SIZE(self->gradients), NULL);
 }
 
 /* StepLog.add, while there is room. */
@@ -142,6 +156,19 @@ static PyObject *entry_of(NativeCruise *self, PyObject *optimizer) {
     return entry;
 }
 
+/* The number and the gradients of a step are fine, and the step is recorded: 1, else 0. */
+static int is_recorded(NativeCruise *self, PyObject *entry, PyObject *optimizer, double loss, double started) {
+    if (OBJECT(self->batches, BATCHES_SHAPES) != OBJECT(self->state, STATE_TOLD_SHAPES)) return 0;
+    if (has_modes(torch.function_depth)) return 0;
+    PyObject *groups = PyObject_GetAttr(optimizer, NAME(param_groups));
+    int fine = groups != NULL && PyList_CheckExact(groups) && holds_the_same(self, entry, groups)
+        && gradients_are_fine(self, OBJECT(entry, ENTRY_READING), optimizer, groups);
+    Py_XDECREF(groups);
+    if (!fine) return 0;
+    double milliseconds = (started - REAL(self->state, STATE_BEGAN)) * 1000;
+    return add_to_log(self, WHOLE(self->state, STATE_STEP), WHOLE(entry, ENTRY_INDEX), loss, milliseconds);
+}
+
 /* Cruise._is_fine, for a step with one loss: 1 if it was checked and recorded. */
 static int check_step(NativeCruise *self, PyObject *optimizer, PyObject *args, PyObject *keywords) {
     if (!FLAG(self->cruise, CRUISE_ON) || !FLAG(self->cruise, CRUISE_IS_PLAIN)) return 0;
@@ -151,24 +178,29 @@ static int check_step(NativeCruise *self, PyObject *optimizer, PyObject *args, P
     if (losses == NULL || !PyList_CheckExact(losses) || PyList_GET_SIZE(losses) != 1) return 0;
     PyObject *number = PyList_GET_ITEM(losses, 0);
     if (!PyFloat_CheckExact(number) || !isfinite(PyFloat_AS_DOUBLE(number))) return 0;
-    double started = now();
+    int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
+    double started = now(), began = timed ? spent() : 0.0;
     PyObject *entry = entry_of(self, optimizer);
-    if (entry == NULL || !holds_the_same(self, entry, optimizer)) return 0;
-    if (OBJECT(self->batches, BATCHES_SHAPES) != OBJECT(self->state, STATE_TOLD_SHAPES)) return 0;
-    if (has_modes(torch.function_depth) || !gradients_are_fine(self, OBJECT(entry, ENTRY_READING))) return 0;
-    double milliseconds = (started - REAL(self->state, STATE_BEGAN)) * 1000;
-    long long step = WHOLE(self->state, STATE_STEP);
-    if (!add_to_log(self, step, WHOLE(entry, ENTRY_INDEX), PyFloat_AS_DOUBLE(number), milliseconds)) return 0;
-
-    REAL(self->state, STATE_BEGAN) = started;
-    Py_INCREF(number);
-    Py_XSETREF(OBJECT(self->cruise, CRUISE_LOSS), number);
-    PyList_SetSlice(losses, 0, PyList_GET_SIZE(losses), NULL);
+    if (entry == NULL) return 0;
+    /* To sum large gradients runs Python, in which the garbage collector may run code that drops these three. */
     Py_INCREF(entry);
-    Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), entry);
-    FLAG(self->state, STATE_IN_UPDATE) = 1;
-    if (WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - started);
-    return 1;
+    Py_INCREF(losses);
+    Py_INCREF(number);
+    int handled = is_recorded(self, entry, optimizer, PyFloat_AS_DOUBLE(number), started);
+    if (handled) {
+        REAL(self->state, STATE_BEGAN) = started;
+        Py_INCREF(number);
+        Py_XSETREF(OBJECT(self->cruise, CRUISE_LOSS), number);
+        PyList_SetSlice(losses, 0, PyList_GET_SIZE(losses), NULL);
+        Py_INCREF(entry);
+        Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), entry);
+        FLAG(self->state, STATE_IN_UPDATE) = 1;
+        if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (spent() - began);
+    }
+    Py_DECREF(number);
+    Py_DECREF(losses);
+    Py_DECREF(entry);
+    return handled;
 }
 
 /* Tell whether Cruise._follow_batches has nothing to do: one optimizer, and one batch per step or none at all. */
@@ -184,7 +216,7 @@ static int close_step(NativeCruise *self) {
     PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
     if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
-    double started = timed ? now() : 0.0;
+    double started = timed ? spent() : 0.0;
     PyObject *losses = OBJECT(entry, ENTRY_LOSSES), *watched = OBJECT(entry, ENTRY_WATCHED);
     PyObject *dropped = OBJECT(self->state, STATE_DROPPED), *recent = OBJECT(self->batches, BATCHES_RECENT);
     if (losses == NULL || !PyList_CheckExact(losses) || !IS(watched, WatchedType) || !IS(dropped, DroppedType)) return 0;
@@ -206,14 +238,14 @@ static int close_step(NativeCruise *self) {
         REAL(self->batches, BATCHES_LOOK_FROM) = (double)(WHOLE(self->batches, BATCHES_DRAWN) + self->batches_without_step);
         method(recent, NAME(clear), NULL);
     }
-    if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (now() - started);
+    if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (spent() - started);
     Py_INCREF(Py_None);
     Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), Py_None); /* last: the entry may go with it */
     return 1;
 }
 
 static PyObject *before_step(NativeCruise *self, PyObject *const *args, Py_ssize_t count) {
-    let_gradients_go(self); /* of a step that was never finished */
+    let_gradients_go(self);
     if (count == 3 && check_step(self, args[0], args[1], args[2])) Py_RETURN_NONE;
     PyErr_Clear();
     let_gradients_go(self);

@@ -59,6 +59,7 @@ static void descriptor_dealloc(Descriptor *self) {
 static PyObject *descriptor_getattr(Descriptor *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr((PyObject *)self, name);
     if (value != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+    if (self->original == NULL) return NULL; /* was not initialised */
     PyErr_Clear();
     return PyObject_GetAttr(self->original, name);
 }
@@ -110,29 +111,34 @@ static PyObject *forward_get(Descriptor *self, PyObject *instance, PyObject *own
     return bind(self->original, instance, owner);
 }
 
+/* Tell whether a loader counts one more batch, which a cruising loop handles here. */
+static int is_kept_here(Descriptor *self, PyObject *instance, PyObject *value, PyFrameObject *frame) {
+    /* An iterator of samples is assigned, too: to ask it for its truth would run code of the program. */
+    if (frame == NULL || !PyLong_CheckExact(value) || PyObject_IsTrue(value) != 1) return 0;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    int counts = PyUnicode_CompareWithASCIIString(code->co_name, "__next__") == 0;
+    Py_DECREF(code);
+    int kept = counts && cruise_keep(self->cruise, instance, frame);
+    PyErr_Clear();
+    return kept;
+}
+
 /* Assignment: `original` is None, `note` may change the value, `extra` is the name in the instance. */
 static int changed_set(Descriptor *self, PyObject *instance, PyObject *value) {
+    if (self->note == NULL) {
+        PyErr_SetString(PyExc_TypeError, "was not initialised");
+        return -1;
+    }
     PyObject *attributes = PyObject_GenericGetDict(instance, NULL);
     if (attributes == NULL) return -1;
     int done;
     if (value == NULL) {
         done = PyDict_DelItem(attributes, self->extra);
-        if (done < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) {
-            PyErr_Clear();
-            done = 0;
-        }
+        if (done < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_SetObject(PyExc_AttributeError, self->extra);
     } else {
         PyFrameObject *frame = PyEval_GetFrame();
-        int ordinary = 0;
-        if (frame != NULL && PyObject_IsTrue(value) == 1) {
-            PyCodeObject *code = PyFrame_GetCode(frame);
-            if (PyUnicode_CompareWithASCIIString(code->co_name, "__next__") == 0)
-                ordinary = cruise_keep(self->cruise, instance, frame);
-            Py_DECREF(code);
-            PyErr_Clear();
-        }
         PyObject *told = value;
-        if (ordinary) Py_INCREF(told);
+        if (is_kept_here(self, instance, value, frame)) Py_INCREF(told);
         else told = PyObject_CallFunctionObjArgs(self->note, instance, value, frame == NULL ? Py_None : (PyObject *)frame, NULL);
         done = told == NULL ? -1 : PyDict_SetItem(attributes, self->extra, told);
         Py_XDECREF(told);

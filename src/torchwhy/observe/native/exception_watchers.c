@@ -2,13 +2,11 @@
 
 #include "fast.h"
 
-enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* events between two reads of the clock */
-
 typedef struct {
     PyObject_HEAD
     PyObject *note; /* called with the frame and (type, value, traceback) */
-    double ends;    /* when to stop, by the clock of `now` */
-    int is_on, events;
+    Py_ssize_t left; /* calls and returns after which to stop */
+    int is_on;
 } Tracer;
 
 static void stop(Tracer *self) {
@@ -24,22 +22,18 @@ static int trace(PyObject *object, PyFrameObject *frame, int what, PyObject *arg
         PyObject *told = PyObject_CallFunctionObjArgs(self->note, (PyObject *)frame, arg, NULL);
         if (told == NULL) PyErr_Clear();
         Py_XDECREF(told);
-    } else if (++self->events >= EVENTS_BETWEEN_LOOKS) {
-        self->events = 0;
-        if (now() > self->ends) {
-            Py_INCREF(self);
-            stop(self);
-            Py_DECREF(self);
-        }
+    } else if (--self->left <= 0) {
+        Py_INCREF(self);
+        stop(self);
+        Py_DECREF(self);
     }
     return 0;
 }
 
-static PyObject *tracer_begin(Tracer *self, PyObject *seconds) {
-    double limit = PyFloat_AsDouble(seconds);
-    if (limit == -1.0 && PyErr_Occurred()) return NULL;
-    self->ends = now() + limit;
-    self->events = 0;
+static PyObject *tracer_begin(Tracer *self, PyObject *events) {
+    Py_ssize_t limit = PyNumber_AsSsize_t(events, PyExc_OverflowError);
+    if (limit == -1 && PyErr_Occurred()) return NULL;
+    self->left = limit;
     self->is_on = 1;
     PyEval_SetTrace(trace, (PyObject *)self);
     Py_RETURN_NONE;
@@ -77,7 +71,7 @@ static void tracer_dealloc(Tracer *self) {
 }
 
 static PyMethodDef tracer_methods[] = {
-    {"begin", (PyCFunction)tracer_begin, METH_O, "Watch this thread for so many seconds at most."},
+    {"begin", (PyCFunction)tracer_begin, METH_O, "Watch this thread for so many calls and returns at most."},
     {"end", (PyCFunction)tracer_end, METH_NOARGS, "Stop watching, unless another trace function is on by now."},
     {NULL},
 };

@@ -47,16 +47,16 @@ enum { CRUISE_ENTRIES, CRUISE_CHECKED, CRUISE_LOSS, CRUISE_ONLY_RANDOM };
 enum { CRUISE_STEPS, CRUISE_SERIAL, CRUISE_LOOKOUT };
 enum { CRUISE_SECONDS, CRUISE_UNTIL };
 enum { CRUISE_ON, CRUISE_IS_ALONE, CRUISE_COPIES, CRUISE_IS_PLAIN };
-enum { ENTRY_REFERENCE, ENTRY_WATCHED, ENTRY_GROUPS, ENTRY_MEMBERS, ENTRY_READING, ENTRY_RATES, ENTRY_LOSSES };
+enum { ENTRY_REFERENCE, ENTRY_WATCHED, ENTRY_MEMBERS, ENTRY_READING, ENTRY_RATES, ENTRY_LOSSES };
 enum { ENTRY_INDEX, ENTRY_MOST };
 enum { ENTRY_HIGHEST };
 enum { WATCHED_STEPS, WATCHED_BATCHES_AT_LAST_STEP };
-enum { READING_SMALL, READING_OTHERS };
+enum { READING_ARE_SMALL };
 enum { READING_IS_POSSIBLE };
 enum { BATCHES_RECENT, BATCHES_SHAPES, BATCHES_SITES, BATCHES_VERSIONS, BATCHES_RANDOM, BATCHES_FOLLOWING, BATCHES_SEEN };
 enum { BATCHES_DRAWN, BATCHES_SERIAL, BATCHES_SIZE };
 enum { BATCHES_LOOK_FROM };
-enum { BATCH_ITERATOR, BATCH_DATA, BATCH_DRAWN_INDICES, BATCH_RANDOM_STATE, BATCH_SITES, BATCH_VERSIONS };
+enum { BATCH_ITERATOR, BATCH_DATA, BATCH_DRAWN_INDICES, BATCH_RANDOM_STATE, BATCH_SITES, BATCH_VERSIONS, BATCH_ORIGINALS };
 enum { BATCH_SERIAL, BATCH_SIZE };
 enum { BATCH_TRAINS };
 enum { RANDOM_STATE };
@@ -76,14 +76,15 @@ typedef struct {
     PyObject *function_depth;  /* how many function modes are active */
     PyObject *next_node_number;   /* number of the next autograd node */
     PyObject *is_grad_enabled;
+    PyObject *is_neg;          /* torch.Tensor.is_neg */
     PyObject *module_call;     /* code object of a module's call */
     PyObject *batch;           /* the class of kept batches */
 } Torch;
 extern Torch torch;
 
 #define NAMES(X)                                                                                           \
-    X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(grad) X(is_ordinary) X(keeps_memory) \
-    X(kwargs) X(last_node_number) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
+    X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(detach) X(grad) X(is_ordinary) X(keeps_memory) \
+    X(kwargs) X(last_node_number) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(requires_grad) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
     X(training) X(untyped_storage)
 #define DECLARE(name) extern PyObject *name_##name;
 NAMES(DECLARE)
@@ -91,6 +92,7 @@ NAMES(DECLARE)
 #define NAME(name) name_##name
 
 double now(void);
+double spent(void);
 int asked(PyObject *function, long long *number); /* 1 if it returned an integer */
 int has_modes(PyObject *depth);                   /* of one kind; 1 also if unknown */
 int grad_enabled(void);
@@ -105,6 +107,7 @@ typedef struct {
 } Shape;
 
 int tensors_begin(PyObject *capsule);
+int is_tensor(PyObject *object); /* a plain tensor or parameter, no subclass */
 int one_number(PyObject *tensor, double *value); /* 1 if it is a plain tensor with one real number on the CPU */
 int is_plain_and_finite(PyObject *tensor);       /* 1 yes, 0 no or unknown */
 int has_shape(PyObject *tensor, const Shape *shape);
@@ -114,7 +117,7 @@ typedef struct {
     int64_t count, size[MOST_DIMENSIONS];
     int is_double, dimensions, in_order; /* in_order: row-major */
 } Values;
-int plain_values(PyObject *tensor, Values *values); /* 1 if elements do not overlap and leave no gaps */
+int plain_values(PyObject *tensor, Values *values); /* 1 if elements do not overlap, leave no gaps, and have their own sign */
 
 /* ---- measures.c: methods of the module ---- */
 
@@ -166,6 +169,7 @@ typedef struct {
 } NativeCruise;
 
 extern PyTypeObject NativeCruiseType;
+void let_gradients_go(NativeCruise *self);
 int cruise_before_backward(PyObject *cruise, PyObject *outputs);
 int cruise_keep(PyObject *cruise, PyObject *iterator, PyFrameObject *frame);
 int cruise_count_forward(PyObject *cruise, PyObject *model, PyFrameObject *caller);

@@ -23,6 +23,17 @@ double now(void) {
 #endif
 }
 
+/* CPU seconds of this thread, which a busy machine does not lengthen: for what our own work takes. */
+double spent(void) {
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+#else
+    return now();
+#endif
+}
+
 int asked(PyObject *function, long long *number) {
     PyObject *value = PyObject_CallNoArgs(function);
     int found = value != NULL && PyLong_Check(value);
@@ -57,15 +68,15 @@ int method(PyObject *object, PyObject *name, PyObject *argument) {
 
 static PyObject *begin(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"exchange", "tensor", "parameter", "clock", "dispatch_depth", "function_depth", "next_node_number",
-                            "is_grad_enabled", "module_call", "batch", NULL};
-    PyObject *capsule, *given[9];
+                            "is_grad_enabled", "is_neg", "module_call", "batch", NULL};
+    PyObject *capsule, *given[10];
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
-                                     &given[3], &given[4], &given[5], &given[6], &given[7], &given[8]))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
+                                     &given[3], &given[4], &given[5], &given[6], &given[7], &given[8], &given[9]))
         return NULL;
     PyObject **held[] = {&torch.tensor, &torch.parameter, &torch.clock, &torch.dispatch_depth, &torch.function_depth,
-                         &torch.next_node_number, &torch.is_grad_enabled, &torch.module_call, &torch.batch};
-    for (int i = 0; i < 9; i++) {
+                         &torch.next_node_number, &torch.is_grad_enabled, &torch.is_neg, &torch.module_call, &torch.batch};
+    for (int i = 0; i < 10; i++) {
         Py_INCREF(given[i]);
         Py_XSETREF(*held[i], given[i]);
     }
@@ -87,6 +98,24 @@ static PyObject *surely_finite(PyObject *module, PyObject *tensor) {
     return PyBool_FromLong(is_plain_and_finite(tensor));
 }
 
+/* Calls a function of ours a little later, between two instructions of the program, in the main thread. */
+static int run_pending(void *function) {
+    PyObject *result = PyObject_CallNoArgs((PyObject *)function);
+    if (result == NULL) PyErr_Clear(); /* an exception of ours must not appear in the program */
+    Py_XDECREF(result);
+    Py_DECREF((PyObject *)function);
+    return 0;
+}
+
+/* call_soon(function): False if too many calls wait already */
+static PyObject *call_soon(PyObject *module, PyObject *function) {
+    (void)module;
+    Py_INCREF(function);
+    if (Py_AddPendingCall(run_pending, function) == 0) Py_RETURN_TRUE;
+    Py_DECREF(function);
+    Py_RETURN_FALSE;
+}
+
 static PyMethodDef methods[] = {
     {"begin", (PyCFunction)(void (*)(void))begin, METH_VARARGS | METH_KEYWORDS,
      "Take what is needed of torch; False if this torch does not give access to its tensors."},
@@ -99,6 +128,7 @@ static PyMethodDef methods[] = {
     {"units_at_rest", units_at_rest, METH_VARARGS, "Return how many units are always 0, and how many values are 0 or out of range."},
     {"begin_walks", begin_walks, METH_VARARGS, "Take the class of sites, the function that classifies files, and the code where backward begins."},
     {"walked", walked, METH_VARARGS, "Return the user's sites on the way up, those that called backward, and the part of torch."},
+    {"call_soon", call_soon, METH_O, "Call a function between two instructions of the main thread; False if too many wait."},
     {NULL},
 };
 
@@ -115,7 +145,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     /* As in records.py; raise both with every change of this interface, so that an older build is not used. */
-    if (PyModule_AddIntConstant(module, "EDITION", 4) < 0) {
+    if (PyModule_AddIntConstant(module, "EDITION", 5) < 0) {
         Py_DECREF(module);
         return NULL;
     }

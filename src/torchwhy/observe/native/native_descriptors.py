@@ -35,6 +35,7 @@ def is_ready() -> bool:
         function_depth=function_depth,
         next_node_number=next_node_number,
         is_grad_enabled=torch.is_grad_enabled,
+        is_neg=torch.Tensor.is_neg,
         module_call=module_call_code(),
         batch=batches.Batch,
     )

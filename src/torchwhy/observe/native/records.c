@@ -65,8 +65,8 @@ DEFINE_RECORD(CruiseType, "CruiseRecord",
 
 DEFINE_RECORD(EntryType, "EntryRecord",
               FIELD_OBJECT("reference", ENTRY_REFERENCE), FIELD_OBJECT("watched", ENTRY_WATCHED),
-              FIELD_OBJECT("groups", ENTRY_GROUPS), FIELD_OBJECT("members", ENTRY_MEMBERS),
-              FIELD_OBJECT("reading", ENTRY_READING), FIELD_OBJECT("rates", ENTRY_RATES),
+              FIELD_OBJECT("members", ENTRY_MEMBERS), FIELD_OBJECT("reading", ENTRY_READING),
+              FIELD_OBJECT("rates", ENTRY_RATES),
               FIELD_OBJECT("losses", ENTRY_LOSSES), FIELD_WHOLE("index", ENTRY_INDEX),
               FIELD_WHOLE("most", ENTRY_MOST), FIELD_REAL("highest", ENTRY_HIGHEST));
 
@@ -74,8 +74,7 @@ DEFINE_RECORD(WatchedType, "WatchedRecord",
               FIELD_WHOLE("steps", WATCHED_STEPS), FIELD_WHOLE("batches_at_last_step", WATCHED_BATCHES_AT_LAST_STEP));
 
 DEFINE_RECORD(ReadingType, "ReadingRecord",
-              FIELD_OBJECT("_small", READING_SMALL), FIELD_OBJECT("_others", READING_OTHERS),
-              FIELD_FLAG("is_possible", READING_IS_POSSIBLE));
+              FIELD_OBJECT("_are_small", READING_ARE_SMALL), FIELD_FLAG("is_possible", READING_IS_POSSIBLE));
 
 DEFINE_RECORD(BatchesType, "BatchesRecord",
               FIELD_OBJECT("recent", BATCHES_RECENT), FIELD_OBJECT("shapes", BATCHES_SHAPES),
@@ -89,6 +88,7 @@ DEFINE_RECORD(BatchType, "BatchRecord",
               FIELD_OBJECT("iterator", BATCH_ITERATOR), FIELD_OBJECT("data", BATCH_DATA),
               FIELD_OBJECT("drawn_indices", BATCH_DRAWN_INDICES), FIELD_OBJECT("random_state", BATCH_RANDOM_STATE),
               FIELD_OBJECT("sites", BATCH_SITES), FIELD_OBJECT("versions", BATCH_VERSIONS),
+              FIELD_OBJECT("originals", BATCH_ORIGINALS),
               FIELD_WHOLE("serial", BATCH_SERIAL), FIELD_WHOLE("size", BATCH_SIZE), FIELD_FLAG("trains", BATCH_TRAINS));
 
 DEFINE_RECORD(RandomType, "RandomRecord",

@@ -25,7 +25,7 @@ typedef struct {
 enum { ON_CPU = 1, IS_FLOAT = 2 };
 enum { MOST_READ = 1 << 20 }; /* elements; torch has many threads for more */
 
-static int is_tensor(PyObject *object) {
+int is_tensor(PyObject *object) {
     PyObject *type = (PyObject *)Py_TYPE(object);
     return type == torch.tensor || type == torch.parameter;
 }
@@ -40,32 +40,73 @@ int tensors_begin(PyObject *capsule) {
     return 1;
 }
 
-/* Fill a view of a plain tensor of floats or doubles in the CPU's memory; 0 for any other.
+/* Tell whether the dimensions that are not expanded fill `span` places of memory without a gap, each place once.
 
-   `span` is how many places of memory its elements lie in. Their order does not matter to us, gaps would: a tensor with
-   more places than elements is left to others. */
-static int plain_view(PyObject *tensor, View *view, int64_t *span) {
+   Expanded ones (stride 0) repeat places. Views that overlap in another way may leave gaps, too, and are left to torch. */
+static int is_dense(const View *view, int64_t *span) {
+    int order[MOST_DIMENSIONS], dimensions = 0;
+    for (int d = view->dimensions - 1; d >= 0; d--) { /* mostly the smallest stride comes first */
+        if (view->shape[d] == 1 || view->strides[d] == 0) continue;
+        int place = dimensions++;
+        for (; place > 0 && view->strides[order[place - 1]] > view->strides[d]; place--) order[place] = order[place - 1];
+        order[place] = d;
+    }
+    *span = 1;
+    for (int i = 0; i < dimensions; i++) {
+        if (view->strides[order[i]] != *span) return 0;
+        *span *= view->shape[order[i]]; /* at most the number of elements */
+    }
+    return 1;
+}
+
+/* Count the elements; 0 if there are more than fit into a number. */
+static int count_elements(const View *view, int64_t *count) {
+    *count = 1;
+    for (int d = 0; d < view->dimensions; d++) {
+        int64_t size = view->shape[d];
+        if (size < 0 || (size > 0 && *count > INT64_MAX / size)) return 0;
+        *count *= size;
+    }
+    return 1;
+}
+
+static int take_view(PyObject *tensor, View *view) {
     if (table == NULL || !is_tensor(tensor)) return 0;
     if (table->view(tensor, view) != 0) {
         PyErr_Clear();
         return 0;
     }
+    return view->dimensions >= 0 && view->dimensions <= MOST_DIMENSIONS;
+}
+
+/* Fill a view of a plain tensor of floats or doubles in the CPU's memory; 0 for any other.
+
+   `span` is how many places of memory its elements lie in. Their order does not matter to us, gaps would: a tensor with
+   gaps is left to others. Numbers may be stored negated, see `is_stored_negated`. */
+static int plain_view(PyObject *tensor, View *view, int64_t *count, int64_t *span) {
+    if (!take_view(tensor, view) || !count_elements(view, count)) return 0;
     if (view->device.device_type != ON_CPU || view->type.code != IS_FLOAT || view->type.lanes != 1) return 0;
     if (view->type.bits != 32 && view->type.bits != 64) return 0;
-    int64_t count = 1, last = 0;
-    for (int d = 0; d < view->dimensions; d++) count *= view->shape[d];
-    for (int d = 0; d < view->dimensions && view->strides != NULL; d++) {
-        if (view->strides[d] < 0) return 0;
-        last += (view->shape[d] - 1) * view->strides[d];
-    }
-    *span = count == 0 ? 0 : view->strides == NULL ? count : last + 1;
-    return *span <= count && (count == 0 || view->data != NULL);
+    *span = *count;
+    if (*count == 0) return 1;
+    if (view->data == NULL || ((uintptr_t)view->data + view->byte_offset) % (view->type.bits / 8) != 0) return 0;
+    return view->strides == NULL || is_dense(view, span);
+}
+
+/* Tell whether torch keeps the numbers of a tensor with the other sign, as in `z.conj().imag`; 1 also if unknown. */
+static int is_stored_negated(PyObject *tensor) {
+    if (has_modes(torch.function_depth)) return 1; /* a mode of the program would see us ask */
+    PyObject *answer = PyObject_CallOneArg(torch.is_neg, tensor);
+    int negated = answer != Py_False;
+    if (answer == NULL) PyErr_Clear();
+    Py_XDECREF(answer);
+    return negated;
 }
 
 int one_number(PyObject *tensor, double *value) {
     View view;
-    int64_t count;
-    if (!plain_view(tensor, &view, &count) || count != 1) return 0;
+    int64_t count, span;
+    if (!plain_view(tensor, &view, &count, &span) || count != 1 || is_stored_negated(tensor)) return 0;
     const char *data = (const char *)view.data + view.byte_offset;
     if (view.type.bits == 32) {
         float number;
@@ -93,37 +134,33 @@ static int finite64(const uint64_t *bits, int64_t count) {
 
 int is_plain_and_finite(PyObject *tensor) {
     View view;
-    int64_t count;
-    if (!plain_view(tensor, &view, &count) || count > MOST_READ) return 0;
+    int64_t count, span;
+    if (!plain_view(tensor, &view, &count, &span) || span > MOST_READ) return 0;
+    if (span == 0) return 1;
     const char *data = (const char *)view.data + view.byte_offset;
-    return view.type.bits == 32 ? finite32((const uint32_t *)data, count) : finite64((const uint64_t *)data, count);
+    return view.type.bits == 32 ? finite32((const uint32_t *)data, span) : finite64((const uint64_t *)data, span);
 }
 
 int plain_values(PyObject *tensor, Values *values) {
     View view;
-    int64_t span, count = 1, step = 1;
-    if (!plain_view(tensor, &view, &span) || view.dimensions > MOST_DIMENSIONS) return 0;
+    int64_t span, step = 1;
+    if (!plain_view(tensor, &view, &values->count, &span) || span != values->count || is_stored_negated(tensor)) return 0;
     values->in_order = 1;
     for (int d = view.dimensions - 1; d >= 0; d--) {
         values->size[d] = view.shape[d];
         if (view.strides != NULL && view.shape[d] > 1 && view.strides[d] != step) values->in_order = 0;
         step *= view.shape[d];
-        count *= view.shape[d];
     }
-    values->data = (const char *)view.data + view.byte_offset;
-    values->count = count;
+    values->data = span == 0 ? NULL : (const char *)view.data + view.byte_offset;
     values->dimensions = view.dimensions;
     values->is_double = view.type.bits == 64;
-    return span == count;
+    return 1;
 }
 
 int has_shape(PyObject *tensor, const Shape *shape) {
     View view;
-    if (table == NULL || !is_tensor(tensor)) return 0;
-    if (table->view(tensor, &view) != 0) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (view.dimensions != shape->dimensions) return 0;
-    return memcmp(view.shape, shape->size, (size_t)view.dimensions * sizeof *view.shape) == 0;
+    if (!take_view(tensor, &view) || view.dimensions != shape->dimensions) return 0;
+    for (int d = 0; d < view.dimensions; d++)
+        if (view.shape[d] != shape->size[d]) return 0;
+    return 1;
 }

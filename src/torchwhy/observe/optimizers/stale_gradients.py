@@ -14,7 +14,7 @@ from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import version_of
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, version_of
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class StaleGradientWatch:
             return
         marks: Marks = {}
         for position, parameter in enumerate(watched.parameters()):
-            gradient = parameter.grad
+            gradient = gradient_of(parameter)
             if gradient is not None and gradient.layout is torch.strided:
                 marks[position] = (gradient.data_ptr(), version_of(gradient))
                 if len(marks) == PARAMETERS_WATCHED:
@@ -110,7 +110,7 @@ class StaleGradientWatch:
         seen, left = self._in_closures.get(watched.index, (0, 0))
         if seen >= CLOSURES_WATCHED:
             return
-        gradients = [p.grad for p in watched.parameters() if p.grad is not None]
+        gradients = [g for g in watched.gradients() if g is not None]
         found = any(bool((g != 0).any().item()) for g in gradients[:PARAMETERS_WATCHED])
         if seen and not found:
             self._cleared.add(watched.index)
@@ -152,7 +152,7 @@ class StaleGradientWatch:
         parameters = watched.parameters()
         added = False
         for position, (pointer, version) in marks.items():
-            gradient = parameters[position].grad if position < len(parameters) else None
+            gradient = gradient_of(parameters[position]) if position < len(parameters) else None
             added |= (
                 gradient is not None
                 and gradient.data_ptr() == pointer
@@ -181,7 +181,7 @@ def _remain(watched: WatchedOptimizer, marks: Marks, *, untouched: bool) -> bool
     parameters = watched.parameters()
     kept = []
     for position, (pointer, version) in marks.items():
-        gradient = parameters[position].grad if position < len(parameters) else None
+        gradient = gradient_of(parameters[position]) if position < len(parameters) else None
         if (
             gradient is None
             or gradient.data_ptr() != pointer
@@ -189,5 +189,5 @@ def _remain(watched: WatchedOptimizer, marks: Marks, *, untouched: bool) -> bool
         ):
             return False
         kept.append(gradient)
-    # `p.grad.data.zero_()` does not change the version, so the values decide.
+    # `gradient_of(p).data.zero_()` does not change the version, so the values decide.
     return any(bool((gradient != 0).any().item()) for gradient in kept)

@@ -11,7 +11,7 @@ from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_versions, version_of
 from torchwhy.record.learning import StaleGradients
 
 MOST_NODES = 2000  # of the graph of a loss, on the way to its leaves
@@ -46,7 +46,7 @@ class StaleManualGradientWatch:
         stale = [
             leaf
             for leaf in updated
-            if leaf.grad is not None and bool((leaf.grad != 0).any().item())
+            if (gradient := gradient_of(leaf)) is not None and bool((gradient != 0).any().item())
         ]
         leaves = leaves_of(roots)
         if updated and not stale:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -14,8 +14,11 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.native.records import WatchedRecord
 from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.program.names import Names, borrowed_locals
+from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.step_handler import CurrentHandler
+from torchwhy.observe.torch_features.compiler import uncompiled
+from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade
 from torchwhy.record.numbers import Real, encode
 from torchwhy.source.files import layer_of
@@ -24,16 +27,23 @@ from torchwhy.source.files import layer_of
 class WatchedOptimizer(WatchedRecord):
     """One optimizer, which is not kept alive by being watched."""
 
-    def __init__(self, index: int, optimizer: Any, names: Names) -> None:
+    def __init__(
+        self,
+        index: int,
+        optimizer: Any,
+        names: Names,
+        when_gone: Callable[[weakref.ref[Any]], object] | None = None,
+    ) -> None:
         self.index = index
         self.steps = 0
         self.next_sample = 0  # the step at which its weights are measured next
         self.batches_at_last_step = 0
         # Of the current step, if they were measured.
         self.gradient_sizes: list[Real] | None = None
-        self._optimizer = weakref.ref(optimizer)
+        self._optimizer = weakref.ref(optimizer, when_gone)
         self._names = names
         self._rates: list[float | None] = []
+        self._named: tuple[tuple[int, int], list[int], list[str]] | None = None
 
     @property
     def optimizer(self) -> Any:
@@ -49,15 +59,17 @@ class WatchedOptimizer(WatchedRecord):
 
     def gradients(self) -> list[torch.Tensor | None]:
         """Return the gradient of each parameter, None where there is none."""
-        return [parameter.grad for parameter in self.parameters()]
+        return [gradient_of(parameter) for parameter in self.parameters()]
 
     def names(self) -> list[str]:
         """Return what the program calls its parameters; outside of modules, their position here."""
-        known = self._names.parameters()
-        return [
-            known.get(id(parameter), f"parameter {position}")
-            for position, parameter in enumerate(self.parameters())
-        ]
+        held = [id(parameter) for parameter in self.parameters()]
+        edition = self._names.edition
+        if self._named is None or self._named[:2] != (edition, held):
+            known = self._names.parameters()
+            names = [known.get(key, f"parameter {place}") for place, key in enumerate(held)]
+            self._named = (edition, held, names)
+        return list(self._named[2])
 
     def named_gradients(self) -> Iterator[tuple[str, torch.Tensor | None]]:
         """Yield the name and gradient of each parameter."""
@@ -83,24 +95,33 @@ class WatchedOptimizer(WatchedRecord):
 class WatchedOptimizers:
     """Learns of optimizers when the program makes them, and returns the record of each."""
 
-    def __init__(self, recorder: Recorder, names: Names, handlers: CurrentHandler) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        names: Names,
+        handlers: CurrentHandler,
+        *,
+        when_none_lives: Callable[[], object] = lambda: None,
+    ) -> None:
         self._recorder = recorder
         self._names = names
         self._handlers = handlers
-        self._watched: weakref.WeakKeyDictionary[Any, WatchedOptimizer] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._watched = WeakTable[WatchedOptimizer]()
         self._described: set[int] = set()
         self._living: list[WatchedOptimizer] = []
+        self._when_none_lives = when_none_lives
         self.any_made = False
         self.count = 0
 
     def made(self, optimizer: Any, frame: FrameType | None) -> WatchedOptimizer:
         """Note a new optimizer and the line that made it."""
-        if optimizer in self._watched:
-            return self._watched[optimizer]
+        known = self._watched.get(optimizer)
+        if known is not None:
+            return known
         self.any_made = True
-        watched = self._watched[optimizer] = WatchedOptimizer(self.count, optimizer, self._names)
+        watched = self._watched[optimizer] = WatchedOptimizer(
+            self.count, optimizer, self._names, self._one_is_gone
+        )
         self._living = [*self._living, watched]
         self.count += 1
         self._names.learn(frame)
@@ -142,6 +163,11 @@ class WatchedOptimizers:
                 self._living = [w for w in self._living if w.optimizer is not None]
                 break
         return self._living
+
+    @uncompiled
+    def _one_is_gone(self, _: weakref.ref[Any]) -> None:
+        if not any(watched.optimizer is not None for watched in self._living):
+            self._when_none_lives()
 
     def _describe(self, watched: WatchedOptimizer) -> None:
         parameters = watched.parameters()

@@ -10,6 +10,7 @@ from typing import Any
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.program.frames import text_at
+from torchwhy.observe.torch_features.compiler import uncompiled, uncompiled_alone
 from torchwhy.observe.torch_features.interpreter import note_warnings
 from torchwhy.source.files import shown_path
 
@@ -19,6 +20,7 @@ NEEDS = ("shown-warnings",)
 def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
     """Look at every warning that is shown, and pass it on to the function that shows it."""
 
+    @uncompiled
     def noting(message: Any) -> None:
         with suppress(Exception):  # a warning of an unusual kind is none of NumPy's
             if issubclass(message.category, RuntimeWarning) and "encountered in" in str(
@@ -31,4 +33,4 @@ def install(hooks: Hooks, note: Callable[[str, SourceSpan], object]) -> None:
                     SourceSpan(shown_path(path), message.lineno, expression=text),
                 )
 
-    note_warnings(hooks.replace, noting)
+    note_warnings(hooks.replace_unseen, noting, uncompiled_alone)

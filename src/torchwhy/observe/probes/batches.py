@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import weakref
 from collections import deque
@@ -16,8 +17,11 @@ from torchwhy.observe.descriptors import Descriptors, index_note
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import BatchesRecord, BatchRecord
+from torchwhy.observe.probes.released_batches import ReleasedBatch, as_indices, tensors_of
 from torchwhy.observe.program.frames import Site, user_sites
+from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.steps.random_state import RandomState
+from torchwhy.observe.torch_features.compiler import uncompiled
 from torchwhy.observe.torch_features.loader_parts import (
     COUNTED,
     HANDED_OUT,
@@ -38,10 +42,15 @@ MOST_BATCHES = (
 FIRST_BATCHES = 8  # of a loader that the first step may consist of
 MOST_BYTES = 2**29  # of all batches kept together; the newest one is always kept
 MOST_LEAVES = 16  # tensors of one batch that are described
+MOST_RELEASED = 64  # batches remembered by weak references, for loaders that fetch ahead
 
 
 class Batch(BatchRecord):
-    """One batch as the loader gave it, with what is needed to give it again."""
+    """One batch as the loader gave it, with what is needed to give it again.
+
+    Its tensors are aliases of the program's: these die when the program lets go of them, only their memory stays.
+    `originals` refers to them weakly.
+    """
 
     def __init__(
         self,
@@ -49,6 +58,7 @@ class Batch(BatchRecord):
         iterator: weakref.ref[Any],
         *,
         data: Any,
+        originals: list[weakref.ref[torch.Tensor]],
         drawn_indices: Any,
         random_state: torch.Tensor,
         sites: tuple[Site, ...],
@@ -59,6 +69,7 @@ class Batch(BatchRecord):
         self.serial = serial
         self.iterator = iterator
         self.data = data
+        self.originals = originals
         self.drawn_indices = drawn_indices
         self.random_state = random_state
         self.sites = sites
@@ -69,7 +80,11 @@ class Batch(BatchRecord):
     @property
     def indices(self) -> list[int] | None:
         """Return the indices of its samples in the dataset, if the sampler yields numbers."""
-        return _as_indices(self.drawn_indices)
+        return as_indices(self.drawn_indices)
+
+    def leaves(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Yield all of its tensors with their path in it, also those that plain objects hold."""
+        return tensors_of(self.data)
 
     def untouched(self) -> bool:
         """Tell whether no tensor of it was changed in place since the loader gave it."""
@@ -114,9 +129,11 @@ class BatchKeeper(BatchesRecord):
         when_drawn: Callable[[int], float | None] = lambda _: None,
     ) -> None:
         self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
+        self.released: deque[ReleasedBatch] = deque(maxlen=MOST_RELEASED)
         self.drawn = 0
         self.serial = 0  # of the newest batch drawn for training
         self.origin: Origin | None = None  # the loader of the current loop
+        self.asked_by_generator = False  # so that the newest batch may be one for later
         self.usual: list[str] = []  # the shapes of the first batch of the current loop
         self.look_from = look_from
         self._when_drawn = when_drawn
@@ -130,7 +147,7 @@ class BatchKeeper(BatchesRecord):
         self._versions: list[int] = []  # of a batch's tensors when the loader gives it
         self._random = RandomState()
         self._index_note = index_note
-        self._indices: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
+        self._indices = WeakTable[deque[Any]]()
         # How many batches had been drawn for training when each dataset came into use.
         self._first_drawn: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._following: weakref.ref[Any] | None = None  # the iterator that gave the last batch
@@ -143,6 +160,7 @@ class BatchKeeper(BatchesRecord):
         keep = guests.lightly("batch probe", self._keep)
         follow = guests.protect("sampler probe", self._follow)
 
+        @uncompiled
         def counted(iterator: Any, value: Any, frame: Any) -> Any:
             if (
                 value and frame.f_code.co_name == "__next__"
@@ -150,12 +168,13 @@ class BatchKeeper(BatchesRecord):
                 keep(iterator, frame)
             return value
 
+        @uncompiled
         def sampled(iterator: Any, value: Any, _: Any) -> Any:
             followed = follow(iterator, value)
             return value if followed is None else followed
 
         for name, change in ((COUNTED, counted), (SAMPLED, sampled)):
-            hooks.replace(iterators, name, descriptors.assigned(name, change))
+            hooks.replace_unseen(iterators, name, descriptors.assigned(name, change))
 
     @property
     def length(self) -> int | None:
@@ -178,14 +197,24 @@ class BatchKeeper(BatchesRecord):
         return found if len(found) == self.serial - serial else []
 
     def forget_before(self, serial: int) -> None:
-        """Release the batches up to number `serial`."""
+        """Release the batches up to number `serial`; a loader that fetches ahead gave them too early."""
         while self.recent and self.recent[0].serial <= serial:
-            self.recent.popleft()
+            batch = self.recent.popleft()
+            # The aliases have the structure of the batch that they stand for.
+            paths = [path for path, _ in batch.leaves()]
+            leaves = list(zip(paths, batch.originals, strict=True))
+            self.released.append(
+                ReleasedBatch(batch.serial, batch.iterator, batch.drawn_indices, leaves)
+            )
+
+    def all_known(self) -> list[Batch | ReleasedBatch]:
+        """Return the batches that are known, also those released, oldest first."""
+        return [*self.released, *self.recent]
 
     def next_indices(self, iterator: Any) -> list[int]:
         """Return the dataset's indices of the batch that an iterator was about to hand out."""
         seen = self._indices.get(iterator)
-        return (_as_indices(seen[0]) or []) if seen else []
+        return (as_indices(seen[0]) or []) if seen else []
 
     def _follow(self, iterator: Any, sampler: Iterator[Any] | None) -> Iterator[Any] | None:
         """Return the sampler's iterator, with a note of every index it gives."""
@@ -229,7 +258,8 @@ class BatchKeeper(BatchesRecord):
             Batch(
                 self.serial,
                 following,
-                data=data,
+                data=aliases_of(data),
+                originals=[weakref.ref(leaf) for _, leaf in tensors_of(data)],
                 drawn_indices=self._seen.popleft() if self._seen else None,
                 random_state=self._random.take(),
                 sites=self._sites,
@@ -247,14 +277,23 @@ class BatchKeeper(BatchesRecord):
 
     def _begin_with(self, iterator: Any, frame: Any, data: Any) -> weakref.ref[Any]:
         """Start with another loader, or with the next epoch of the same one."""
-        self._following = weakref.ref(iterator)
+        self._following = weakref.ref(iterator, self._release_evaluated)
         self._seen = self._indices.get(iterator)
         self.usual, self.origin = unseen(described)(data), Origin.of(iterator)
         self._note_dataset(self.origin.dataset)
         self._sites = user_sites(frame.f_back, limit=1)
+        asking = frame.f_back
+        self.asked_by_generator = bool(asking and asking.f_code.co_flags & inspect.CO_GENERATOR)
         self._versions = _versions(data)
         self._random.expect_change()
         return self._following
+
+    @uncompiled
+    def _release_evaluated(self, iterator: weakref.ref[Any]) -> None:
+        """Release the batch of an evaluation that is over: its loader's iterator is gone."""
+        recent = self.recent
+        if recent and not recent[-1].trains and recent[-1].iterator is iterator:
+            recent.pop()
 
     def _note_dataset(self, reference: weakref.ref[Any] | None) -> None:
         """Remember since when a dataset is in use; by identity, because its own `__eq__` may do anything."""
@@ -286,6 +325,24 @@ class BatchKeeper(BatchesRecord):
             self.recent.popleft()
 
 
+@unseen
+def aliases_of(data: Any) -> Any:
+    """Return a batch of the same structure, whose plain tensors are others on the same memory.
+
+    A tensor with a graph or with attributes of its own is itself in it, as is any object that is not a container.
+    """
+    if type(data) is torch.Tensor:
+        is_bare = data.layout is torch.strided and not data.requires_grad and not vars(data)
+        return data.detach() if is_bare else data
+    if type(data) in (list, tuple):
+        return type(data)(map(aliases_of, data))
+    if type(data) is dict:
+        return {key: aliases_of(value) for key, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(aliases_of, data))
+    return data
+
+
 def _are_tensors(data: Any) -> bool:
     """Tell whether a batch is a list of plain tensors, as most loaders make it."""
     if type(data) is not list or len(data) > MOST_LEAVES:
@@ -304,14 +361,6 @@ def _shapes_in(data: Any) -> list[Any]:
 @unseen
 def _versions(data: Any) -> list[int]:
     return [version_of(leaf) for _, leaf in leaves_of(data)]
-
-
-def _as_indices(indices: Any) -> list[int] | None:
-    if isinstance(indices, int):
-        return [indices]
-    if isinstance(indices, (list, tuple)) and all(isinstance(i, int) for i in indices):
-        return list(indices)
-    return None
 
 
 def leaves_of(data: Any, path: str = "batch") -> Iterator[tuple[str, torch.Tensor]]:

@@ -17,8 +17,9 @@ from torch.optim import lr_scheduler
 from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.probes.modes import Switch, is_whole_statement
-from torchwhy.observe.probes.reads import GROUP as READS
 from torchwhy.observe.program.frames import Site, span_of, user_sites
+from torchwhy.observe.program.weak_table import WeakTable
+from torchwhy.observe.torch_features.compiler import shown_as
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.record.events import Event
 from torchwhy.record.learning import CallSeen, StepCalls
@@ -59,9 +60,10 @@ class CallOrder:
         self._told = 0
         self._hooks: Hooks | None = None
         self._switches: dict[int, tuple[weakref.ref[Any], Switch]] = {}
-        self._schedulers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._schedulers = WeakTable[int]()
         self._scheduler_calls: dict[int, int] = {}
         self.counts: dict[str, int] = {}
+        self._is_over = False
 
     def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
         """Watch the methods whose order matters."""
@@ -82,7 +84,7 @@ class CallOrder:
         for function in ("clip_grad_norm_", "clip_grad_value_"):
             stand_in = _noting_clip(getattr(clip_grad, function), note)
             for namespace in (clip_grad, torch.nn.utils):
-                hooks.replace(namespace, function, stand_in, group=READS)
+                hooks.replace_function(namespace, function, stand_in)
 
     def note(
         self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None
@@ -133,8 +135,16 @@ class CallOrder:
                 self._hooks.remove_group(GROUP)
         self._calls = []
 
+    def end(self) -> None:
+        """Record no more, because calls go unseen from now on, and tell no counts."""
+        self._told = STEPS_TOLD
+        self._calls = []
+        self._is_over = True
+
     def at_exit(self, step: int) -> None:
         """Write the calls after the last step, or all of them if no step was made, and their total counts."""
+        if self._is_over:
+            return
         if self._calls:
             self._write(StepCalls(step=step, calls=self._calls))
         if self.counts.get("step") or self.counts.get("backward"):
@@ -210,4 +220,4 @@ def _noting_clip(function: Callable[..., Any], note: Callable[..., object]) -> C
             note("clip", frame_at(1), None, f"{function.__name__}({bound:g})")
         return function(*args, **kwargs)
 
-    return clipping
+    return shown_as(clipping, function)

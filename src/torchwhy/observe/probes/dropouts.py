@@ -15,7 +15,7 @@ import torch
 
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.torch_features.interpreter import frame_at
-from torchwhy.observe.torch_features.mode_stack import DispatchMode, put_on, take_off
+from torchwhy.observe.torch_features.mode_stack import DispatchMode, is_profiling, put_on, take_off
 from torchwhy.observe.torch_features.tensor_parts import is_tracing
 from torchwhy.record.event import Event
 from torchwhy.record.learning import DropoutInEvaluation
@@ -27,6 +27,8 @@ WHOLE = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
 WORDS = ("dropout", "scaled_dot_product_attention")  # names of functions that drop values
 LAYERS = os.path.join("nn", "modules", "dropout.py")  # noqa: PTH118 - part of a name, not a path
 MOST_TOLD = 8
+
+_current: list[Callable[..., None]] = []  # ends the watch over the forward that is running
 
 
 class Watch(DispatchMode):
@@ -42,7 +44,7 @@ class Watch(DispatchMode):
             site = dropping_site(frame_at(1))
             if site is not None:
                 self.sites[site] = None
-        return func(*args, **kwargs)
+        return self.run(func, args, kwargs)
 
 
 def drops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -78,11 +80,12 @@ def look_once(
 
     A hook on the model takes the mode off again, also when the forward raises.
     """
-    if is_tracing() or torch.compiler.is_compiling():
+    if is_tracing() or torch.compiler.is_compiling() or is_profiling():
         return
     watch = Watch()
 
     def over(*_: Any) -> None:
+        _current.clear()
         handle.remove()
         take_off(watch)
         for site in watch.sites:
@@ -90,3 +93,10 @@ def look_once(
 
     handle = model.register_forward_hook(over, always_call=True)
     put_on(watch)
+    _current[:] = [over]
+
+
+def end_watch() -> None:
+    """Stop watching a forward that is still running."""
+    for over in tuple(_current):
+        over()

@@ -133,8 +133,9 @@ class ModeCounter(ModesRecord):
                 self._watch(path, model)
 
     def _watch(self, path: str, model: nn.Module) -> None:
-        self._models[id(model)] = path
         kind = type(model)
+        # Every module is `self` to its own code; its class says which one it is.
+        self._models[id(model)] = kind.__name__ if path == "self" else path
         holder = next((base for base in kind.__mro__ if "forward" in vars(base)), None)
         if holder is None or holder in self._classes:
             return
@@ -179,6 +180,15 @@ class ModeCounter(ModesRecord):
             yield
         finally:
             self._models.update(models)
+
+    def end(self) -> None:
+        """Count no more; what was counted before the first step may be all that would have been seen of a loop."""
+        if not self.position.step:
+            self._tallies.clear()
+        self._models.clear()
+        self._recent.clear()
+        self._counts = False
+        dropouts.end_watch()
 
     def tell(self) -> None:
         """Write every tally."""

@@ -11,9 +11,15 @@ import torch
 
 from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.native.records import fast
 from torchwhy.observe.steps.loss_scale import LossScale
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, function_depth
+from torchwhy.observe.torch_features.compiler import shown_as
+from torchwhy.observe.torch_features.mode_stack import (
+    DisableTorchFunction,
+    function_depth,
+    unseen,
+)
 from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.observe.torch_features.torch_internals import introduce_to_script
 
@@ -41,7 +47,7 @@ def note_of(
             elif tensor.numel() == 1:
                 if not torch.is_grad_enabled():
                     evaluated(tensor)
-                elif state.bad_evaluations or (value := item(tensor)) - value != 0:
+                elif state.bad_evaluations or _is_bad(tensor):
                     later(tensor)  # it is NaN or infinite, or another was
         elif isinstance(tensor, torch.Tensor):
             # A tensor subclass of the program must not see us, and some kinds of tensors refuse to answer.
@@ -52,21 +58,32 @@ def note_of(
     return noted
 
 
+def _is_bad(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor of one number is NaN or infinite."""
+    if fast is not None and fast.surely_finite(tensor):
+        return False
+    value = _item_unseen(tensor)
+    return bool(value - value != 0)
+
+
+_item_unseen = unseen(item)
+
+
 def install(
     hooks: Hooks, noted: Callable[[Any], object], state: TrainingState, descriptors: Descriptors
 ) -> None:
-    """Notice `loss.item()`, `float(loss)` and `loss.isnan()`; off when the program compiles."""
+    """Notice `loss.item()`, `float(loss)` and `loss.isnan()`."""
     for name in ("item", "__float__", "isnan", "isfinite", "isinf"):
         original = getattr(torch.Tensor, name)
         hooks.replace(torch.Tensor, name, descriptors.read(original, noted, state), group=GROUP)
 
 
 def install_functions(hooks: Hooks, noted: Callable[[Any], object]) -> None:
-    """Notice `torch.isnan(loss)`, which `torch.jit.script` has to know as before; off when the program compiles."""
+    """Notice `torch.isnan(loss)`, which `torch.jit.script` has to know as before."""
     for name in ("isnan", "isfinite", "isinf"):
         original = getattr(torch, name)
         replacement = _noting(original, noted, name)
-        hooks.replace(torch, name, replacement, group=GROUP)
+        hooks.replace_function(torch, name, replacement, group=GROUP)
         hooks.add(introduce_to_script(original, replacement), group=GROUP)
 
 
@@ -80,4 +97,4 @@ def _noting(
         return function(*args, **kwargs)
 
     wrapper.__module__, wrapper.__qualname__ = "torch", name  # by these it can be pickled
-    return wrapper
+    return shown_as(wrapper, function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import weakref
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -15,10 +14,11 @@ from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.record.events import Event
-from torchwhy.record.wiring import AliasLoaded
+from torchwhy.record.wiring import AliasLoaded, LookedAt
 from torchwhy.source.calls import Call, keyword
 from torchwhy.source.files import layer_of, loaded
 from torchwhy.source.scopes import covers
@@ -35,7 +35,8 @@ class StateDicts:
     def __init__(self, write: Callable[[Event], None], step: Callable[[], int]) -> None:
         self._write = write
         self._step = step
-        self._taken: weakref.WeakKeyDictionary[nn.Module, Places] = weakref.WeakKeyDictionary()
+        self._taken = WeakTable[Places]()
+        self._compared = 0
 
     def install(self, hooks: Hooks, protect: Callable[[str, Any], Any]) -> None:
         """Notice `state_dict()` and `load_state_dict()` of modules."""
@@ -49,8 +50,15 @@ class StateDicts:
 
             hooks.replace(nn.Module, method, NotedOnAccess(getattr(nn.Module, method), noted))
 
+    def tell(self) -> None:
+        """Write how many loads were compared."""
+        if self._compared and self._step():
+            self._write(LookedAt(what="loaded weights", times=self._compared))
+
     def _take(self, model: nn.Module, frame: FrameType) -> None:
-        places = self._taken.setdefault(model, {})
+        places = self._taken.get(model)
+        if places is None:
+            places = self._taken[model] = {}
         site, now = Site(frame.f_code, frame.f_lasti), self._step()
         if site in places or len(places) < MOST_PLACES:
             places[site] = (places.get(site, (now, now))[0], now)
@@ -60,6 +68,7 @@ class StateDicts:
         call = _call_at(frame, "load_state_dict")
         if not places or call is None or keyword(call, "assign") is not None:
             return
+        self._compared += 1
         own = {storage_key(tensor) for tensor in (*model.parameters(), *model.buffers())} - {None}
         for name, value in _values_named_in(call, frame):
             shared = sum(storage_key(item) in own for item in _tensors_of(value))

@@ -18,6 +18,8 @@ from torchwhy.source.text import Position, between
 STACK_LIMIT = (
     6  # user frames kept per operation: the innermost one locates it, the others show the way to it
 )
+# Methods by which modes and tensor subclasses of the program hand on an operation that other code asks for.
+HANDS_ON = frozenset({"__torch_dispatch__", "__torch_function__"})
 
 
 class Site(NamedTuple):
@@ -33,7 +35,7 @@ def user_sites(frame: FrameType | None, *, limit: int = STACK_LIMIT) -> tuple[Si
     library: list[Site] = []
     while frame is not None and len(found) < limit:
         layer = layer_of(frame.f_code.co_filename)
-        if layer == "user":
+        if layer == "user" and frame.f_code.co_name not in HANDS_ON:
             found.append(Site(frame.f_code, frame.f_lasti))
         elif layer == "library" and not library:
             library.append(Site(frame.f_code, frame.f_lasti))

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.torch_features.compiler import original_of
 from torchwhy.observe.torch_features.module_parts import parameters_in, parts_in
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.source.files import layer_of
@@ -30,6 +31,7 @@ class Names:
     def __init__(self, visit: Callable[[], int] = lambda: 0) -> None:
         self._visit = visit  # the number of the visit, within which no model changes
         self._told: tuple[int, dict[int, str]] = (0, {})
+        self._additions = 0
         # With the thread in whose variables each was found.
         self._roots: list[tuple[str, weakref.ref[nn.Module], int]] = []
         # By identity, which another module may get when one is gone.
@@ -47,6 +49,7 @@ class Names:
 
     def add_root(self, name: str, module: nn.Module) -> None:
         """Remember a module under the name of the variable that holds it, unless it is part of a known one."""
+        module = original_of(module)
         known = self._known.get(id(module))
         if known is not None and known() is module:
             return
@@ -58,7 +61,13 @@ class Names:
         ]
         self._roots.append((name, weakref.ref(module), threading.get_ident()))
         self._told = (0, {})
+        self._additions += 1
         self._known |= parts
+
+    @property
+    def edition(self) -> tuple[int, int]:
+        """Return what differs when a parameter may have got another name: models were added, or are gone."""
+        return self._additions, sum(1 for _ in self.roots())
 
     def roots(self) -> Iterator[tuple[str, nn.Module]]:
         """Yield the outermost modules that still live, with the name of their variable.
@@ -114,7 +123,9 @@ class Names:
         for name, root in self.roots():
             for local, part in root.named_modules():
                 if part is module:
-                    return _joined(name, local, prefix=name != "self")
+                    path = _joined(name, local, prefix=name != "self")
+                    # Every module is `self` to its own code; its class says which one it is.
+                    return type(module).__name__ if path == "self" else path
         return type(module).__name__
 
 

@@ -6,6 +6,7 @@ steps at first, later at growing distances, and less often if they would exceed 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -32,7 +33,6 @@ class Budget:
         guests: Guests,
         *,
         share: float | None,
-        began: float,
         quiet_steps: Callable[[], int],
     ) -> None:
         self._recorder = recorder
@@ -41,7 +41,7 @@ class Budget:
         self._quiet_steps = quiet_steps  # steps made at cruising speed so far
         self.share = share or DEFAULT
         self._told: set[str] = set()
-        self._last = (0, 0, began, 0.0)
+        self._last = (0, 0, time.thread_time(), 0.0)
 
     def next_sample(self, steps: int) -> int:
         """Return the step of an optimizer at which its weights are measured next."""
@@ -62,7 +62,7 @@ class Budget:
     def _affordable(self) -> int:
         """Return the smallest distance of thorough steps that stays within the budget."""
         step, quiet = self._state.step, self._quiet_steps()
-        now, own = time.perf_counter(), self._guests.seconds
+        now, own = time.thread_time(), self._guests.seconds
         step_before, quiet_before, then, own_before = self._last
         self._last = (step, quiet, now, own)
         steps = step - step_before
@@ -71,7 +71,10 @@ class Budget:
             return SPARSE_EVERY
         each = (own - own_before) / thorough
         step_seconds = max((now - then) / steps, 1e-9)
-        return int(each / (step_seconds * self.share * FOR_SAMPLES)) + 1
+        distance = each / (step_seconds * self.share * FOR_SAMPLES)
+        # In doublings, so that small differences between two runs give the same samples.
+        doublings = max(0, math.ceil(math.log2(max(distance, 1.0) / SPARSE_EVERY) - 0.1))
+        return SPARSE_EVERY << doublings
 
     def _tell(self, what: str, reason: str) -> None:
         if what in self._told:

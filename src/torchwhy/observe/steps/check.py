@@ -25,6 +25,8 @@ class Check:
     bad_gradients: bool = False
     bad_parameters: list[str] = field(default_factory=list)
     has_closure: bool = False
+    since: int | None = None  # the last step known to be fine, if that is not the one before
+    is_compiled: bool = False  # the step is part of compiled code
 
     @property
     def is_bad(self) -> bool:
@@ -53,4 +55,6 @@ def alarm_of(check: Check, *, withheld: bool) -> Alarm:
         names=names[:MOST_NAMES],
         withheld=withheld,
         location=calling_span(),
+        since=check.since,
+        compiled=check.is_compiled,
     )

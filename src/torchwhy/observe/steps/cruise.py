@@ -8,7 +8,7 @@ for a sample) goes the thorough way, through `sentinel`.
 from __future__ import annotations
 
 import math
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,7 +28,12 @@ from torchwhy.observe.steps.loss_scale import LossScale
 from torchwhy.observe.steps.step_events import StepEvents
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
-from torchwhy.observe.torch_features.mode_stack import DisableTorchFunction, dispatch_depth
+from torchwhy.observe.torch_features.mode_stack import (
+    DisableTorchFunction,
+    dispatch_depth,
+    is_profiling,
+    unseen,
+)
 from torchwhy.observe.torch_features.tensor_parts import item, scale_tensor
 from torchwhy.record.events import Step
 from torchwhy.record.numbers import encode
@@ -106,10 +111,11 @@ class Cruise(CruiseRecord):
             loss = outputs[0] if self.on and accumulates and len(outputs) == 1 else None
             if scale.scaler is not None and len(state.losses) > self._waiting:
                 self.leave()  # the scaler skips its steps, and only the thorough way finds out why
-            if type(loss) is not torch.Tensor or dispatch_depth() or not self.on:
+            hides = dispatch_depth() or is_profiling()
+            if type(loss) is not torch.Tensor or hides or not self.on:
                 thoroughly(outputs, accumulates=accumulates)
                 return
-            began = perf_counter()
+            began = thread_time()
             try:
                 with DisableTorchFunction():  # a mode of the program must not see us ask
                     value = None if loss.dim() else item(loss) if loss.is_cpu else loss.detach()
@@ -125,7 +131,7 @@ class Cruise(CruiseRecord):
             state.last_read = None
             state.losses.append(value)
             state.backwards += 1
-            self.seconds += perf_counter() - began
+            self.seconds += thread_time() - began
 
         return before_backward
 
@@ -138,13 +144,14 @@ class Cruise(CruiseRecord):
         def before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
             if state.is_elsewhere(steps=True):
                 return
-            if self.on and len(args) == 1 and not kwargs and not dispatch_depth():
-                began = perf_counter()
+            hides = dispatch_depth() or is_profiling()
+            if self.on and len(args) == 1 and not kwargs and not hides:
+                began = thread_time()
                 entry = entries.get(id(optimizer))
-                if entry is not None and self._is_fine(entry, optimizer, began):
+                if entry is not None and self._is_fine(entry, optimizer, perf_counter()):
                     self._checked = entry
                     state.in_update = True
-                    self.seconds += perf_counter() - began
+                    self.seconds += thread_time() - began
                     return
             self._checked = None
             self.leave()
@@ -198,10 +205,10 @@ class Cruise(CruiseRecord):
         state = self._state
         losses, scaler = state.losses, self._scale.scaler
         if scaler is None and all(type(loss) is float for loss in losses):
-            total = entry.reading.total() + math.fsum(losses)
+            total = entry.reading.total(optimizer) + math.fsum(losses)
         else:
             known = scaler is not None and self._scale.answers_for(optimizer)
-            answers = [] if known else entry.reading.answers()
+            answers = [] if known else entry.reading.answers(optimizer)
             scales = [] if scaler is None else [scale_tensor(scaler)]
             values = read_together([*losses, *scales, *answers])
             count = len(losses)
@@ -253,7 +260,7 @@ class Cruise(CruiseRecord):
 
     def _close(self, entry: Entry) -> None:
         """Close the step; send the next one the thorough way if there is a reason."""
-        began = perf_counter()
+        began = thread_time()
         state, batches = self._state, self._batches
         try:
             loss = self._loss
@@ -275,7 +282,7 @@ class Cruise(CruiseRecord):
         self.steps += 1
         if state.step >= self._until:
             self.leave()
-        self.seconds += perf_counter() - began
+        self.seconds += thread_time() - began
 
     def _follow_batches(self, entry: Entry, batches: BatchKeeper) -> None:
         """Release the batches of this step; tell the handler of a loop that draws more or fewer than one."""
@@ -311,6 +318,7 @@ class Cruise(CruiseRecord):
         except Exception as problem:
             self._guests.switch_off("cruise", problem)
 
+    @unseen
     def _begin_if_possible(self) -> None:
         try:
             self.on = self._may_begin()

@@ -54,7 +54,11 @@ def quickly_finite(tensors: Sequence[torch.Tensor | None]) -> bool:
     """
     try:
         for tensor in tensors:
-            if tensor is not None and not math.isfinite(tensor.sum().item()):
+            if tensor is None or (
+                fast is not None and tensor.numel() <= SMALL and fast.surely_finite(tensor)
+            ):
+                continue
+            if not math.isfinite(tensor.sum().item()):
                 return False
     except (RuntimeError, TypeError, NotImplementedError, OverflowError):
         return False
@@ -62,7 +66,7 @@ def quickly_finite(tensors: Sequence[torch.Tensor | None]) -> bool:
 
 
 class Reading(ReadingRecord):
-    """Reads the gradients of some plain parameters at every step, the small ones in one call.
+    """Reads the gradients of some plain parameters at every step, the small ones in one call; keeps none of them.
 
     A GradScaler finds infinities by the same call while it multiplies; with a factor of one it changes no bit and no
     version, and reads each value once. A large gradient is summed, which takes half of the memory traffic.
@@ -72,50 +76,53 @@ class Reading(ReadingRecord):
         self.is_possible = bool(parameters) and all(map(_is_plain, parameters))
         small = [p for p in parameters if p.numel() <= SMALL]
         together = _can_check_together and len({(p.dtype, p.device) for p in small}) == 1
-        self._small = small if together else []
-        self._others = [p for p in parameters if p.numel() > SMALL] if together else parameters
+        # Of each parameter, by its position.
+        self._are_small = bytes(together and p.numel() <= SMALL for p in parameters)
         self._adds_up = all(p.is_cpu and p.dtype not in HALF for p in parameters)
         if together:
             self._found = torch.zeros(1, device=small[0].device)
             self._one = torch.ones(1, device=small[0].device)
 
-    def total(self) -> float:
+    def total(self, optimizer: Any) -> float:
         """Return a number that is finite only if every gradient is. A sparse one makes it raise."""
         with DisableTorchFunction():
             if not self._adds_up:
-                return math.fsum(read_together(self.answers()))
-            small = self._check_small()
-            total = self.rest()
+                return math.fsum(read_together(self.answers(optimizer)))
+            small, others = self._gradients(optimizer)
+            if small:
+                check_together(small, self._found, self._one)
+            total = sum((item(gradient.sum()) for gradient in others), 0.0)
             if small and item(self._found):
                 self._found.zero_()
                 return math.nan
             return total
 
-    def answers(self) -> list[torch.Tensor]:
+    def answers(self, optimizer: Any) -> list[torch.Tensor]:
         """Return tensors of one number each, still on their device, that are finite only if every gradient is."""
         with DisableTorchFunction():
-            plain = [g for p in self._others if (g := p.grad) is not None]
-            answers = [gradient.sum(dtype=torch.float32) for gradient in plain]
-            if self._check_small():
+            small, others = self._gradients(optimizer)
+            answers = [gradient.sum(dtype=torch.float32) for gradient in others]
+            if small:
+                check_together(small, self._found, self._one)
                 # The answer is 1 or 0, and is reset for the next call.
                 answers.append(torch.where(self._found > 0, math.nan, self._found))
                 self._found.zero_()
             return answers
 
-    def _check_small(self) -> bool:
-        small = [g for p in self._small if (g := p.grad) is not None]
-        if small:
-            check_together(small, self._found, self._one)
-        return bool(small)
-
-    def rest(self) -> float:
+    def rest(self, optimizer: Any) -> float:
         """Return the sum of the large gradients, on the CPU."""
-        total = 0.0
-        for parameter in self._others:
+        return sum((item(gradient.sum()) for gradient in self._gradients(optimizer)[1]), 0.0)
+
+    def _gradients(self, optimizer: Any) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Return the gradients that there are: the small ones, and the others."""
+        small: list[torch.Tensor] = []
+        others: list[torch.Tensor] = []
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        for parameter, is_small in zip(parameters, self._are_small, strict=True):
             gradient = parameter.grad
             if gradient is not None:
-                total += item(gradient.sum())
-        return total
+                (small if is_small else others).append(gradient)
+        return small, others
 
 
 _can_check_together = check_together is not None
@@ -143,6 +150,7 @@ def read_together(numbers: Sequence[torch.Tensor | float]) -> list[float]:
 def _is_plain(parameter: torch.Tensor) -> bool:
     return (
         type(parameter) in (torch.Tensor, torch.nn.Parameter)
+        and parameter.is_leaf
         and parameter.layout is torch.strided
         and parameter.dtype in (*HALF, torch.float32, torch.float64)
         and has_values(parameter)

@@ -20,13 +20,14 @@ from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.step_handler import CurrentHandler
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.check import Check
+from torchwhy.observe.steps.compiled_steps import CompiledSteps
 from torchwhy.observe.steps.loss_scale import LossScale
 from torchwhy.observe.steps.step_events import StepEvents
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values
+from torchwhy.observe.torch_features.tensor_parts import has_values, is_part
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.numbers import Real, encode, is_finite
 
@@ -68,9 +69,28 @@ class Sentinel:
         self._stale_manual_gradients = stale_manual_gradients
         self._rerun_step = rerun_step
         self._step_ended = step_ended
+        self.compiled_steps = CompiledSteps(state, optimizers, self.compiled_step)
+
+    def compiled_step(
+        self, watched: WatchedOptimizer, bad: list[str] | None, since: int | None
+    ) -> None:
+        """Judge a step that compiled code has made; `bad` names its bad weights, if they were checked."""
+        state = self._state
+        check = Check(state.step, watched, self._take_losses())
+        check.bad_loss = not all(map(is_finite, check.losses))
+        check.bad_parameters = bad or []
+        self._events.record(check, watched.gradients())
+        if check.is_bad:
+            # It has written already: nothing can be withheld.
+            check.watched, check.since, check.is_compiled = None, since, True
+            self._handlers.current.bad_backward(check)
+        state.step += 1
+        watched.steps += 1
+        self._end_step()
 
     def before_backward(self, outputs: Any, *, accumulates: bool) -> None:
         """Note the roots of a backward pass; in a program without optimizer this is the step."""
+        self.compiled_steps.look()
         state, optimizers = self._state, self._optimizers
         state.next_node_before, state.next_node = state.next_node, next_node_number()
         state.last_read = None
@@ -119,6 +139,7 @@ class Sentinel:
             return
         if check.has_closure and not state.frozen:
             check.losses += self._take_losses()
+            self._events.record_closure(check)
             check.bad_loss = not all(map(is_finite, check.losses))
         self._handlers.current.after_step(check)
         if not state.frozen:
@@ -156,7 +177,7 @@ class Sentinel:
     def note_read(self, loss: torch.Tensor) -> None:
         """Remember the loss that the program reads; if the program stops now, this loss is why."""
         state = self._state
-        now = loss.detach() if has_values(loss) else None
+        (now,) = _detached([loss]) or (None,)
         state.dropped.read(state.last_read, now)
         state.last_read = now
         self._handlers.current.loss_was_read(loss)
@@ -169,6 +190,8 @@ class Sentinel:
             self._events.record(check, [])
         if check.bad_loss:
             self._handlers.current.bad_backward(check)
+        if state.step == 0:
+            self._modes.watch_known_models()
         state.step += 1
         self._end_step()
 
@@ -218,4 +241,9 @@ def _number(loss: torch.Tensor) -> float | None:
 
 @unseen
 def _detached(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    return [tensor.detach() for tensor in tensors if has_values(tensor)]
+    """Return the tensors of one number each, with no graph and no memory besides that number."""
+    return [
+        tensor.detach().clone() if is_part(tensor) else tensor.detach()
+        for tensor in tensors
+        if has_values(tensor)
+    ]

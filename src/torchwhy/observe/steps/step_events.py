@@ -14,7 +14,7 @@ from torchwhy.observe.steps.budget import Budget
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.record.events import Step, Weights
+from torchwhy.record.events import ClosureRan, Step, Weights
 
 
 class StepEvents:
@@ -51,6 +51,11 @@ class StepEvents:
             if watched.steps >= watched.next_sample or check.is_bad:
                 self._measure_weights(check, watched, gradients)
                 watched.next_sample = self._budget.next_sample(watched.steps)
+
+    def record_closure(self, check: Check) -> None:
+        """Write the first loss of a step's closure; the later ones belong to a line search."""
+        if check.losses:
+            self._recorder.write(ClosureRan(step=check.step, loss=check.losses[0]))
 
     def _measure_weights(
         self, check: Check, watched: WatchedOptimizer, gradients: list[torch.Tensor | None]

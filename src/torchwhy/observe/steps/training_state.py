@@ -33,6 +33,7 @@ class TrainingState(StateRecord):
         self.last_scaled_losses: list[Real] = []
         self.in_update = False  # an optimizer is writing
         self.open_check: Check | None = None  # of the step being made
+        self.in_compiled_code = False  # or between two parts of it
         self.frozen = False  # a step is being repeated: nothing of it is recorded
         self.told_shapes: Any = None  # shapes of the batch that the last event with shapes had
         self.began = time.perf_counter()  # when the last step ended

@@ -36,9 +36,11 @@ frame_at: Callable[[int], FrameType] = (get("frames") or (_frame_by_exception,))
 
 
 def note_warnings(
-    replace: Callable[[Any, str, Any], object], note: Callable[[Any], object]
+    replace: Callable[[Any, str, Any], object],
+    note: Callable[[Any], object],
+    mark: Callable[[Any], object],
 ) -> None:
-    """Call `note` with every warning that is shown, before whoever shows it."""
+    """Call `note` with every warning that is shown, before whoever shows it; `mark` gets the function that does."""
     import warnings
 
     show = warnings._showwarnmsg  # type: ignore[attr-defined]
@@ -47,6 +49,7 @@ def note_warnings(
         note(message)
         show(message)
 
+    mark(noting)
     replace(warnings, "_showwarnmsg", noting)
 
 

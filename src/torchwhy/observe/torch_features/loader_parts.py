@@ -53,6 +53,19 @@ def workers_of(iterator: Any) -> int:
     return int(getattr(iterator, "_num_workers", 0)) if _has_settings else 0
 
 
+def gives_in_order(iterator: Any) -> bool:
+    """Tell whether an iterator gives batches in the order in which it drew their indices."""
+    return bool(getattr(iterator, "_in_order", True))
+
+
+def keeps_order(iterator: Any) -> bool:
+    """Tell whether the rows of a batch are surely in the order of its indices: torch put them together."""
+    collate = collate_of(iterator)
+    return (
+        collate is torch.utils.data.default_collate or collate is torch.utils.data.default_convert
+    )
+
+
 def fetches_by_itself(iterator: Any) -> bool:
     """Tell whether a loader's samples are made by torch alone: rows of tensors, put together as torch does."""
     dataset = dataset_of(iterator)

@@ -31,6 +31,17 @@ OF_TORCH = (
         ("observe.torch_features.mode_stack.unseen", "observe.torch_features.mode_stack.put_on"),
     ),
     Feature(
+        "write-counts",
+        (
+            "torch._C._dispatch_has_kernel_for_dispatch_key",
+            "torch._C._SetExcludeDispatchKeyGuard",
+            "torch._C.DispatchKey",
+        ),
+        "in a recorded step torch does not notice that an optimizer changed weights which a later "
+        "backward pass needs",
+        ("observe.torch_features.mode_stack.DispatchMode.run",),
+    ),
+    Feature(
         "function-stack",
         ("torch._C._len_torch_function_stack",),
         "losses read during evaluation are not checked, and every step takes the slow path",

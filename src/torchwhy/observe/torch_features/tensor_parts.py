@@ -66,6 +66,22 @@ def has_values(tensor: torch.Tensor) -> bool:
     return is_other or tensor.numel() == 0 or tensor.data_ptr() != 0
 
 
+def gradient_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return the gradient that a backward pass left on a tensor.
+
+    Torch warns whoever reads that of a tensor inside a graph, where backward passes leave none.
+    """
+    return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+
+
+def is_part(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is a view of larger memory, which it would keep alive."""
+    try:
+        return tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size()
+    except (RuntimeError, NotImplementedError):
+        return False
+
+
 def version_of(tensor: torch.Tensor) -> int:
     """Return how often a tensor was changed in place; -1 where torch does not count, in inference mode.
 

@@ -69,19 +69,17 @@ def scaler_step_code() -> Any:
     return torch.amp.GradScaler.step.__code__
 
 
+def scaler_update_code() -> Any:
+    """Return the code in which a GradScaler makes the step of an optimizer, None if this torch has none."""
+    return getattr((get("scaler-update") or (None,))[0], "__code__", None)
+
+
 def world_size() -> int:
     """Return the number of ranks, 1 when torch.distributed is not in use."""
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized():
         return int(distributed.get_world_size())
     return 1
-
-
-def force_eager(on: bool) -> None:  # noqa: FBT001 - a switch
-    """Make compiled code run eagerly, or as it was; without set_stance an active dispatch mode does it."""
-    set_stance = getattr(torch.compiler, "set_stance", None)
-    if set_stance is not None:
-        set_stance("force_eager" if on else "default")
 
 
 def is_launchers_own(error: BaseException) -> bool:

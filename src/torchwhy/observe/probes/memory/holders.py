@@ -171,6 +171,11 @@ class Search:
         self._seen: dict[int, int] = {}  # how deep the look into each thing may have gone
         self._left = MOST_VARIABLES
 
+    @property
+    def visited(self) -> int:
+        """Return how many variables and parts of objects were looked at."""
+        return MOST_VARIABLES - self._left
+
     def holders(self, frame: FrameType | None) -> Iterator[Holder]:
         """Yield what the frames from here outwards hold, then what the program's modules hold."""
         frames = [inner for inner in user_frames(frame) if inner.f_code.co_name != "<module>"]

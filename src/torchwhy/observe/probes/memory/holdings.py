@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -33,6 +32,7 @@ from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
+from torchwhy.observe.torch_features.compiler import shown_as
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.learning import Held, Holdings, RunningFrame
@@ -40,8 +40,8 @@ from torchwhy.source.files import layer_of, shown_path
 
 FIRST_STEP = 2
 FIRST_BATCH = 4  # batches after the last step, from which on they count as a stretch without steps
+MANY_VARIABLES = 1500  # a look at more, in a large model, is repeated at four times the distance
 FIRST_CALLS = 3  # calls of gc.collect() after each of which we look; later at doubling counts
-SLOW_SECONDS = 0.05  # a look that takes longer is repeated at four times the distance
 MOST_TOLD = 24  # variables in one event, those that grew most first
 FEW = 8  # tensors with a graph, up to which each one in a collection is followed separately
 LARGE_BYTES = 1_000_000  # held bytes from which a collection is suspect although it did not grow
@@ -62,6 +62,7 @@ class HoldingsProbe:
         self._state = state
         self._look_after_step = protect("holdings probe", self._look_at_step)
         self._mark: int | None = None
+        self._visited = 0  # variables and parts of objects at the last look
         self._stretch = -1
         self._stretch_began = 0
         self._stretch_mark: int | None = None
@@ -74,8 +75,8 @@ class HoldingsProbe:
     def install(self, hooks: Hooks, protect: Callable[..., Any]) -> None:
         """Notice `gc.collect()` and `torch.cuda.empty_cache()`."""
         note = protect("holdings probe", self._freed)
-        hooks.replace(gc, "collect", _noting(gc.collect, note))
-        hooks.replace(torch.cuda, "empty_cache", _noting(torch.cuda.empty_cache, note))
+        hooks.replace_function(gc, "collect", _noting(gc.collect, note))
+        hooks.replace_function(torch.cuda, "empty_cache", _noting(torch.cuda.empty_cache, note))
 
     def stepped(self, step: int) -> None:
         """Look at what is held after `step` steps; called from `next_step` on."""
@@ -83,10 +84,9 @@ class HoldingsProbe:
         self._look_after_step(step)
 
     def _look_at_step(self, step: int) -> None:
-        began = time.perf_counter()
         self._mark = self._mark if self._mark is not None else next_node_number()
         self._look("step", frame_at(1), mark=self._mark)
-        if step > FIRST_STEP and time.perf_counter() - began > SLOW_SECONDS:
+        if step > FIRST_STEP and self._visited > MANY_VARIABLES:
             self.next_step = 4 * step
 
     def drawn(self, batches: int) -> float:
@@ -123,6 +123,7 @@ class HoldingsProbe:
             return
         look = _Look(self, moment, frame, mark=mark)
         held = look.take()
+        self._visited = look.search.visited
         call = next(user_frames(frame), None) if moment == "collect" else None
         if held or moment in ("step", "batch"):
             self._recorder.write(
@@ -176,11 +177,12 @@ class _Look:
         self._moment = moment
         self._frame = frame
         self._chains = Chains(mark)
+        self.search = Search()
 
     def take(self) -> list[Held]:
         """Return the variables to tell of, those that grew most first."""
         found: list[tuple[int, Held]] = []
-        for holder in Search().holders(self._frame):
+        for holder in self.search.holders(self._frame):
             try:
                 found += self._measured(holder)
             except (AttributeError, RuntimeError, TypeError, ValueError):
@@ -274,4 +276,4 @@ def _noting(function: Callable[..., Any], note: Callable[..., object]) -> Callab
 
     noting.__name__ = function.__name__
     noting.__doc__ = function.__doc__
-    return noting
+    return shown_as(noting, function)

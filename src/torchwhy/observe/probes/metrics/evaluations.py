@@ -15,6 +15,7 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.record.learning import Evaluated
+from torchwhy.record.wiring import LookedAt
 from torchwhy.source.files import layer_of
 
 MOST_PLACES = 16  # places in the source that are followed
@@ -66,7 +67,9 @@ class Evaluations:
             _add(place, step, _value(tensor))
 
     def tell(self) -> None:
-        """Write the curves at the end of the program."""
+        """Write the curves at the end of the program, and how many averages were judged."""
+        if self._reductions.judged:
+            self._recorder.write(LookedAt(what="average", times=self._reductions.judged))
         for site, place in self._places.items():
             if place is not None and len(place.steps) > 1:
                 means = [

@@ -70,6 +70,7 @@ class Reductions:
         self._recorder = recorder
         self._places: dict[Site, _Place | None] = {}
         self._told: set[tuple[str, int, int]] = set()
+        self.judged = 0  # averages over a whole pass
 
     def read(self, site: Site, frame: FrameType, step: int, value: float) -> None:
         """Add one number that the program reads without gradients."""
@@ -99,6 +100,7 @@ class Reductions:
         return site in self._places and self._places[site] is None
 
     def _judge(self, place: _Place, divided: Divided) -> None:
+        self.judged += 1
         average, sizes = divided.average, divided.sizes
         total = math.fsum(place.values)
         given = total / divided.divisor

@@ -1,0 +1,85 @@
+"""Counts the steps of optimizers that are part of compiled code, which no hook sees.
+
+If the weights of an optimizer changed while compiled code ran, and it has never made a step of its own, compiled code
+has made one. Its loss is known if the backward pass is not compiled, too; its weights are checked now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
+from torchwhy.observe.steps import gradients
+from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
+
+STEPS_BETWEEN_CHECKS = (
+    16  # of the weights: bad ones stay bad, and a second run looks at all steps since
+)
+
+
+class CompiledSteps:
+    """Compares the versions of weights when compiled code begins and when it ends."""
+
+    def __init__(
+        self,
+        state: TrainingState,
+        optimizers: WatchedOptimizers,
+        made: Callable[[WatchedOptimizer, list[str] | None, int | None], object],
+    ) -> None:
+        self._state = state
+        self._optimizers = optimizers
+        self._made = made
+        self._marks: dict[int, int] = {}
+        self._counted: dict[int, int] = {}
+        self._checked: dict[int, int] = {}  # the last step after which the weights were finite
+
+    def code_begins(self) -> None:
+        """Remember the versions of the weights."""
+        self._state.in_compiled_code = True
+        self._marks = {w.index: _version(w) for w in self._optimizers.all() if self._is_unseen(w)}
+
+    def code_ends(self) -> None:
+        """Count a step for each optimizer whose weights changed."""
+        self.look()
+        self._state.in_compiled_code = False
+
+    def look(self) -> None:
+        """Do the same between two parts of compiled code, before a backward pass."""
+        if not self._state.in_compiled_code:
+            return
+        for watched in self._optimizers.all():
+            before = self._marks.get(watched.index)
+            if before is None or not self._is_unseen(watched):
+                continue
+            now = self._marks[watched.index] = _version(watched)
+            if now != before:
+                self._count(watched)
+
+    def checked_at(self, watched: WatchedOptimizer) -> int | None:
+        """Return the last step of compiled code after which the weights were finite; None if none was compiled."""
+        return self._checked.get(watched.index, 0) if watched.index in self._counted else None
+
+    def _is_unseen(self, watched: WatchedOptimizer) -> bool:
+        return has_versions and watched.steps == self._counted.get(watched.index, 0)
+
+    def _count(self, watched: WatchedOptimizer) -> None:
+        count = self._counted[watched.index] = self._counted.get(watched.index, 0) + 1
+        bad: list[str] | None = None
+        if count % STEPS_BETWEEN_CHECKS == 1:
+            bad = _bad_weights(watched)
+        since = self._checked.get(watched.index, 0)
+        self._made(watched, bad, since)
+        if bad == []:
+            self._checked[watched.index] = count - 1
+
+
+@unseen
+def _version(watched: WatchedOptimizer) -> int:
+    return sum(version_of(parameter) for parameter in watched.parameters()[:2])
+
+
+def _bad_weights(watched: WatchedOptimizer) -> list[str]:
+    pairs = zip(watched.names(), watched.parameters(), strict=True)
+    return [name for name, parameter in pairs if not gradients.is_finite(parameter)]
