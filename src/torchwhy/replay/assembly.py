@@ -10,6 +10,7 @@ from collections.abc import Callable
 from torchwhy.observe.parts import Parts
 from torchwhy.observe.session import Session
 from torchwhy.observe.step_handler import StepHandler
+from torchwhy.observe.torch_features.mode_stack import note_profiler
 from torchwhy.replay.crash.autopsy.examine import Autopsy
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.crash.hidden.hidden_causes import HiddenCauses
@@ -28,7 +29,9 @@ from torchwhy.replay.microscope import dispatch_mode
 from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
 from torchwhy.replay.nonfinite.last_values import LastValues
 from torchwhy.replay.observing.quiet_steps import QuietSteps
+from torchwhy.replay.observing.switch import IN_A_RERUN
 from torchwhy.replay.step.earlier_run import EarlierRun
+from torchwhy.replay.step.loop_repeater import LoopRepeater
 from torchwhy.replay.step.rerun_child import RerunChild
 from torchwhy.replay.step.rewind import Rewind
 from torchwhy.replay.step.sample_trial import SampleTrial
@@ -41,9 +44,10 @@ class Replay:
 
     handler: StepHandler
     evaluations: WatchedEvaluations
+    runs_eagerly = False
 
     def begin(self) -> None:
-        """Put the microscope on: everything before the first step, and the first step, is seen."""
+        """Put the microscope on for the first steps."""
         raise NotImplementedError
 
 
@@ -59,8 +63,10 @@ class RerunReplay(Replay):
     def __init__(self, session: Session) -> None:
         self._parts = parts = session.parts
         self._equipment = equipment = Equipment(parts, session.spend)
+        earlier = EarlierRun(session.settings)
+        self.runs_eagerly = earlier.failed_in_compiled_code
         rerun_child = RerunChild(
-            EarlierRun(session.settings),
+            earlier,
             equipment.microscope,
             equipment.switch,
             nonfinite_log=equipment.nonfinite_log,
@@ -89,9 +95,9 @@ class RerunReplay(Replay):
         )
 
     def begin(self) -> None:
-        """Put the microscope on for the first steps."""
+        """Put the microscope on for everything before the first step, and the first step."""
         self._parts.guests.may_run("microscope", dispatch_mode.NEEDS)
-        self._equipment.switch.put_on_first()
+        self._equipment.switch.put_on_first(before_learning=IN_A_RERUN)
 
 
 class RunReplay(Replay):
@@ -102,12 +108,17 @@ class RunReplay(Replay):
         self._equipment = equipment = Equipment(parts, session.spend)
         self.evaluations = WatchedEvaluations(parts.recorder, parts.state)
         rewind = _rewind(parts, equipment, session.stop_program)
-        self._curvature = Curvature(parts.recorder, parts.state, parts.hooks, began=session.began)
+        self._curvature = Curvature(parts.recorder, parts.state, parts.hooks)
         triggers = _triggers(parts, equipment, self._curvature)
         post_mortem = _post_mortem(parts, equipment)
         caught = _caught_exceptions(parts, equipment, post_mortem)
         uncaught = UncaughtExceptions(
-            post_mortem, caught, equipment.refused_values, rewind, parts.recorder
+            post_mortem,
+            caught,
+            equipment.refused_values,
+            rewind=rewind,
+            switch=equipment.switch,
+            recorder=parts.recorder,
         )
         self.handler = Watching(
             parts.handlers,
@@ -143,6 +154,7 @@ class RunReplay(Replay):
         self._parts.guests.may_run("microscope", dispatch_mode.NEEDS)
         self._equipment.switch.put_on_first()
         self._curvature.install()
+        note_profiler(self._parts.hooks.replace, self._equipment.switch.program_profiles)
 
 
 def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]) -> Rewind:
@@ -158,8 +170,10 @@ def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]
         snapshot=equipment.snapshot,
         batches=parts.batches,
         repeater=equipment.repeater,
+        loop_repeater=LoopRepeater(),
         muted_output=equipment.muted_output,
         sample_trial=sample_trial,
+        withheld_update=equipment.withheld_update,
         recorder=parts.recorder,
         state=parts.state,
         on_failure=parts.settings.on_failure,
@@ -244,7 +258,7 @@ def _caught_exceptions(
         batches=parts.batches,
         recorder=parts.recorder,
         state=parts.state,
-        protect=protect,
+        guests=parts.guests,
     )
 
 
@@ -262,6 +276,7 @@ def _ending(
         equipment.spoiled_values,
         evaluations=evaluations,
         optimizers=parts.optimizers,
+        compiled_steps=parts.sentinel.compiled_steps,
         recorder=parts.recorder,
         state=parts.state,
     )

@@ -32,10 +32,13 @@ from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 from torchwhy.replay.parameters.manual_updates import ManualUpdates
 from torchwhy.replay.parameters.parameter_memory import ParameterMemory
 from torchwhy.replay.parameters.parameter_watch import ParameterWatch
+from torchwhy.replay.samples.collated_rows import CollatedRows
+from torchwhy.replay.samples.given_batches import GivenBatches
 from torchwhy.replay.step.batch_repeater import BatchRepeater
 from torchwhy.replay.step.muted_output import MutedOutput
 from torchwhy.replay.step.replay_state import ReplayState
 from torchwhy.replay.step.snapshot import Snapshot
+from torchwhy.replay.step.withheld_update import WithheldUpdate
 
 
 class Equipment:
@@ -48,7 +51,10 @@ class Equipment:
         self.earlier_steps = EarlierSteps()
         self.muted_output = MutedOutput()
         self.repeater = BatchRepeater(self.muted_output)
-        self.snapshot = Snapshot(parts.names, parts.batches)
+        self.snapshot = Snapshot(
+            parts.names, parts.batches, copies_all=parts.settings.on_failure == "skip"
+        )
+        self.withheld_update = WithheldUpdate()
         self.replay_state = ReplayState(self.snapshot, parts.batches, parts.optimizers)
         self._build_microscope()
         self.switch = self._switch(spend)
@@ -64,6 +70,7 @@ class Equipment:
     def _build_microscope(self) -> None:
         parts, protect = self._parts, self._protect
         writers = MemoryWriters()
+        self.given_batches = GivenBatches(parts.batches)
         self.context = LiveContext(
             parts.names,
             parts.batches,
@@ -91,9 +98,10 @@ class Equipment:
             state=parts.state,
             guests=parts.guests,
             failed=self._microscope_failed,
-            over_limit=self._time_is_over,
+            over_limit=self._limit_is_reached,
             on_forward=protect("activity probe", self.activity.saw),
             on_clip=self._gradients_are_clipped,
+            batch_at=self.given_batches.at,
         )
         self.graph = GraphWriter(
             writers,
@@ -113,6 +121,7 @@ class Equipment:
         self.switch.model_is_called()
 
     def _forward_begins(self, module: nn.Module) -> None:
+        self.switch.forward_begins(module)
         self.microscope.forward_begins(module)
 
     def _model_gave(self, path: str, output: Any) -> None:
@@ -121,8 +130,8 @@ class Equipment:
     def _gradients_are_clipped(self, operation: Operation) -> None:
         self.spoiled_values.note_clip(operation)
 
-    def _time_is_over(self) -> None:
-        self.switch.take_off("the time for looking was used up", cut_short=True)
+    def _limit_is_reached(self) -> None:
+        self.switch.limit_reached()
 
     def _microscope_failed(self, problem: BaseException) -> None:
         self._parts.guests.switch_off("microscope", problem)
@@ -157,13 +166,17 @@ class Equipment:
         self.refused_values = RefusedValues(
             self.microscope, self.nonfinite_log, parts.recorder, parts.state
         )
+        program_ends = parts.settings.on_failure == "stop"
         self.data_code = DataCode(
             self.microscope,
             self.nonfinite_log,
-            parts.batches,
+            self.given_batches,
+            collated_rows=CollatedRows(
+                self.nonfinite_log, self.given_batches, program_ends=program_ends
+            ),
             recorder=parts.recorder,
             state=parts.state,
-            program_ends=parts.settings.on_failure == "stop",
+            program_ends=program_ends,
         )
 
     def _build_parameters(self) -> None:

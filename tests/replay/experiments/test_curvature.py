@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,8 +35,7 @@ class Program:
             self.optimizer.step()
 
     def curvature(self) -> Curvature:
-        began = time.perf_counter()
-        return Curvature(self.recorder, self.state, self.hooks, began=began)
+        return Curvature(self.recorder, self.state, self.hooks)
 
     def loss(self) -> torch.Tensor:
         return nn.functional.mse_loss(self.model(self.x), self.y)
@@ -101,16 +98,6 @@ def test_lanczos_of_negative_curvature_returns_the_largest_not_the_steepest() ->
     value, _ = largest_eigenvalue(lambda v: matrix @ v, torch.ones(3).double(), most_products=12)
 
     assert value == pytest.approx(3.0)
-
-
-def test_time_that_is_up_leaves_the_best_value_so_far() -> None:
-    def product(_: torch.Tensor) -> torch.Tensor:
-        raise StopIteration
-
-    value, products = largest_eigenvalue(product, torch.ones(3), most_products=12)
-
-    assert math.isnan(value)
-    assert products == 0
 
 
 def test_curvature_of_gradient_descent_is_that_of_the_hessian() -> None:

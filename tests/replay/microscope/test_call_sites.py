@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -91,5 +92,15 @@ def test_part_of_torch(walks):
     assert {in_c.part for in_c, _ in found} == {"data", "torch"}
 
 
+def test_whose_code_issues_an_operation(walks):
+    found, look = walks
+    root = Path(torch.__file__).parent
+    for file in (root / "nn" / "activation.py", root.parent / "package" / "layers.py", "train.py"):
+        exec(compile("look()", str(file), "exec"), {"look": look})
+
+    assert all(in_c == in_python for in_c, in_python in found)
+    assert [in_c.issuer for in_c, _ in found] == ["torch", "library", "user"]
+
+
 def test_without_a_frame_there_is_nothing():
-    assert call_sites.call_site(None) == ((), (), "torch")
+    assert call_sites.call_site(None) == ((), (), "torch", "torch", ())

@@ -7,13 +7,12 @@ and is recorded only if training never gets to a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any
 
 import msgspec
 
+from torchwhy.observe.guest import Guests
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.exceptions import without_own_frames
 from torchwhy.observe.recorder import Recorder
@@ -64,7 +63,7 @@ class CaughtExceptions:
         batches: BatchKeeper,
         recorder: Recorder,
         state: TrainingState,
-        protect: Callable[..., Any],
+        guests: Guests,
     ) -> None:
         self._post_mortem = post_mortem
         self._threads = threads
@@ -72,7 +71,9 @@ class CaughtExceptions:
         self._batches = batches
         self._recorder = recorder
         self._state = state
-        self._watcher = watcher_for(protect("exception watch", self._arrived))
+        self._guests = guests
+        self._judge = guests.protect("exception watch", self._arrived)
+        self._watcher = watcher_for(self._reached_the_program)
         self._seen: dict[tuple[str, int, str], CaughtAt] = {}
         self._ignored: set[tuple[int, int, type]] = set()
         self._has_begun = False
@@ -169,6 +170,11 @@ class CaughtExceptions:
         if self._look_at == batches.serial + 1:
             self._look_at = -1
             self._watcher.begin()
+
+    def _reached_the_program(self, error: BaseException, trace: TracebackType) -> None:
+        """Ignore what the program raises because we run it: in an experiment, in an autopsy, in a repeated step."""
+        if not self._guests.visit and not self._state.frozen:
+            self._judge(error, trace)
 
     def _arrived(self, error: BaseException, trace: TracebackType) -> None:
         """Judge an exception that reached a frame of the user's, which may catch and print it."""

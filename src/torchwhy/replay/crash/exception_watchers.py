@@ -8,7 +8,6 @@ has one of its own (a debugger, coverage).
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Protocol
@@ -18,7 +17,8 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source.files import layer_of
 
 Arrived = Callable[[BaseException, TracebackType], object]
-MOST_SECONDS = 5.0  # under a trace function, which makes pure Python code about four times slower
+# Events (calls, lines, returns) under a trace function in C, and calls under one in Python: some seconds of each.
+MOST_EVENTS, MOST_CALLS = 20_000_000, 3_000_000
 TOOL_IDS = (4, 3, 5)  # ids that no well-known tool has: 0 debugger, 1 coverage, 2 profiler
 
 
@@ -48,14 +48,14 @@ class Tracer:
     def __init__(self, arrived: Arrived) -> None:
         self._arrived = arrived
         self.is_on = False
-        self._ends = 0.0
+        self._calls = 0
 
     def begin(self) -> None:
         """Watch this thread, including frames that are already running."""
         if self.is_on or sys.gettrace() is not None:
             return
         self.is_on = True
-        self._ends = time.monotonic() + MOST_SECONDS
+        self._calls = 0
         frame: FrameType | None = frame_at(1)
         while frame is not None:
             if layer_of(frame.f_code.co_filename) == "user":
@@ -79,7 +79,8 @@ class Tracer:
             frame = frame.f_back
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG002 - Python's signature
-        if time.monotonic() > self._ends:
+        self._calls += 1
+        if self._calls > MOST_CALLS:
             self.end()
         if not self.is_on or layer_of(frame.f_code.co_filename) != "user":
             return None
@@ -111,7 +112,7 @@ class NativeTracer:
     def begin(self) -> None:
         """Watch this thread."""
         if sys.gettrace() is None:
-            self._tracer.begin(MOST_SECONDS)
+            self._tracer.begin(MOST_EVENTS)
 
     def end(self) -> None:
         """Remove the trace function."""

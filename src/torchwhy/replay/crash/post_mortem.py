@@ -12,7 +12,13 @@ from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.torch_features.mode_stack import modes_off
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.autopsy.examine import Autopsy
-from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of
+from torchwhy.replay.crash.frames.raisers import PYTHON_NAMES
+from torchwhy.replay.crash.frames.traceback_frames import (
+    TracebackFrame,
+    blamed,
+    frames_of,
+    place_of,
+)
 from torchwhy.replay.crash.hidden import fetching, worker_traceback
 from torchwhy.replay.crash.hidden.hidden_causes import HiddenCauses
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
@@ -64,12 +70,15 @@ class PostMortem:
         crash = self._autopsy.examine(error, live, caught=caught)
         hidden = self._hidden_facts(sent.message, frames, refetched)
         data_code = sent.location is not None
+        is_plain = data_code and sent.type in PYTHON_NAMES
         return msgspec.structs.replace(
             crash,
             type=sent.type,
             message=sent.message,
             location=(crash.location if live is not frames and data_code else sent.location)
-            or crash.location,
+            or crash.location
+            or place_of(blamed(frames)),
+            raised_by="python" if is_plain else crash.raised_by,
             worker=sent.traceback,
             facts={**crash.facts, **hidden.facts, "data_code": data_code},
             places={**crash.places, **hidden.places},

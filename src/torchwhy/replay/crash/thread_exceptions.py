@@ -62,7 +62,7 @@ class ThreadExceptions:
 
             protect("autopsy", look)()
 
-        self._hooks.replace(threading, "excepthook", hook)
+        self._hooks.replace_unseen(threading, "excepthook", hook)
 
     def _note(self, error: BaseException) -> None:
         self._recorder.write(uncaught(error, self._state.step))

@@ -9,6 +9,7 @@ from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of, told_error
 from torchwhy.replay.crash.post_mortem import PostMortem
 from torchwhy.replay.nonfinite.refused_values import RefusedValues, values_refused_by
+from torchwhy.replay.observing.switch import MicroscopeSwitch
 from torchwhy.replay.step.rewind import Rewind
 
 
@@ -20,9 +21,12 @@ class UncaughtExceptions:
         post_mortem: PostMortem,
         caught_exceptions: CaughtExceptions,
         refused_values: RefusedValues,
+        *,
         rewind: Rewind,
+        switch: MicroscopeSwitch,
         recorder: Recorder,
     ) -> None:
+        self._switch = switch
         self._post_mortem = post_mortem
         self._caught_exceptions = caught_exceptions
         self._refused_values = refused_values
@@ -34,7 +38,12 @@ class UncaughtExceptions:
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             return None
         frames, cause = frames_of(error.__traceback__), told_error(error)
-        return lambda: self._look(error, frames, cause)
+
+        def look() -> None:
+            with self._switch.eagerly():
+                self._look(error, frames, cause)
+
+        return look
 
     def _look(
         self, error: BaseException, frames: list[TracebackFrame], cause: BaseException

@@ -1,9 +1,9 @@
 """How curved is the loss, and up to which learning rate is the optimizer stable?
 
 Measured just before the program's own backward pass, when the graph of the loss exists: a dozen products with the
-Hessian give its largest eigenvalue. No code of the program runs: a graph with custom functions, hooks or checkpoints is
-left alone. The answer is written after the step, when the gradient that the optimizer got is known: unscaling or
-clipping shortens a step as a lower rate would.
+Hessian, fewer if they take long, give its largest eigenvalue. No code of the program runs: a graph with custom
+functions, hooks or checkpoints is left alone. The answer is written after the step, when the gradient that the
+optimizer got is known: unscaling or clipping shortens a step as a lower rate would.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from torchwhy.observe.probes import reads
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import decode, encode
@@ -35,10 +36,9 @@ QUESTION = "which learning rate is stable here?"
 MOST_PRODUCTS = 12  # Lanczos vectors: the largest eigenvalue to 1 % on all networks tried
 MOST_ELEMENTS = 2_000_000  # parameters; the vectors take twelve times as many
 MOST_NODES = 5_000  # of the loss's graph
-SECONDS, SHARE = (
-    2.0,
-    0.1,
-)  # for all measurements of a run: seconds, or a share of its time if that is more
+# With a longer gradient, a few products from the gradient's direction must do: they bound it from below.
+LONG_GRADIENT = 0.02  # CPU seconds of one differentiation
+FEW_PRODUCTS = 3
 UNCHANGED = 0.02  # a gradient that differs by less from the expected one differs by rounding
 
 
@@ -64,16 +64,12 @@ class Pending:
 class Curvature:
     """Measures on request; knows whether the program has hooks that our differentiation would run."""
 
-    def __init__(
-        self, recorder: Recorder, state: TrainingState, hooks: Hooks, *, began: float
-    ) -> None:
+    def __init__(self, recorder: Recorder, state: TrainingState, hooks: Hooks) -> None:
         self._recorder = recorder
         self._state = state
         self._hooks = hooks
-        self._run_began = began
         self.is_running = False
         self.is_barred = False
-        self._spent = 0.0
         self._pending: Pending | None = None
 
     @property
@@ -102,20 +98,17 @@ class Curvature:
     def measure(self, loss: torch.Tensor, watched: WatchedOptimizer, reason: str) -> None:
         """Measure the curvature of `loss`; the answer is written after the step."""
         began = time.perf_counter()
-        elapsed = began - self._run_began
-        ends = began + max(SECONDS, SHARE * elapsed) - self._spent
-        if self.is_barred or began >= ends or world_size() > 1 or not _is_plain(loss):
+        if self.is_barred or world_size() > 1 or not _is_plain(loss):
             return
         side = _side_of(loss, watched)
         if side is None:
             return
         self.is_running = True
         try:
-            answer, slope, side = _whole_or_part(loss, side, ends)
+            answer, slope, side = _whole_or_part(loss, side)
         finally:
             self.is_running = False
         spent = time.perf_counter() - began
-        self._spent += spent
         answer |= {"optimizer": watched.index, "reason": reason}
         self._pending = Pending(
             side,
@@ -197,10 +190,11 @@ def _side_of(loss: torch.Tensor, watched: WatchedOptimizer) -> Side | None:
 
 def _arrived(side: Side, slope: torch.Tensor) -> float | None:
     """Return the multiple of the loss's gradient that the optimizer got; None if it got another gradient."""
+    gradients = [gradient_of(p) for p in side.parameters]
     given = torch.cat(
         [
-            (torch.zeros_like(p) if p.grad is None else p.grad).detach().reshape(-1)
-            for p in side.parameters
+            (torch.zeros_like(p) if g is None else g).detach().reshape(-1)
+            for p, g in zip(side.parameters, gradients, strict=True)
         ]
     )
     length = float(torch.dot(slope, slope).item())
@@ -224,14 +218,14 @@ def _felt(answer: dict[str, Any], side: Side, share: float) -> dict[str, Any]:
 
 
 def _whole_or_part(
-    loss: torch.Tensor, side: Side, ends: float
+    loss: torch.Tensor, side: Side
 ) -> tuple[dict[str, Any], torch.Tensor | None, Side]:
     """Return the curvature for all weights, or for those after an operation without second derivative.
 
     A part is at most as curved as the whole: a rate that is unstable for the part is unstable.
     """
     try:
-        return *_curvature(loss, side, ends), side
+        return *_curvature(loss, side), side
     except (
         RuntimeError
     ) as problem:  # no second derivative or no memory: an answer, not a fault of ours
@@ -239,7 +233,7 @@ def _whole_or_part(
     part = _past(loss, side, refusal)
     if part is not None:
         try:
-            answer, slope = _curvature(loss, part, ends)
+            answer, slope = _curvature(loss, part)
         except RuntimeError as problem:
             refusal = str(problem).partition("\n")[0][:200]
         else:
@@ -284,22 +278,22 @@ def _above(nodes: list[Any]) -> list[Any]:
     return list(seen)
 
 
-def _curvature(
-    loss: torch.Tensor, side: Side, ends: float
-) -> tuple[dict[str, Any], torch.Tensor | None]:
+def _curvature(loss: torch.Tensor, side: Side) -> tuple[dict[str, Any], torch.Tensor | None]:
+    began = time.thread_time()
     slope = _gradient(loss, side, create_graph=True)
     if slope is None:
         return {"refused": "the loss does not depend on the weights of this optimizer"}, None
+    is_long = time.thread_time() - began > LONG_GRADIENT
     scaled = side.scale * slope.detach()
 
     def product(vector: torch.Tensor) -> torch.Tensor:
-        if time.perf_counter() > ends:
-            raise StopIteration
         image = _gradient(torch.dot(slope, side.scale * vector), side, create_graph=False)
         return side.scale * image if image is not None else torch.zeros_like(vector)
 
     start = torch.randn(scaled.numel(), generator=torch.Generator().manual_seed(0)).to(scaled)
-    top, products = _largest(product, start)
+    if is_long and bool(scaled.any().item()):
+        start = scaled
+    top, products = _largest(product, start, FEW_PRODUCTS if is_long else MOST_PRODUCTS)
     value = float(loss.detach().item())
     stable = side.bound / top if top > 0 else math.inf
     descent = float(scaled.pow(2).sum().item())
@@ -318,10 +312,10 @@ def _curvature(
 
 
 def _largest(
-    product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+    product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor, most_products: int
 ) -> tuple[float, int]:
     with torch.no_grad():
-        return largest_eigenvalue(torch.enable_grad()(product), start, most_products=MOST_PRODUCTS)
+        return largest_eigenvalue(torch.enable_grad()(product), start, most_products=most_products)
 
 
 def _gradient(value: torch.Tensor, side: Side, *, create_graph: bool) -> torch.Tensor | None:

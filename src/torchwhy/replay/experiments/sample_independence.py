@@ -33,7 +33,6 @@ from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.observing.switch import MicroscopeSwitch
 
-MOST_SECONDS = 0.5  # a longer forward is not repeated
 MOST_CALLS = 4  # outermost calls of the first step that are kept until it is over
 MOST_SEEN = 64  # outermost calls before the first step; a program that only infers makes more
 MOST_BYTES = 64 * 2**20  # of one call's inputs
@@ -98,6 +97,7 @@ class SampleIndependence:
         self._calls: list[Call] = []
         self._wanted: tuple[Call, Layer | None] | None = None
         self._is_over = False
+        self._has_looked = False  # at the operations of the first step
         self._seen = 0
 
     def keep(self, path: str, model: nn.Module, inputs: Any, output: Any) -> None:
@@ -119,6 +119,7 @@ class SampleIndependence:
         """Choose the call to try, if there is reason to, while the operations of the first step are known."""
         if self._is_over or self._wanted is not None:
             return
+        self._has_looked = True
         for call in self._calls:
             model = call.model()
             layer = self._time_first(model) if model is not None else None
@@ -134,13 +135,15 @@ class SampleIndependence:
             return
         self._is_over = True
         wanted, self._wanted = self._wanted, None
+        kept = len(self._calls)
         self._calls.clear()
-        if wanted is None or self._switch.compiles or world_size() > 1:
+        if self._switch.compiles or not self._has_looked:
+            return
+        model = wanted[0].model() if wanted is not None else None
+        if wanted is None or model is None or world_size() > 1:
+            self._write_without_trying(wanted, kept)
             return
         call, layer = wanted
-        model = call.model()
-        if model is None:
-            return
         began = time.perf_counter()
         reason = why_not(model)
         if reason is None:
@@ -150,6 +153,21 @@ class SampleIndependence:
             answer = {"refused": reason}
         spent = time.perf_counter() - began
         self._write(call, layer, answer, spent)
+
+    def _write_without_trying(self, wanted: tuple[Call, Layer | None] | None, kept: int) -> None:
+        """Write that no operation can mix samples, or why nothing was tried."""
+        answer: dict[str, Any] = {"may mix": False}
+        if wanted is not None:
+            answer = {
+                "refused": "several processes train together"
+                if world_size() > 1
+                else "the model is gone"
+            }
+        elif not kept:
+            answer = {"refused": "no call of a model with parameters was kept"}
+        self._recorder.write(
+            Experiment(step=self._state.step, question=SAMPLES_QUESTION, answer=answer)
+        )
 
     def _write(self, call: Call, layer: Layer | None, answer: dict[str, Any], spent: float) -> None:
         places = {"made": layer.made} if layer is not None and layer.made is not None else {}
@@ -256,11 +274,8 @@ def _try(call: Call, model: nn.Module, layer: Layer | None) -> dict[str, Any]:
     )
     try:
         with unnoticed(model) as same_chance:
-            began = time.perf_counter()
             same_chance()
             before = _first_tensor(model(*call.inputs))
-            if time.perf_counter() - began > MOST_SECONDS:
-                return {"refused": "a forward takes long"}
             same_chance()
             after = _first_tensor(model(*inputs))
     except Exception as refusal:

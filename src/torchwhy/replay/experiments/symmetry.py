@@ -10,6 +10,7 @@ from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.record.learning import Experiment
 from torchwhy.replay.microscope.measures import rows_equal
 
@@ -38,7 +39,7 @@ class Symmetry:
                 (name, weakref.ref(parameter), parameter.detach()[:1].clone())
                 for name, parameter in zip(watched.names(), watched.parameters(), strict=True)
                 if parameter.requires_grad
-                and parameter.grad is not None
+                and gradient_of(parameter) is not None
                 and rows_equal(parameter, ROUNDING)
             ]
         elif watched.steps in ASKED_AFTER and self._equal.get(watched.index):

@@ -13,6 +13,7 @@ from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.record.events import LeftOut
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.graph.unit_activity import ActivityWriter
@@ -23,7 +24,7 @@ from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.observing.current_observation import CurrentObservation
 
 SOFTMAXES = {"_softmax", "_log_softmax"}
-MOST_TOLD = 1500  # operations recorded of one step, those nearest to the loss
+MOST_TOLD = 6000  # operations recorded of one observation, those nearest to the loss
 
 
 class GraphWriter:
@@ -66,9 +67,7 @@ class GraphWriter:
             if producer is not None:
                 found = sorted(_ancestors(producer), key=lambda o: o.order)
                 self.reached.update(operation.order for operation in found)
-                names = self._names.parameters()
-                for operation in found:
-                    self._note(operation, names)
+                self._note_all(found)
             site = producer.place() if producer is not None else None
             self._recorder.write(
                 LossRoot(
@@ -99,10 +98,25 @@ class GraphWriter:
                     )
                 )
 
+    def _note_all(self, found: list[Operation]) -> None:
+        """Note the operations that are new, up to the limit; beyond, say that some are left out."""
+        names = self._names.parameters()
+        new = [operation for operation in found if operation.order not in self._told]
+        room = MOST_TOLD - len(self._told)
+        for operation in new[max(len(new) - room, 0) :]:
+            self._note(operation, names)
+        if len(self._told) >= MOST_TOLD:
+            self._recorder.write(
+                LeftOut(
+                    step=self._state.step,
+                    what="operations",
+                    kept=MOST_TOLD,
+                    look=self._observation.number,
+                )
+            )
+
     def _note(self, operation: Operation, names: dict[int, str]) -> None:
         """Take what an operation releases with the step; the event is written later."""
-        if operation.order in self._told or len(self._told) >= MOST_TOLD:
-            return
         self._told.add(operation.order)
         self._recorder.postpone(
             partial(
@@ -128,6 +142,7 @@ def _event(operation: Operation, site: Site | None, **noted: Any) -> GraphOperat
         op=operation.info.name,
         step=operation.step,
         location=span_in_module(site, operation.module) if site else None,
+        issuer=operation.issuer,
         module=operation.module,
         shape=list(operation.shape),
         dtype=operation.dtype,

@@ -10,6 +10,7 @@ from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.record.learning import GraphCut
 from torchwhy.replay.graph.cut_places import detached_by, follow, words_of
 from torchwhy.replay.graph.earlier_steps import EarlierSteps
@@ -128,7 +129,7 @@ class GraphCuts:
         """Return the gradient of the observed step, not one left over from before the observation."""
         if self._observation.number and not self._memory.has_arrived(parameter):
             return None
-        return parameter.grad
+        return gradient_of(parameter)
 
     def _write_if_only_read(self, check: Check, operations: list[Operation], named: Named) -> None:
         """Write where a forward pass took the bare value of a parameter that no operation uses.

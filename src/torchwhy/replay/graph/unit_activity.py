@@ -14,6 +14,7 @@ from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.tensor_parts import has_values
+from torchwhy.record.events import LeftOut
 from torchwhy.record.learning import Activation, ModelOutput
 from torchwhy.record.numbers import encode
 from torchwhy.replay.crash.frames.construction import Builder
@@ -37,7 +38,7 @@ OTHERS = {"gelu", "silu", "elu", "leaky_relu", "selu", "softplus", "mish", "hard
 ACTIVATIONS = RECTIFIERS | SQUASHERS | OTHERS
 FLAT = 1e-4  # so close to its limit, the slope of a sigmoid is below 1e-4
 ODD = 0.5  # share of saturated elements from which a finding may need the layer's constructor
-MOST_TOLD = 64  # activations recorded per observed step
+MOST_TOLD = 256  # activations recorded per observed step
 IMAGE_DIMENSIONS = 4
 
 
@@ -74,10 +75,7 @@ class ActivityWriter:
             return
         if output.is_meta:
             return
-        if operation.step != self._step:
-            self._step, self._count = operation.step, 0
-        self._count += 1
-        if self._count > MOST_TOLD:
+        if not self._has_room(operation.step):
             return
         values = output.detach()
         unit_dim = 1 if values.dim() >= IMAGE_DIMENSIONS else values.dim() - 1
@@ -108,6 +106,17 @@ class ActivityWriter:
                 look=self._observation.number,
             )
         )
+
+    def _has_room(self, step: int) -> bool:
+        """Count an activation of a step; the first one beyond the limit is recorded as such."""
+        if step != self._step:
+            self._step, self._count = step, 0
+        self._count += 1
+        if self._count == MOST_TOLD + 1:
+            number = self._observation.number
+            left = LeftOut(step=step, what="activations", kept=MOST_TOLD, look=number)
+            self._recorder.write_later(left)
+        return self._count <= MOST_TOLD
 
     def made_at(self, path: str | None) -> SourceSpan | None:
         """Return the constructor of a layer inside `nn.Sequential`, which the program does not call itself."""

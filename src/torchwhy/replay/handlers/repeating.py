@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchwhy.observe.step_handler import CurrentHandler
 from torchwhy.observe.steps.check import Check
 from torchwhy.replay.nonfinite.spoiled_values import SpoiledValues
 from torchwhy.replay.observing.observed_step import ObservedStep
@@ -18,20 +17,18 @@ if TYPE_CHECKING:
 
 
 class Repeating:
-    """Hands over to `watching` when the repetition is over."""
+    """Current until the repetition is over, when `watching` takes over."""
 
     quiet = None
 
     def __init__(
         self,
         watching: Watching,
-        handlers: CurrentHandler,
         rewind: Rewind,
         step: ObservedStep,
         spoiled_values: SpoiledValues,
     ) -> None:
         self._watching = watching
-        self._handlers = handlers
         self._rewind = rewind
         self._step = step
         self._spoiled_values = spoiled_values
@@ -52,15 +49,13 @@ class Repeating:
     def before_step(self, check: Check) -> None:
         """Compare the repeated step with the failing one."""
         self._watching.observe_parameters(check)
-        try:
-            self._rewind.repeated(check)
-        finally:  # the rewind stops the program by an exception, which the program may catch
-            if not self._rewind.is_repeating:
-                self._handlers.current = self._watching
+        self._rewind.withheld_update.begin_step()
+        self._rewind.repeated(check)
 
     def after_step(self, check: Check | None) -> None:
         """Prepare the next repetition."""
         self._step.end_update(check)
+        self._rewind.withheld_update.after_step()
         self._rewind.after_withheld_step()
         self._step.resume()
 

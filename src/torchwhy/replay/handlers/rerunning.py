@@ -81,6 +81,7 @@ class Rerunning:
             self._spoiled_values.note_gradients(check)
             self.bad_backward(check)
         else:
+            self._rerun_child.passed(check)
             self._rerun_child.come_closer(check.step + 1)
 
     def after_step(self, check: Check | None) -> None:

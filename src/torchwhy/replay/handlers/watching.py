@@ -74,6 +74,7 @@ class Watching:
         self._end_observation = protect("phase probe", observations.after_step)
         self._write_postponed = protect("graph probe", recorder.write_postponed)
         self._follow_parameters = protect("census probe", parameter_watch.after_step)
+        self._undo_update = protect("withheld update", rewind.withheld_update.after_step)
         self._choose_samples = protect("samples experiment", samples.choose)
         self._ask_samples = protect("samples experiment", samples.ask)
         self._count_caught = protect("exception watch", caught_exceptions.after_step)
@@ -84,6 +85,8 @@ class Watching:
     def optimizer_made(self) -> None:
         """Watch for caught exceptions from now on, because training is about to begin."""
         self._caught_exceptions.begin()
+        self._replay_state.optimizer_made()
+        self._switch.optimizer_made()
         self._begin_observation(may_begin=self._may_observe)
 
     @property
@@ -115,9 +118,12 @@ class Watching:
     def before_step(self, check: Check) -> None:
         """Act on the verdict about the step that is about to write."""
         self.observe_parameters(check)
+        self._rewind.withheld_update.begin_step()
         if check.is_bad and not check.has_closure:
             self._spoiled_values.note_gradients(check)
             self._bad_step(check)
+        elif check.watched is not None and check.has_closure and self._rewind.skips_updates:
+            self._rewind.withheld_update.prepare(check.watched)  # it is judged when it is made
         elif check.watched is not None and not check.has_closure:
             self._step.pause_for_update(check.watched)
 
@@ -136,6 +142,7 @@ class Watching:
         """Judge what was written, and keep what a replay of the next step needs."""
         self._step.end_update(check)
         self._end_step(check)
+        self._undo_update()
         self._step.resume()
 
     def _end_step(self, check: Check | None) -> None:
@@ -161,12 +168,15 @@ class Watching:
         self._bad_step(check)
 
     def _bad_step(self, check: Check) -> None:
-        check.bad_parameters = bad_parameters(check)
+        check.bad_parameters = check.bad_parameters or bad_parameters(check)
+        self._rewind.when_ended = self._take_over
         self._rewind.bad_step(check)
         if self._rewind.is_repeating:
-            self._handlers.current = Repeating(
-                self, self._handlers, self._rewind, self._step, self._spoiled_values
-            )
+            self._handlers.current = Repeating(self, self._rewind, self._step, self._spoiled_values)
+
+    def _take_over(self) -> None:
+        """Watch again after a repetition."""
+        self._handlers.current = self
 
     def loss_was_read(self, loss: torch.Tensor) -> None:
         """Do nothing: a bad loss matters if the program ends, or at the next step."""

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from torchwhy.observe.steps import gradients
 from torchwhy.replay.microscope.operations import OperationInfo, tensors_in
 from torchwhy.replay.nonfinite.nonfinite_log import Call
 
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 TRAINING = 5  # position of the flag `training` among the arguments of batch normalisation
 
 
@@ -67,3 +69,8 @@ def makes_nan_of_infinite_scalar(call: Call, output: torch.Tensor) -> bool:
         and not any(map(math.isnan, numbers))
         and bool(torch.isnan(output).any().item())
     )
+
+
+def is_shapeless(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor has rows of several lengths, or no shape yet."""
+    return (type(tensor) not in PLAIN and is_lazy(tensor)) or tensor.is_nested

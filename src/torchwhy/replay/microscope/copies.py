@@ -6,10 +6,12 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.operations import OperationInfo
 
 
+@unseen
 def with_copies(
     memory_writers: MemoryWriters, info: OperationInfo, args: Any, kwargs: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -7,7 +7,6 @@ changes a value: it looks at the arguments and results of an operation with mode
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,17 +17,17 @@ from torch.nn.parameter import is_lazy
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features import mode_stack
 from torchwhy.observe.torch_features.autograd_nodes import (
     current_node,
     next_node_number,
     number_of_node,
 )
 from torchwhy.observe.torch_features.interpreter import frame_at
-from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
 from torchwhy.observe.torch_features.resolve import is_there
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope import backward_log
-from torchwhy.replay.microscope.arguments import can_look, operands_of, written_by
+from torchwhy.replay.microscope.arguments import can_look, is_shapeless, operands_of, written_by
 from torchwhy.replay.microscope.call_sites import CallSite, call_site
 from torchwhy.replay.microscope.copies import with_copies
 from torchwhy.replay.microscope.forward_notes import CUTS, ForwardNotes
@@ -45,19 +44,22 @@ from torchwhy.replay.microscope.step_operations import StepOperations
 from torchwhy.replay.microscope.write_log import WriteLog
 from torchwhy.replay.nonfinite.lineage import Lineage
 from torchwhy.replay.nonfinite.nonfinite_log import Call, NonfiniteLog
-from torchwhy.replay.nonfinite.underflow import is_worth_keeping
+from torchwhy.replay.nonfinite.underflow import is_difference, is_worth_keeping
+from torchwhy.replay.observing.pausable_mode import PausableMode
+from torchwhy.replay.samples.given_batches import GivenBatch, Leaf
 
 MODE_NEEDS = ("dispatch-mode", "dispatch-stack", "operator-schema")
 NEEDS = (*MODE_NEEDS, "node-numbers", "current-node", "memory")
+SECONDS_OF_THE_WAY = 8e-6  # torch takes so long to bring an operation to Python and back
+ELEMENTS_OF_WORK = 2**17  # reading so many takes as long as the rest of a look
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
 READS = {"_local_scalar_dense", "item"}
-PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-class Microscope(DispatchMode):
+class Microscope(PausableMode):
     """Sees operations. `enter` and `leave` are safe to call any time.
 
-    `failed` is called with a fault of ours, `over_limit` when the time for looking is used up, `on_forward` and
+    `failed` is called with a fault of ours, `over_limit` when the work for looking is used up, `on_forward` and
     `on_clip` with the operations of these phases.
     """
 
@@ -73,6 +75,7 @@ class Microscope(DispatchMode):
         over_limit: Callable[[], None],
         on_forward: Callable[[Operation, torch.Tensor], object],
         on_clip: Callable[[Operation], object],
+        batch_at: Callable[[int], tuple[GivenBatch, Leaf] | None],
     ) -> None:
         super().__init__()
         self.nonfinite_log = nonfinite_log
@@ -87,38 +90,28 @@ class Microscope(DispatchMode):
         self.lineage = Lineage(nonfinite_log, memory_writers)
         self.writes = WriteLog()
         self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
-        self.is_on = False
         self.logs_briefly = False  # operations of torch's own work, see backward_log.py
         self.step = 0
-        # Without an optimizer, a step ends with its backward pass: what runs after it belongs to the next step.
-        self.next_step = 0
+        self.next_step = 0  # of operations after a backward pass that ends a step
         self.call_site_of_update: tuple[object, CallSite] | None = None
         self.without_graph = 0  # operations seen while no graph was recorded
         self.missed_update = False  # an optimizer wrote during a pause
         self.own_seconds = 0.0
         self.seen = 0
-        self.limit_seconds = math.inf
-        self.notes = ForwardNotes()
+        self.work = 0  # operations looked at thoroughly; those on large tensors count several times
+        self.limit: float = math.inf  # of work
+        self.notes = ForwardNotes(batch_at)
         self.used_parameters = self.notes.used_parameters
         self._ran = StepOperations()
-        self.last_node_number = 0
         self.forwards: list[tuple[int, bool]] = []
-        self._is_entered = False
         self.can_look = all(map(is_there, NEEDS))
-        self.is_paused = False
-        self._below: list[Any] = []  # modes of the program that were active when a pause began
-        self._thread = 0
         self.backward_log = backward_log.new_backward_log(self)
-
-    @property
-    def is_busy(self) -> bool:
-        """Tell whether it looks, or is still on torch's stack of modes."""
-        return self.is_on or self._is_entered
 
     @property
     def seconds(self) -> float:
         """Return our own time so far, without the operations themselves."""
-        return self.own_seconds + float(self.backward_log.seconds)
+        on_the_way = self.seen * SECONDS_OF_THE_WAY
+        return self.own_seconds + float(self.backward_log.seconds) + on_the_way
 
     def enter(self) -> None:
         """Start looking."""
@@ -128,47 +121,14 @@ class Microscope(DispatchMode):
         self.modules.install()
         self._put_on()
 
-    def _put_on(self) -> None:
-        self.last_node_number = next_node_number()
-        here = threading.get_ident()  # a mode is on for one thread: the one that trains
-        if not self._is_entered or self._thread != here:
-            self._is_entered, self._thread = True, here
-            put_on(self)
-
     def leave(self) -> None:
         """Stop looking at once; from inside an operation the mode itself goes with the next `tidy`."""
+        self.is_asleep = False
         if self.is_on:
             self.is_on = False
             self.modules.remove()
             self._forget()
         self.tidy()
-
-    def tidy(self) -> None:
-        """Take the mode off torch's stack if it is not needed there."""
-        if self._is_entered and not self.is_on:
-            self._is_entered = not take_off(self)
-
-    def pause(self) -> None:
-        """Leave torch's stack of modes for a while, in which torch does work that explains nothing."""
-        if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
-            return
-        modes = active_modes()
-        # A mode of the program above us has to find us below when it ends.
-        if modes and modes[-1] is self:
-            self._is_entered = not take_off(self)
-            self.is_paused = not self._is_entered
-            self._below = modes[:-1]
-
-    def resume(self) -> None:
-        """Look again after a pause."""
-        if not self.is_paused:
-            return
-        self.is_paused = False
-        if self.is_on and not self._is_entered:
-            if active_modes() == self._below:
-                self._put_on()
-            else:  # the program has entered or left a mode meanwhile, because of an exception
-                self.leave()
 
     def begin_step(self, step: int) -> None:
         """Forget the operations of the step before; births and memory writers stay."""
@@ -213,31 +173,30 @@ class Microscope(DispatchMode):
         return [later for later in self.operations() if later.order > operation.order]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.is_asleep:
+            return self.run(func, args, kwargs or {})
         if self.logs_briefly and self.is_on:
             result = self.backward_log.run(func, args, kwargs)
             if result is not NotImplemented:
                 return result
         kwargs = kwargs or {}
         if not self.is_on:
-            return func(*args, **kwargs)
+            return self.run(func, args, kwargs)
         if self.before_next:
             self.before_next.pop()()
         info = info_of(func)
         if info.is_ignored:
-            result = func(*args, **kwargs)
+            result = self.run(func, args, kwargs)
             if info.base in CUTS and args[0].requires_grad:
                 self._note_cut(info, args[:1], result)
             return result
         try:
-            before = (
-                None
-                if info.is_overwriting or not info.writes
-                else with_copies(self.memory_writers, info, args, kwargs)
-            )
+            overwrites = info.writes and not info.is_overwriting
+            before = with_copies(self.memory_writers, info, args, kwargs) if overwrites else None
         except Exception as problem:
             self._failed(problem)
-            return func(*args, **kwargs)
-        result = func(*args, **kwargs)
+            return self.run(func, args, kwargs)
+        result = self.run(func, args, kwargs)
         self._seen(info, (func, args, kwargs), result, before=before)
         return result
 
@@ -248,20 +207,21 @@ class Microscope(DispatchMode):
         self._seen(info, (func, args, kwargs or {}), result, before=None)
 
     def _seen(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
-        began = time.perf_counter() - self._guests.seconds
+        began = time.thread_time() - self._guests.seconds
         try:
             if not (self.logs_briefly and backward_log.log_briefly(self, info, call, result)):
                 self._look(info, call, result, before=before)
-            self.own_seconds += time.perf_counter() - self._guests.seconds - began
-            if self.seconds > self.limit_seconds:
+            self.own_seconds += time.thread_time() - self._guests.seconds - began
+            if self.work > self.limit:
                 self._over_limit()
         except Exception as problem:
             self._failed(problem)
 
+    @mode_stack.unseen
     def _look(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:
         func, args, kwargs = call
         backward_log.restore_operations(self)
-        self.seen += 1
+        self.seen, self.work = self.seen + 1, self.work + 1
         given = tensors_in((*args, *kwargs.values()) if kwargs else args)
         if info.base in READS:
             self._note_read(given)
@@ -271,9 +231,8 @@ class Microscope(DispatchMode):
         written = written_by(info, args, kwargs) if info.writes else []
         results = tensors_in(result if isinstance(result, (list, tuple)) else (result,))
         outputs = results + written if info.keeps_statistics else written or results
-        for tensor in (*given, *outputs):
-            if (type(tensor) not in PLAIN and is_lazy(tensor)) or tensor.is_nested:
-                return  # rows of several lengths, or no shape yet: most of what follows is undefined
+        if any(map(is_shapeless, (*given, *outputs))):
+            return  # most of what follows is undefined
         operation = self._remember(info, given, args)
         self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
         if outputs:
@@ -286,6 +245,7 @@ class Microscope(DispatchMode):
             if not can_look(output):
                 self.notes.wrote_other(operation, output)
                 continue
+            self.work += output.numel() // ELEMENTS_OF_WORK
             births: frozenset[int] = frozenset()
             if not info.is_empty:
                 arguments, keywords = (args, kwargs) if before is None else before
@@ -297,7 +257,7 @@ class Microscope(DispatchMode):
             operation.births |= births
             if (
                 operation.node is None
-                and is_worth_keeping(output)
+                and (is_difference(operation, output) or is_worth_keeping(output))
                 and self._ran.may_hold(operation, given)
             ):
                 operation.call = (func, *((args, kwargs) if before is None else before))
@@ -319,6 +279,7 @@ class Microscope(DispatchMode):
         operation = Operation(self.seen, info, self.step)
         called_from = call_site(frame_at(3))
         operation.sites, operation.outer = called_from.sites, called_from.outer
+        operation.issuer, operation.within = called_from.issuer, called_from.within
         node = current_node()
         if node is None:
             self.without_graph += not torch.is_grad_enabled()
@@ -372,6 +333,7 @@ class Microscope(DispatchMode):
                     self.memory_writers.births_of(tensor), "a value the program reads"
                 )
 
+    @mode_stack.unseen
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:
         """Note that a value left its graph here, in the program's code or inside of a torch function."""
         try:

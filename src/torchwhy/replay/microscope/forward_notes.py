@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torchwhy.observe.steps import gradients
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_storage
 from torchwhy.replay.microscope import tensor_facts
 from torchwhy.replay.microscope.operations import Operation, tensors_in
+from torchwhy.replay.samples.given_batches import GivenBatch, Leaf
+from torchwhy.replay.samples.operands import chosen_rows, data_operands
 
 KEEPS_ARGUMENTS = {
     "where",
@@ -38,7 +41,8 @@ Operands = tuple[list[torch.Tensor], list[int | None]]  # with the keys of their
 class ForwardNotes:
     """Describes forward operations; knows the view that each operand is, and which calls cut a graph."""
 
-    def __init__(self) -> None:
+    def __init__(self, batch_at: Callable[[int], tuple[GivenBatch, Leaf] | None]) -> None:
+        self._batch_at = batch_at
         self.used_parameters: set[int] = set()
         self.cuts: list[Operation] = []
         self._views: dict[Geometry, Operation] = {}
@@ -60,6 +64,8 @@ class ForwardNotes:
         base = operation.info.base
         if base in KEEPS_ARGUMENTS:
             operation.kept = _masks_in(operation, args)
+        operation.data_operands = data_operands(given, self._batch_at)
+        operation.chosen = chosen_rows(base, args)
         operation.input_shapes = [list(tensor.shape) for tensor in given]
         operation.scalars = [
             (str(position), value)

@@ -17,15 +17,16 @@ from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.torch_features.compiler import original_of
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.tensor_parts import is_tracing
-from torchwhy.record.events import ModuleCalled
+from torchwhy.record.events import LeftOut, ModuleCalled
 from torchwhy.replay.microscope.operations import name_of_dtype
 from torchwhy.replay.observing.current_observation import CurrentObservation
 
 MOST_SHAPES = 8
 Sizes = list[tuple[torch.dtype, torch.Size]]
-MOST_CALLS = 300  # module calls recorded: one forward of a large model
+MOST_CALLS = 4000  # module calls recorded: one forward of a large model
 
 
 class ModuleStack:
@@ -114,6 +115,8 @@ class ModuleStack:
     def _enter(self, module: nn.Module, inputs: Any) -> None:  # noqa: ARG002 - torch's signature
         if self._observation.number and threading.get_ident() != self._thread:
             return
+        if original_of(module) is not module:
+            return  # its original is called next
         if not self.stack:
             self._on_call()
         if not self.stack and id(module) not in self._paths:
@@ -130,33 +133,32 @@ class ModuleStack:
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
         if self._observation.number and threading.get_ident() != self._thread:
             return
-        if any(running is module for running in self.stack):
+        if self.stack and self.stack[-1] is module:
+            self.stack.pop()
+        elif any(running is module for running in self.stack):
             while self.stack and self.stack.pop() is not module:
                 pass
-        if output is None or is_tracing():
+        if output is None or is_tracing() or original_of(module) is not module:
             return
         if not self.stack:
             self._on_output(self._path(module), output)
             for tell in self._on_model:
                 tell(self._path(module), module, inputs, output)
         if self.tells and self._told < MOST_CALLS:
-            self._told += 1
             self._tell(module, inputs, output)
 
     def _tell(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        self._told += 1
+        when = (self.step, self._observation.number)
+        if self._told == MOST_CALLS:
+            self._recorder.write(
+                LeftOut(step=when[0], what="modules", kept=MOST_CALLS, look=when[1])
+            )
         sites = user_sites(frame_at(3), limit=1)
         site = sites[0] if sites else None
         path, kind = self._path(module), type(module).__name__
-        self._recorder.postpone(
-            partial(
-                _event,
-                (self.step, self._observation.number),
-                path,
-                kind,
-                (_sizes(inputs), _sizes(output)),
-                site,
-            )
-        )
+        sizes = (_sizes(inputs), _sizes(output))
+        self._recorder.postpone(partial(_event, when, path, kind, sizes, site))
 
     def path_of(self, module: nn.Module) -> str:
         """Return a module's path in the program's words."""

@@ -12,6 +12,7 @@ import torch
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.record.tensors import TensorFacts
+from torchwhy.replay.samples.operands import DataOperand
 
 # Factories that return uninitialised memory by design: no births, but no values either.
 EMPTY = {
@@ -103,6 +104,8 @@ class Operation:
     # Class attributes, because most operations never set their own: none of these may be changed in place.
     sites: tuple[Site, ...] = ()
     outer: tuple[Site, ...] = ()
+    issuer = "user"
+    within: tuple[Site, ...] = ()
     module: str | None = None
     node: str | None = None
     node_number: int | None = None
@@ -124,6 +127,9 @@ class Operation:
     parameter_ids: Sequence[int | None] = ()
     through: tuple[Operation | None, ...] = ()
     grad_mode = True
+    # The operands that may hold samples, and the rows that are taken of the first one.
+    data_operands: Sequence[DataOperand] = ()
+    chosen: tuple[int, ...] | None = None
 
     def __init__(self, order: int, info: OperationInfo, step: int) -> None:
         self.order = order

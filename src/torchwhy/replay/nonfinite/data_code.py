@@ -10,7 +10,7 @@ import sys
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from torchwhy.observe.probes.batches import Batch, BatchKeeper, leaves_of
+from torchwhy.observe.probes.batches import leaves_of
 from torchwhy.observe.program import seeds
 from torchwhy.observe.program.exceptions import user_location
 from torchwhy.observe.recorder import Recorder
@@ -22,6 +22,8 @@ from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.nonfinite import stream
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
 from torchwhy.replay.nonfinite.stream import MakeBatch
+from torchwhy.replay.samples.collated_rows import CollatedRows
+from torchwhy.replay.samples.given_batches import GivenBatches
 
 if TYPE_CHECKING:
     import torch
@@ -34,34 +36,39 @@ class DataCode:
         self,
         microscope: Microscope,
         nonfinite_log: NonfiniteLog,
-        batches: BatchKeeper,
+        given_batches: GivenBatches,
         *,
+        collated_rows: CollatedRows,
         recorder: Recorder,
         state: TrainingState,
         program_ends: bool,
     ) -> None:
         self._microscope = microscope
         self._nonfinite_log = nonfinite_log
-        self._batches = batches
+        self._given_batches = given_batches
+        self._collated_rows = collated_rows
         self._recorder = recorder
         self._state = state
         self._program_ends = program_ends  # on a failure
 
     def look(self) -> None:
-        """Make the newest bad batch again, while the microscope is on."""
+        """Confirm the rows of bad samples, then make the newest bad batch again, while the microscope is on."""
+        self._collated_rows.confirm()
         if not self._program_ends or not self._microscope.is_on:
             return
         found = [birth for birth in self._nonfinite_log.spoilers() if birth.origin == "batch"]
-        for batch in reversed(self._batches.recent):
-            iterator = batch.iterator()
-            if iterator is not None and stream.is_stream(iterator):
-                if found:
-                    self._refetch(found, stream.reader_of(iterator))
-                return
-            own = [birth for birth in found if _is_of(birth, batch)]
-            if own and iterator is not None:
-                self._refetch(own, _by_index(iterator, batch.indices))
-                return
+        known = [self._nonfinite_log.batches.get(birth.id) for birth in found]
+        batch = next((one for one in reversed(known) if one is not None), None)
+        iterator = batch.iterator() if batch is not None else None
+        if batch is None or iterator is None:
+            return
+        own = [
+            birth for birth, one in zip(found, known, strict=True) if one and one.key == batch.key
+        ]
+        if stream.is_stream(iterator):
+            self._refetch(own, stream.reader_of(iterator, self._given_batches.number_of(batch)))
+        elif batch.indices is not None:
+            self._refetch(own, _by_index(iterator, list(batch.indices)))
 
     def _refetch(self, sources: list[Birth], make: MakeBatch) -> None:
         states, state = seeds.take(), self._state
@@ -104,10 +111,6 @@ class DataCode:
         made = [birth.id for birth in births if birth.kind != "source" and birth.order > began]
         if made:
             self._nonfinite_log.descends(source, made)
-
-
-def _is_of(birth: Birth, batch: Batch) -> bool:
-    return bool(birth.dataset_indices) and set(birth.dataset_indices) <= set(batch.indices or [])
 
 
 def _by_index(iterator: Any, indices: list[int] | None) -> MakeBatch:

@@ -7,6 +7,7 @@ import torch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
+from torchwhy.observe.steps.compiled_steps import CompiledSteps
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.events import Alarm, Replayed
 from torchwhy.record.numbers import encode
@@ -29,9 +30,11 @@ class LastValues:
         *,
         evaluations: WatchedEvaluations,
         optimizers: WatchedOptimizers,
+        compiled_steps: CompiledSteps,
         recorder: Recorder,
         state: TrainingState,
     ) -> None:
+        self._compiled_steps = compiled_steps
         self._microscope = microscope
         self._nonfinite_log = nonfinite_log
         self._spoiled_values = spoiled_values
@@ -85,6 +88,8 @@ class LastValues:
                         what="parameter",
                         losses=[],
                         names=bad[:MOST_NAMES],
+                        since=self._compiled_steps.checked_at(watched),
+                        compiled=self._compiled_steps.checked_at(watched) is not None,
                     )
                 )
                 return True

@@ -13,14 +13,13 @@ from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.record.events import Birth, Event, ForwardTwin, Operand
 from torchwhy.record.numbers import encode
 from torchwhy.replay.microscope import tensor_facts
-from torchwhy.replay.microscope.expressions import (
-    operand_names,
-    span_in_module,
-    writes_nonfinite_constant,
-)
+from torchwhy.replay.microscope.expressions import span_in_module, writes_nonfinite_constant
 from torchwhy.replay.microscope.operations import Operation, tensors_in
 from torchwhy.replay.nonfinite import provenance
+from torchwhy.replay.nonfinite.operand_naming import named, names_of_forward, span_inside
 from torchwhy.replay.nonfinite.wider_dtype import redo_wider
+from torchwhy.replay.samples.given_batches import GivenBatch
+from torchwhy.replay.samples.sample_rows import Samples, bad_samples
 
 # The operation's function, and its positional and keyword arguments as they were before it ran.
 Call = tuple[Any, Any, Any]
@@ -39,12 +38,12 @@ class ProgramContext(Protocol):
     """What the log asks about the program: names, the current batch, later operations."""
 
     def origin_of(self, tensor: torch.Tensor) -> provenance.Origin: ...
-    def rows(self) -> int: ...
-    def dataset_indices(self, tensor: torch.Tensor | None = None) -> list[int] | None: ...
+    def samples(self, operation: Operation, tensor: torch.Tensor | None) -> Samples: ...
     def operations_after(self, operation: Operation) -> list[Operation]: ...
     def name_of(self, parameter: Any) -> str | None: ...
     def weight_filled_by(self, birth: int) -> provenance.Origin | None: ...
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None: ...
+    def largest_subtracted(self, tensor: torch.Tensor) -> float | None: ...
 
 
 class NonfiniteLog:
@@ -54,6 +53,7 @@ class NonfiniteLog:
         self._write = write
         self._context = context
         self.births: dict[int, Birth] = {}
+        self.batches: dict[int, GivenBatch] = {}  # the one that each birth's samples are of
         self._reached: dict[int, list[str]] = {}
         self._healed_by: dict[int, SourceSpan] = {}
         self._written: set[int] = set()
@@ -240,8 +240,11 @@ class NonfiniteLog:
             return MOST_BIRTHS
         mask = tensor_facts.bad_elements(output)
         site = operation.place()
-        positions = tensor_facts.bad_rows(mask, self._context.rows())
-        indices = self._context.dataset_indices(output if kind == "source" else None)
+        operands, inside = self._operands(operation, call, given or [], mask)
+        samples = self._context.samples(operation, output if kind == "source" else None)
+        positions = bad_samples(mask, samples)
+        if positions and samples.batch is not None:
+            self.batches[number] = samples.batch
         self.births[number] = Birth(
             id=number,
             step=operation.step,
@@ -251,7 +254,8 @@ class NonfiniteLog:
             node=operation.node,
             location=location or (span_in_module(site, operation.module) if site else None),
             called_from=span_in_module(operation.outer[0], None) if operation.outer else None,
-            operands=self._operands(operation, call, given or [], mask),
+            inside=inside,
+            operands=operands,
             output=tensor_facts.facts_of(output),
             value=encode(tensor_facts.value_of(output, mask)),
             count=int(mask.sum().item()),
@@ -260,8 +264,9 @@ class NonfiniteLog:
             fully_infinite_row=_has_fully_infinite_row(operation, given or [], call),
             parents=parents or [],
             forward=self._forward_twin(operation, mask),
-            positions=positions,
-            dataset_indices=[indices[p] for p in positions if p < len(indices)] if indices else [],
+            positions=[samples.rows[p] for p in positions] if samples.rows else positions,
+            dataset_indices=[samples.indices[p] for p in positions] if samples.indices else [],
+            rows_of=samples.of if positions else None,
             order=operation.order,
             **more,
         )
@@ -269,23 +274,33 @@ class NonfiniteLog:
 
     def _operands(
         self, operation: Operation, call: Call | None, given: list[torch.Tensor], mask: torch.Tensor
-    ) -> list[Operand]:
+    ) -> tuple[list[Operand], SourceSpan | None]:
+        """Return the operands, and the place in a library that their names are from."""
         if call is None:
-            return []
+            return [], None
         given_ids = {id(tensor) for tensor in given}
-        operands = []
+        operands: list[Operand] = []
+        values: list[Any] = []
         for argument, value in _arguments(call):
             if isinstance(value, torch.Tensor) and id(value) in given_ids:
                 operands.append(self._tensor_operand(argument, value, mask))
+                values.append(value)
             elif isinstance(value, (int, float)) and not isinstance(value, bool):
                 operands.append(Operand(argument=argument, scalar=encode(float(value))))
-        return _with_names(operation, operands)
+                values.append(value)
+        names, inside = named(operation, operands, values)
+        with_names = [
+            msgspec.structs.replace(operand, name=operand.name or name)
+            for operand, name in zip(operands, names, strict=True)
+        ]
+        return with_names, span_inside(inside)
 
     def _tensor_operand(self, argument: str, tensor: torch.Tensor, mask: torch.Tensor) -> Operand:
         origin = self._context.origin_of(tensor)
         there = tensor_facts.at_born(tensor, mask)
         wide = self._context.in_float32(tensor) if there is not None and there[0] == 0 else None
         there_wide = tensor_facts.at_born(wide, mask) if wide is not None else None
+        subtracted = self._context.largest_subtracted(tensor)
         return Operand(
             argument=argument,
             name=origin.name if origin.kind in ("parameter", "buffer") else None,
@@ -294,6 +309,7 @@ class NonfiniteLog:
             born_minimum=there[1] if there else None,
             born_maximum=there[2] if there else None,
             wider_at_born=there_wide[0] if there_wide else None,
+            largest_subtracted=None if subtracted is None else encode(subtracted),
             origin=origin.kind,
             origin_name=origin.name,
             origin_location=origin.location,
@@ -305,13 +321,15 @@ class NonfiniteLog:
             return None
         site = forward.place()
         later = self._context.operations_after(forward)
+        names, inside = names_of_forward(forward)
         return ForwardTwin(
             op=forward.info.name,
             location=span_in_module(site, forward.module) if site else None,
             output_finite=not forward.births,
             hidden_by=provenance.hidden_by(forward, later, mask),
             births=sorted(forward.births),
-            operand_names=operand_names(site) if site else [],
+            operand_names=names,
+            inside=span_inside(inside),
         )
 
 
@@ -332,18 +350,6 @@ def _arguments(call: Call) -> list[tuple[str, Any]]:
         values = value if isinstance(value, (list, tuple)) else [value]
         pairs += [(name, item) for item in values]
     return pairs + list(kwargs.items())
-
-
-def _with_names(operation: Operation, operands: list[Operand]) -> list[Operand]:
-    """Name tensor operands after the source, where the expression has as many operands as the operation."""
-    site = operation.place() if operation.node is None else None
-    if site is None:
-        return operands
-    written = provenance.names_in_order(operand_names(site), operands, operation.info.base)
-    return [
-        msgspec.structs.replace(operand, name=operand.name or name)
-        for operand, name in zip(operands, written, strict=True)
-    ]
 
 
 def _reduced(operation: Operation, call: Call | None) -> int | None:

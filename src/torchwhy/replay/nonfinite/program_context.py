@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import torch
 
 from torchwhy.observe.probes.batches import Batch, BatchKeeper, leaves_of
-from torchwhy.observe.program.names import Names
-from torchwhy.observe.torch_features.loader_parts import dataset_of
+from torchwhy.observe.program.names import Names, borrowed_locals
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.loader_parts import fetched_in
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.nonfinite.provenance import Origin
-from torchwhy.replay.nonfinite.underflow import redo_in_float32
+from torchwhy.replay.nonfinite.underflow import largest_subtracted, redo_in_float32
+from torchwhy.replay.samples.sample_rows import MIXED, SampleRows, Samples
 from torchwhy.replay.step.batch_repeater import BatchRepeater
+
+
+def _sample_in_hand() -> Samples | None:
+    """Return the sample that torch's loader is fetching, while code of the dataset runs."""
+    frame: FrameType | None = frame_at(1)
+    index: Any = None
+    while frame is not None:
+        fetched = fetched_in(frame.f_code.co_filename, borrowed_locals(frame))
+        if fetched is not None:
+            indices, _, in_hand = fetched
+            index = in_hand if index is None else index
+            if isinstance(index, int) and isinstance(indices, list) and index in indices:
+                return Samples(1, (index,), rows=(indices.index(index),))
+        frame = frame.f_back
+    return None
 
 
 class LiveContext:
@@ -35,6 +53,7 @@ class LiveContext:
         self._repeater = repeater
         self._memory_writers = memory_writers
         self.operations_after = operations_after
+        self._sample_rows = SampleRows(self._is_buffer)
 
     def _current_batch(self) -> Batch | None:
         """Return the batch that the program works on: the one it got last."""
@@ -53,32 +72,23 @@ class LiveContext:
                     return int(leaf.shape[0])
         return 0
 
-    def dataset_indices(self, tensor: torch.Tensor | None = None) -> list[int] | None:
-        """Return the dataset indices, in batch order, of the batch a tensor belongs to, else of the current one."""
-        batch = None if tensor is None else self._batch_of(storage_key(tensor))
-        if batch is None and not self._draws_from_several():
-            batch = self._current_batch()
-        return batch.indices if batch is not None else None
+    def samples(self, operation: Operation, tensor: torch.Tensor | None) -> Samples:
+        """Return the samples behind an operation's result, or those that a tensor it was given consists of."""
+        if operation.phase == "data":
+            return _sample_in_hand() or MIXED
+        if tensor is None:
+            found = self._sample_rows.of_operation(operation)
+        else:
+            found = self._sample_rows.of_operand(operation, tensor)
+        return Samples(self.rows()) if found is None else found
 
-    def _draws_from_several(self) -> bool:
-        """Tell whether the step has batches of several datasets, so that a value may belong to any of them."""
-        batches = list(self._batches.recent)
-        if not batches or not batches[-1].trains:
-            return False  # of evaluation only the current batch is kept
-        iterators = [batch.iterator() for batch in batches]
-        datasets = {id(dataset_of(one)) for one in iterators if one is not None}
-        return len(datasets) > 1
+    def _is_buffer(self, address: int) -> bool:
+        return any(buffer.data_ptr() == address for buffer in self._names.buffers().values())
 
     def _age_of(self, batch: Batch) -> int | None:
         """Return for how many steps, at most, the dataset of a batch exists; None if it is as old as training."""
         before = self._batches.drawn_before(batch)
         return self._batches.serial - before if before else None
-
-    def _batch_of(self, key: int | None) -> Batch | None:
-        for batch in list(self._batches.recent) if key is not None else []:
-            if any(storage_key(leaf) == key for _, leaf in leaves_of(batch.data)):
-                return batch
-        return None
 
     def name_of(self, parameter: Any) -> str | None:
         """Return what the program calls a parameter."""
@@ -97,6 +107,10 @@ class LiveContext:
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Return a half-precision tensor as float32 would have had it, None for others."""
         return redo_in_float32(tensor, self._memory_writers)
+
+    def largest_subtracted(self, tensor: torch.Tensor) -> float | None:
+        """Return the largest magnitude in the operands of the difference that made a tensor, None for others."""
+        return largest_subtracted(tensor, self._memory_writers)
 
     def origin_of(self, tensor: torch.Tensor) -> Origin:
         """Return where a tensor came from: batch, parameter, buffer or the operation that made it."""

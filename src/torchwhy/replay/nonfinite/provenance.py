@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +11,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Operand, OriginKind
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.operations import Operation
-from torchwhy.source.values import is_number
+from torchwhy.source.values import is_constant
 
 UNNAMED = {
     "addmm",
@@ -36,7 +37,7 @@ class Origin:
     steps: int | None = None  # for how many it has existed, if not since the start of training
 
 
-def names_in_order(written: list[str], operands: list[Operand], base: str) -> list[str | None]:
+def names_in_order(written: list[str], operands: Sequence[Operand], base: str) -> list[str | None]:
     """Return the source text of each operand, None if source and operation do not match one to one."""
     nothing: list[str | None] = [None] * len(operands)
     if base in UNNAMED or not written:
@@ -48,9 +49,9 @@ def names_in_order(written: list[str], operands: list[Operand], base: str) -> li
             -1:
         ]  # of `rate / speed` with a plain number `rate`, the operand is `speed`
     tensors = [position for position, operand in enumerate(operands) if operand.tensor is not None]
-    if len(written) == len(operands):
+    if len(written) == len(operands) and not any(is_constant(written[p]) for p in tensors):
         return list(written)
-    texts = [text for text in written if not is_number(text)]
+    texts = [text for text in written if not is_constant(text)]
     names = nothing
     if len(texts) >= len(tensors) and (len(texts) == len(tensors) or len(tensors) == 1):
         for position, text in zip(tensors, texts, strict=False):

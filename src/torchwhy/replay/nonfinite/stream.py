@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -14,10 +13,9 @@ from torchwhy.observe.torch_features.loader_parts import (
     collate_of,
     dataset_of,
     sampler_of,
-    yielded_by,
 )
 
-MOST_SECONDS = 5.0  # for reading up to the batch; beyond, it is given up
+MOST_SAMPLES = 20_000  # read up to the batch; beyond, it is given up
 
 # Makes a batch inside of a context: the microscope, or NumPy set to raise.
 MakeBatch = Callable[[AbstractContextManager[Any]], Any]
@@ -28,16 +26,16 @@ def is_stream(iterator: Any) -> bool:
     return isinstance(dataset_of(iterator), IterableDataset)
 
 
-def reader_of(iterator: Any) -> MakeBatch:
-    """Return a function that makes the current batch again, from a fresh pass over the stream in this process."""
+def reader_of(iterator: Any, number: int) -> MakeBatch:
+    """Return a function that makes batch `number` (from 1) again, from a fresh pass over the stream in this process."""
 
     def make(looking: AbstractContextManager[Any]) -> Any:
         size, collate = getattr(sampler_of(iterator), "batch_size", None), collate_of(iterator)
-        samples, ends = iter(dataset_of(iterator)), time.monotonic() + MOST_SECONDS
-        for _ in range((yielded_by(iterator) - 1) * (size or 1)):
+        samples, before = iter(dataset_of(iterator)), (number - 1) * (size or 1)
+        if before > MOST_SAMPLES:
+            raise TimeoutError
+        for _ in range(before):
             next(samples)
-            if time.monotonic() > ends:
-                raise TimeoutError
         with looking:
             return collate(list(islice(samples, size)) if size else next(samples))
 

@@ -12,6 +12,8 @@ from torchwhy.replay.nonfinite.wider_dtype import functional_of
 
 HALF = (torch.float16, torch.bfloat16)
 MOST_REDONE = 8  # operations in a row; an epsilon or a softmax is one or two operations back
+DIFFERENCES = ("sub", "rsub")
+MOST_SUBTRACTED = 100_000  # elements of a difference whose operands are kept
 MOST_ELEMENTS = 4_000_000  # of a result whose operation is kept
 
 
@@ -22,6 +24,26 @@ def is_worth_keeping(output: torch.Tensor) -> bool:
         and output.numel() <= MOST_ELEMENTS
         and bool((output == 0).any().item())
     )
+
+
+def is_difference(operation: Operation, output: torch.Tensor) -> bool:
+    """Tell whether an operation subtracts: where its operands nearly cancel, the result is mostly rounding."""
+    return operation.info.base in DIFFERENCES and output.numel() <= MOST_SUBTRACTED
+
+
+def largest_subtracted(tensor: torch.Tensor, memory_writers: MemoryWriters) -> float | None:
+    """Return the largest magnitude in the operands of the difference that made a tensor; None if none did."""
+    entry = memory_writers.entry(tensor)
+    made = entry.last_operation if entry is not None else None
+    if made is None or made.call is None or made.info.base not in DIFFERENCES:
+        return None
+    _, args, _ = made.call
+    sizes = [
+        float(value.detach().abs().max().item()) if isinstance(value, torch.Tensor) else abs(value)
+        for value in args[:2]
+        if isinstance(value, (int, float)) or (isinstance(value, torch.Tensor) and value.numel())
+    ]
+    return max(sizes, default=None)
 
 
 def redo_in_float32(tensor: torch.Tensor, memory_writers: MemoryWriters) -> torch.Tensor | None:

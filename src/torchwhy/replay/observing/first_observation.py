@@ -7,10 +7,10 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.observing.switch import MicroscopeSwitch
 
-# Further calls of a closure run unseen after this many operations, which take about half a second.
-CLOSURE_OPERATIONS = 5000
-# Stop observing if a new optimizer has not stepped after this many backward passes and this time of ours.
-MOST_BACKWARDS, WAITING_SECONDS = 16, 1.0
+# Further calls of a closure run unseen after this many operations.
+CLOSURE_OPERATIONS = 2000
+# Stop observing if a new optimizer has not stepped after this many backward passes and this work of the microscope.
+MOST_BACKWARDS, WAITING_WORK = 16, 5000
 MANUAL_STEPS = (
     3  # backward passes observed without an optimizer: a manual update lies between two of them
 )
@@ -45,7 +45,7 @@ class FirstObservation:
         """Give up waiting for an optimizer that does not step: micro-batches take a limited number of passes."""
         state = self._state
         has_waited = not state.step and state.backwards > MOST_BACKWARDS
-        if has_waited and self._microscope.seconds > WAITING_SECONDS:
+        if has_waited and self._microscope.work > WAITING_WORK:
             reason = f"no step came in {state.backwards} backward passes"
             self._switch.take_off(reason, cut_short=True)
 

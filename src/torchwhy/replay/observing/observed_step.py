@@ -55,6 +55,7 @@ class ObservedStep:
 
     def begin_backward(self) -> None:
         """Look again after a pause, and forget the call site of the last backward pass."""
+        self._switch.backward_begins()
         self._microscope.resume()
         self._microscope.backward_log.begin()
 

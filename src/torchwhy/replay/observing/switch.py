@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
+from torch import nn
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.torch_internals import force_eager
+from torchwhy.observe.torch_features.compiler import EagerStance
 from torchwhy.record.events import MicroscopeLeft
 from torchwhy.replay.graph.earlier_steps import EarlierSteps
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
+from torchwhy.replay.observing.collector_rest import CollectorRest
 from torchwhy.replay.observing.current_observation import CurrentObservation
 from torchwhy.replay.observing.fetch_pause import FetchPause
 
-FIRST_SECONDS = 10.0  # of our own time, after which the first observation ends
+# Work of the microscope, in operations, each of which takes about 0.1 ms.
+BEFORE_LEARNING = 2000  # then it sleeps until something is about to be learnt
+IN_A_RERUN = 200_000  # the same, where it looks for the origin of a failure
+FOR_AN_OPTIMIZER = (
+    500  # after an optimizer was made: the parameters may be plain tensors that no model holds
+)
+LEARNING = (
+    20_000  # from the first forward pass of a model that can learn, up to the end of the first step
+)
+# A policy that plays before it learns: calls of models without a backward pass, and work, after which we give up.
+MOST_CALLS, WORK_OF_CALLS = 64, 4000
 ENOUGH_WITHOUT_GRAPH = (
     2000  # operations: an evaluation of some batches, or the first moves of a game
 )
@@ -53,40 +66,101 @@ class MicroscopeSwitch:
         self._optimizers = optimizers
         self._spend = spend
         self._spent = 0.0  # seconds of the microscope that were counted already
-        self.compiles = False  # the program uses torch.compile
+        self.compiles = False  # the program has entered torch's compiler
+        self._eager = EagerStance()
+        self.gave_up = False  # the first step was too long to be observed
+        self._is_first = False  # the microscope is on for the first observation
+        self._is_learning = False  # and a model that can learn was called
+        self._calls = 0  # of such models since the last backward pass
+        self._began = 0  # work when learning began
+        self._collector = CollectorRest()
 
-    def put_on_first(self) -> None:
-        """Put the microscope on for everything before the first step, and the first step."""
-        self._microscope.limit_seconds = FIRST_SECONDS
+    def put_on_first(self, *, before_learning: int = BEFORE_LEARNING) -> None:
+        """Put the microscope on for the first step, and for some work before it."""
+        self._is_first, self._microscope.limit = True, before_learning
+        self._collector.begin()
         self._fetch_pause.begin()
         self._microscope.enter()
 
-    def put_on_for_late_optimizer(self, number: int, *, seconds: float) -> None:
+    def optimizer_made(self) -> None:
+        """Look again for a while: the first step may follow at once."""
+        if self._is_first and not self._is_learning:
+            self._wake(FOR_AN_OPTIMIZER)
+
+    def forward_begins(self, module: nn.Module) -> None:
+        """Look at the first calls of a model that can learn, unless there are many of them before it learns."""
+        if not self._is_first or not torch.is_grad_enabled():
+            return
+        if not any(parameter.requires_grad for parameter in module.parameters()):
+            return
+        self._learning_begins()
+        self._calls += 1
+        microscope = self._microscope
+        if self._calls > MOST_CALLS and microscope.work - self._began > WORK_OF_CALLS:
+            self.gave_up = True
+            self.take_off(f"no backward pass came in {self._calls} forward passes", cut_short=True)
+
+    def backward_begins(self) -> None:
+        """Look at the first backward pass."""
+        if self._is_first:
+            self._learning_begins()
+            self._calls = 0
+
+    def _learning_begins(self) -> None:
+        if not self._is_learning:
+            self._is_learning, self._began = True, self._microscope.work
+            self._wake(LEARNING)
+
+    def _wake(self, work: int) -> None:
+        self._microscope.limit = max(self._microscope.limit, self._microscope.work + work)
+        self._microscope.wake()
+
+    def limit_reached(self) -> None:
+        """Sleep before anything is learnt; else end the observation, since a part of a step explains little."""
+        if self._is_first and not self._is_learning:
+            self._microscope.sleep()
+        else:
+            self.gave_up = self.gave_up or self._is_first
+            self.take_off("the work for one observation was used up", cut_short=True)
+
+    def put_on_for_late_optimizer(self, number: int, *, work: int) -> None:
         """Put the microscope on for observation `number`; nothing that ran since the last one is known."""
         microscope = self._microscope
         self._observation.number = number
         microscope.begin_anew()
-        microscope.limit_seconds = microscope.seconds + seconds
+        microscope.limit = microscope.work + work
         self._modules.begin_anew()
         self._fetch_pause.begin()
         self.begin_step(self._state.step)
         microscope.enter()
 
-    def put_on_without_limit(self, step: int | None = None) -> None:
-        """Put the microscope on for as long as it takes; compiled code runs eagerly meanwhile."""
+    def put_on_without_limit(self, step: int | None = None, *, work: float = math.inf) -> None:
+        """Put the microscope on for as long as it takes, or for some work; compiled code runs eagerly meanwhile."""
         if self.compiles:
-            force_eager(on=True)
-        self._microscope.limit_seconds = math.inf
+            self._eager.begin()
+        self._is_first = False
+        self._microscope.limit = self._microscope.work + work
+        self._microscope.wake()
         self._microscope.logs_briefly = False
         self._fetch_pause.end()
         if step is not None:
             self.begin_step(step)
         self._microscope.enter()
 
+    @contextmanager
+    def eagerly(self) -> Iterator[None]:
+        """Let compiled code run eagerly inside, because nothing may be compiled for our own calls."""
+        stance = EagerStance()
+        if self.compiles:
+            stance.begin()
+        try:
+            yield
+        finally:
+            stance.end()
+
     def end_eager(self) -> None:
         """Let compiled code run compiled again."""
-        if self.compiles:
-            force_eager(on=False)
+        self._eager.end()
 
     def take_off(self, reason: str, *, cut_short: bool = False) -> None:
         """Take the microscope off and record why; `cut_short` if it has not seen the step it was put on for."""
@@ -94,6 +168,8 @@ class MicroscopeSwitch:
         if not microscope.is_on:
             return
         microscope.leave()
+        self._is_first = False
+        self._collector.end()
         self._earlier_steps.clear()
         self._fetch_pause.end()
         self._modules.tells = False
@@ -112,6 +188,10 @@ class MicroscopeSwitch:
                     cut_short=cut_short,
                 )
             )
+
+    def program_profiles(self) -> None:
+        """Take the microscope off: a profiler records every operation under a dispatch mode twice."""
+        self.take_off("the program profiles itself", cut_short=True)
 
     def begin_step(self, step: int) -> None:
         """Tell the microscope and the module stack which step they look at."""

@@ -15,7 +15,8 @@ from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.tensor_parts import values_of_sparse
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, values_of_sparse
+from torchwhy.record.events import LeftOut
 from torchwhy.record.learning import LEAF, ParameterCensus, ParameterSeen
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.measures import has_nonzero, rows_equal, weight_size
@@ -37,7 +38,7 @@ CONSTANT = {
 QR = {"linalg_qr", "qr"}
 DEEPEST = 8  # operations between a QR decomposition and the copy: signs, a transpose
 LOADED = {"copy_", "set_", "_to_copy", "clone"}
-MOST_TOLD = 400  # parameters recorded, odd ones first
+MOST_TOLD = 4000  # parameters recorded, odd ones first
 
 
 class Census:
@@ -95,6 +96,11 @@ class Census:
         self._follow_odd_ones(seen, parameters)
         self._memory.remember(seen, parameters)
         odd_first = sorted(seen.values(), key=lambda p: p.in_optimizer and p.gradient == "nonzero")
+        if len(odd_first) > MOST_TOLD:
+            number = self._observation.number
+            self._recorder.write(
+                LeftOut(step=check.step, what="parameters", kept=MOST_TOLD, look=number)
+            )
         self._write(watched, step=check.step, entries=odd_first[:MOST_TOLD])
 
     def _registered(self, watched: WatchedOptimizer, owners: Owners) -> dict[int, ParameterSeen]:
@@ -231,7 +237,7 @@ class Census:
         return next((span_of(site) for site in sites if site.code not in own), None)
 
     def _gradient(self, parameter: torch.Tensor) -> Literal["none", "zero", "nonzero"]:
-        gradient = parameter.grad
+        gradient = gradient_of(parameter)
         if self._observation.number and not self._memory.has_arrived(parameter):
             return "none"  # it is left over from before the observation
         if gradient is None or gradient.is_meta:

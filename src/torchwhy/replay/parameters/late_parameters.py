@@ -13,7 +13,7 @@ from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import version_of
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, version_of
 from torchwhy.record.wiring import LateParameter, LateParameters
 
 FIRST_STEPS = (1, 4, 8, 16)  # compared while every step is thorough; later all thorough ones
@@ -87,7 +87,8 @@ class LateParameterWatch:
         self, parameter: torch.Tensor, *, model: str, name: str, step: int
     ) -> list[LateParameter]:
         """Return a late parameter that gets gradients and has not changed since it was first seen."""
-        if not parameter.requires_grad or parameter.grad is None:
+        gradient = gradient_of(parameter)
+        if not parameter.requires_grad or gradient is None:
             return []
         new = self._new.get(id(parameter))
         if new is None or new.reference() is not parameter:
@@ -105,7 +106,7 @@ class LateParameterWatch:
         if not same:
             return []
         # Nothing clears the gradient of a parameter without optimizer: each backward pass adds to it in place.
-        passes = max(step - new.since, version_of(parameter.grad))
+        passes = max(step - new.since, version_of(gradient))
         return [
             LateParameter(
                 name=name, model=model, shape=list(parameter.shape), since=new.since, passes=passes

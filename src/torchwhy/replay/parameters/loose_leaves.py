@@ -17,6 +17,7 @@ from torch import nn
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_sources
 from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.source.files import layer_of
 
@@ -31,7 +32,7 @@ def loose_leaves(microscope: Microscope, held: set[int]) -> dict[str, torch.Tens
     found = {
         name: leaf
         for name, leaf in _in_frames(frame_at(1))
-        if id(leaf) not in held and leaf.grad is not None
+        if id(leaf) not in held and gradient_of(leaf) is not None
     }
     if not found or any(DIFFERENTIATES.search(source.text) for source in user_sources()):
         return {}

@@ -18,7 +18,12 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import storage_key, version_of, weak_storage
+from torchwhy.observe.torch_features.tensor_parts import (
+    gradient_of,
+    storage_key,
+    version_of,
+    weak_storage,
+)
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.observing.current_observation import CurrentObservation
@@ -75,7 +80,7 @@ class ParameterMemory:
         self._left_over.clear()
         parameters = {id(p): p for _, root in self._names.roots() for p in root.parameters()}
         for parameter in [*parameters.values(), *own]:
-            gradient = parameter.grad
+            gradient = gradient_of(parameter)
             if gradient is not None and gradient.layout is torch.strided:
                 self._left_over[id(parameter)] = _Gradient(
                     weakref.ref(parameter),
@@ -87,7 +92,7 @@ class ParameterMemory:
     @unseen
     def has_arrived(self, parameter: torch.Tensor) -> bool:
         """Tell whether a parameter received a gradient since the observation began."""
-        gradient = parameter.grad
+        gradient = gradient_of(parameter)
         if gradient is None:
             return False
         before = self._left_over.get(id(parameter))

@@ -12,7 +12,7 @@ from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_versions, version_of
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_versions, version_of
 from torchwhy.record.wiring import Followed, ParametersFollowed
 from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 
@@ -101,7 +101,7 @@ class ParameterWatch:
                     gradients.fingerprint([parameter]),
                     version_of(parameter),
                 )
-            marked.had_gradient |= parameter.grad is not None
+            marked.had_gradient |= gradient_of(parameter) is not None
             changed = (
                 version_of(parameter) != marked.version
                 or gradients.fingerprint([parameter]) != marked.print
@@ -132,9 +132,10 @@ def _thawed_for(marked: _Marked, parameter: torch.Tensor, step: int) -> int:
 
     Nothing clears the gradient of a parameter that no optimizer holds, so each backward pass adds to it in place.
     """
-    if not marked.frozen or parameter.grad is None:
+    gradient = gradient_of(parameter)
+    if not marked.frozen or gradient is None:
         return 0
     if marked.thawed_at is None:
         marked.thawed_at = step
-    written = version_of(parameter.grad) if has_versions else 0
+    written = version_of(gradient) if has_versions else 0
     return max(step - marked.thawed_at, written)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from torchwhy.observe.settings import Settings
 from torchwhy.record.births import came_from_nowhere, made_after
-from torchwhy.record.events import Alarm, Step
-from torchwhy.record.trace import read_rank
+from torchwhy.record.events import Alarm, Step, StepInputs
+from torchwhy.record.numbers import Real
+from torchwhy.record.trace import Trace, read_rank
 
 STEPS_OF_ONE_TENSOR = 40  # that may use a tensor made once: the epochs and parts of a rollout
 MOST_STEPS_BEFORE = 300  # since all was fine; more take too long under the microscope
@@ -28,7 +29,14 @@ class EarlierRun:
             since = self.step - STEPS_OF_ONE_TENSOR if since is None else since
             if self.step - since <= MOST_STEPS_BEFORE:
                 self._looks_from = min(self._looks_from, max(0, since))
-        self._losses = {(s.step, s.optimizer): s.losses for s in trace.of(Step)} if trace else {}
+        seen = trace.of(StepInputs) if trace else []
+        self._digests = next((one.digests for one in seen if one.step == self.step), {})
+        self._losses = _losses_of(trace) if trace else {}
+
+    @property
+    def failed_in_compiled_code(self) -> bool:
+        """Tell whether the failing step is part of compiled code, which a rerun has to run eagerly."""
+        return any(alarm.compiled for alarm in self._alarms)
 
     def alarm_is(self, what: str) -> bool:
         """Tell whether the first alarm was of this kind."""
@@ -37,6 +45,11 @@ class EarlierRun:
     def is_close(self, next_step: int) -> bool:
         """Tell whether the step about to begin is the failing one, or one in which its cause may lie."""
         return next_step >= self._looks_from
+
+    def moved(self, digests: dict[str, str]) -> list[str]:
+        """Return the variables that had other values when the step failed, by digests of the present ones."""
+        known = self._digests
+        return [name for name in digests if name in known and digests[name] != known[name]]
 
     def is_repeated(self) -> bool | None:
         """Tell whether the losses so far are those of the run; None if there is nothing to compare."""
@@ -55,13 +68,14 @@ class EarlierRun:
     def _compared(self) -> tuple[int, int]:
         """Return how many losses before the failing step both runs have, and how many of them are equal."""
         path = self._own_trace
-        repeated = (
-            {(s.step, s.optimizer): s.losses for s in read_rank(path).of(Step)}
-            if path.exists()
-            else {}
-        )
+        repeated = _losses_of(read_rank(path)) if path.exists() else {}
         shared = [key for key in repeated if key in self._losses and key[0] < self.step]
         return len(shared), sum(repeated[key] == self._losses[key] for key in shared)
+
+
+def _losses_of(trace: Trace) -> dict[tuple[int, int], list[Real]]:
+    """Return the losses of each step that has some; those of a closure are recorded when it has run."""
+    return {(s.step, s.optimizer): s.losses for s in trace.of(Step) if s.losses}
 
 
 def _first_to_look_at(alarms: Sequence[Alarm], step: int) -> int:

@@ -18,6 +18,12 @@ class ReplayState:
         self._batches = batches
         self._optimizers = optimizers
 
+    def optimizer_made(self) -> None:
+        """Look for buffers again; take a snapshot at once if a bad first step is to be left out."""
+        self._snapshot.begin_anew()
+        if self._snapshot.copies_all:
+            self._snapshot.take()
+
     def after_step(self, watched: WatchedOptimizer | None) -> None:
         """Take a snapshot and release the batches that no optimizer needs any more."""
         self._snapshot.take()

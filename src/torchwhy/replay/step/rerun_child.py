@@ -19,6 +19,7 @@ from torchwhy.replay.nonfinite.refused_values import RefusedValues
 from torchwhy.replay.nonfinite.spoiled_values import SpoiledValues
 from torchwhy.replay.observing.switch import MicroscopeSwitch
 from torchwhy.replay.step.earlier_run import EarlierRun
+from torchwhy.replay.step.step_inputs import StepInputs, shown
 
 STEPS_AROUND = (
     300  # under the microscope: seconds for small programs, and the time limit bounds large ones
@@ -51,6 +52,7 @@ class RerunChild:
         self._recorder = recorder
         self._state = state
         self._steps_around: int | None = None
+        self._moved: list[str] = []  # variables that differ from the failing step's
 
     def is_close(self, next_step: int) -> bool:
         """Tell whether the step about to begin is the failing one or later."""
@@ -64,6 +66,11 @@ class RerunChild:
             self._switch.put_on_without_limit(next_step - 1 if is_new else None)
             if next_step > self._earlier.step + 1 + self._slack():
                 self.end(None)
+
+    def passed(self, check: Check) -> None:
+        """Compare what went into the step that failed in the run, if it is finite here."""
+        if check.step == self._earlier.step:
+            self._moved = self._earlier.moved(StepInputs().digests())
 
     def _slack(self) -> int:
         """Return how many steps before and after the failing one to look at; none in an exact repetition.
@@ -104,13 +111,17 @@ class RerunChild:
             self._recorder.write(alarm_of(check, withheld=False))
         self._data_code.look()
         self._nonfinite_log.write_all()
+        eager = self._switch.compiles or self._earlier.failed_in_compiled_code
+        repeated = self._earlier.is_repeated()
         self._recorder.write(
             Replayed(
                 step=self._earlier.step,
                 how="rerun",
                 reproduced=check is not None,
                 detail=self._earlier.faithfulness(),
-                eager_of_compiled=self._switch.compiles,
+                eager_of_compiled=eager,
+                faithful=repeated is not False if eager else bool(repeated),
+                moved=sorted({shown(name) for name in self._moved}),
             )
         )
         os._exit(0)

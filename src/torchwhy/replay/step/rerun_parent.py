@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from torchwhy.observe.launch import run_quietly
+from torchwhy.confine.confined_run import FileProtectedError, refused_path, run_again
 from torchwhy.record.births import came_from_nowhere
 from torchwhy.record.events import Alarm, Birth, Replayed, RunStarted
-from torchwhy.record.run_file import read_run
+from torchwhy.record.run_file import Run, read_run
 from torchwhy.record.trace import Trace, read_events
 
 INTERRUPTED = "the second run was interrupted."
@@ -69,29 +69,43 @@ def rerun(
     *,
     limit_seconds: float,
     progress: Progress = lambda _seconds, _step: None,
-    place: tuple[tuple[str, ...], Path] | None = None,
+    in_place: bool = False,
 ) -> str | None:
     """Run again up to `step`, recording into `<run directory>/rerun`; return why that failed, None if it did not.
 
-    `place` is the command and its directory, if these differ from the first run.
+    The program changes no file of the user, unless `in_place` lets it.
     """
-    run = read_run(run_directory)
-    if place is not None:
-        run = replace(run, command=place[0], directory=os.fspath(place[1]))
     rerun_directory = run_directory / "rerun"
     rerun_directory.mkdir(exist_ok=True)
     unstarted = replace(
-        run, rerun_step=step, exit_code=None, signal=None, seconds=None, timed_out=False
+        read_run(run_directory),
+        rerun_step=step,
+        exit_code=None,
+        signal=None,
+        seconds=None,
+        timed_out=False,
     )
     try:
-        ended = run_quietly(
+        ended = run_again(
             rerun_directory,
             unstarted,
+            first=run_directory,
             limit_seconds=limit_seconds,
             progress=lambda seconds: progress(seconds, last_step(rerun_directory)),
+            in_place=in_place,
         )
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as problem:
+        return f"the second run could not be prepared: {problem}."
+    except FileProtectedError as problem:
+        return str(problem)
+    return _why_unseen(rerun_directory, step, ended, limit_seconds=limit_seconds)
+
+
+def _why_unseen(
+    rerun_directory: Path, step: int, ended: Run, *, limit_seconds: float
+) -> str | None:
     if any(_saw(path, step) for path in rerun_directory.glob("rank*.jsonl")):
         return None
     if ended.timed_out:
@@ -99,6 +113,9 @@ def rerun(
             f"the second run did not come to step {step} within {limit_seconds:g} seconds "
             "and was stopped; `--rerun-limit SECONDS` gives it more."
         )
+    refused = refused_path(rerun_directory)
+    if refused is not None:
+        return str(FileProtectedError(refused, changed=False))
     return (
         f"the second run ended with exit code {ended.exit_code} before it came to step {step}; "
         f"its output is in {os.path.relpath(rerun_directory / 'output.txt')}."

@@ -24,16 +24,21 @@ class SampleTrial:
         self._context = context
         self._repeater = repeater
         self._recorder = recorder
+        self._guilty: Birth | None = None
         self._positions: list[int] = []
         self._replaced: dict[int, int] = {}
 
     def is_possible(self, batches: list[Batch]) -> bool:
         """Tell whether the step has one batch, with guilty samples and good ones."""
         rows = self._context.rows()
-        self._positions = _guilty_positions(self._nonfinite_log.spoilers())
+        self._guilty = self._first_with_samples()
+        self._positions = self._guilty.positions if self._guilty is not None else []
         good = [row for row in range(rows) if row not in self._positions]
         if len(batches) != 1 or not self._positions or not good or not batches[0].untouched():
             return False
+        used = self._nonfinite_log.batches.get(self._guilty.id) if self._guilty else None
+        if used is not None and used.serial != batches[0].serial:
+            return False  # a loader that fetches ahead: this one is for a later step
         self._replaced = {bad: _nearest(bad, good) for bad in self._positions}
         return True
 
@@ -44,18 +49,17 @@ class SampleTrial:
 
     def record(self, step: int, *, cured: bool) -> None:
         """Write the outcome for each guilty sample."""
-        indices = self._context.dataset_indices()
-        for position in self._positions:
-            index = indices[position] if indices and position < len(indices) else None
+        indices = self._guilty.dataset_indices if self._guilty is not None else []
+        for place, position in enumerate(self._positions):
+            index = indices[place] if place < len(indices) else None
             self._recorder.write(
                 SampleTried(step=step, position=position, dataset_index=index, cured=cured)
             )
 
+    def _first_with_samples(self) -> Birth | None:
+        """Return the first birth whose samples are known."""
+        return next((b for b in self._nonfinite_log.spoilers() if b.positions), None)
+
 
 def _nearest(row: int, rows: list[int]) -> int:
     return min(rows, key=lambda other: abs(other - row))
-
-
-def _guilty_positions(births: list[Birth]) -> list[int]:
-    """Return the batch positions of the first birth that has any."""
-    return next((birth.positions for birth in births if birth.positions), [])

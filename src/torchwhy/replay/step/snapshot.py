@@ -17,9 +17,13 @@ MOST_BYTES = 16 * 2**20  # of all buffers; more are not copied at every step
 
 
 class Snapshot:
-    """Taken after every step, so before the next forward; does not keep a model's buffers alive."""
+    """Taken after every step, so before the next forward; does not keep a model's buffers alive.
 
-    def __init__(self, names: Names, batches: BatchKeeper) -> None:
+    `copies_all`: also large buffers, because the program goes on with those that are restored.
+    """
+
+    def __init__(self, names: Names, batches: BatchKeeper, *, copies_all: bool = False) -> None:
+        self.copies_all = copies_all
         self._names = names
         self._batches = batches
         self._buffers: list[weakref.ref[torch.Tensor]] | None = None
@@ -36,6 +40,10 @@ class Snapshot:
     def only_random(self) -> RandomState | None:
         """Return the keeper of the random state if there is nothing else to copy."""
         return self._random if self._buffers == [] else None
+
+    def begin_anew(self) -> None:
+        """Choose the buffers anew: the program has made an optimizer, perhaps for another model."""
+        self._buffers, self._copies = None, []
 
     def take(self) -> None:
         """Copy the buffers; also the random state, unless the batches of a loader have their own."""
@@ -74,7 +82,8 @@ class Snapshot:
         buffers = [
             b for b in self._names.buffers().values() if b.layout is torch.strided and has_values(b)
         ]
-        small = sum(b.numel() * b.element_size() for b in buffers) <= MOST_BYTES
+        size = sum(b.numel() * b.element_size() for b in buffers)
+        small = self.copies_all or size <= MOST_BYTES
         chosen = buffers if small else []
         self._buffers = [weakref.ref(buffer) for buffer in chosen]
         self._copies = [torch.empty_like(buffer) for buffer in chosen]

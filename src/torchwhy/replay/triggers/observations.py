@@ -15,7 +15,7 @@ from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.cruise import Cruise
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.interpreter import frame_at
-from torchwhy.observe.torch_features.mode_stack import active_modes
+from torchwhy.observe.torch_features.mode_stack import active_modes, is_profiling
 from torchwhy.replay.graph.forward_graph import GraphWriter
 from torchwhy.replay.graph.unit_activity import ActivityWriter
 from torchwhy.replay.microscope.dispatch_mode import Microscope
@@ -24,9 +24,9 @@ from torchwhy.replay.observing.switch import MicroscopeSwitch
 from torchwhy.replay.parameters.parameter_memory import ParameterMemory
 
 MOST_OBSERVATIONS = 3  # of one run, besides the first
-MOST_SECONDS = 5.0  # of our own time for one observation
-# Stop observing if the new optimizer has not stepped after this many backward passes and this time of ours.
-MOST_BACKWARDS, WAITING_SECONDS = 16, 0.5
+MOST_WORK = 20_000  # of the microscope for one observation, in operations
+# Stop observing if the new optimizer has not stepped after this many backward passes and this work of the microscope.
+MOST_BACKWARDS, WAITING_WORK = 16, 2500
 MOST_ALIKE = 3  # optimizers of one place whose models are compared
 DEPTH = 4  # calls between the constructor of an optimizer and the top of the program that tell places apart
 
@@ -67,7 +67,7 @@ class Observations:
         self._observed: dict[Place, set[Structure]] = {}
         self._awaited: list[WatchedOptimizer] = []
         self.optimizers: set[int] = set()  # of the current observation, or the last one
-        self._began = (0, 0, 0.0)  # steps, backward passes and seconds when the observation began
+        self._began = (0, 0, 0)  # steps, backward passes and work when the observation began
 
     @property
     def is_observing(self) -> bool:
@@ -124,6 +124,7 @@ class Observations:
                 self._end("the first step of a later phase is over")
             return
         is_plain = not check.has_closure and not check.is_bad
+        may_begin = may_begin and not self._switch.gave_up
         if not watched.steps and is_plain and may_begin and self._is_new(watched):
             self._begin(watched)
 
@@ -139,9 +140,9 @@ class Observations:
         """Give up if the step does not come: micro-batches take a limited number of backward passes."""
         if not self.is_observing:
             return
-        _, backwards, seconds = self._began
+        _, backwards, work = self._began
         has_waited = self._state.backwards - backwards > MOST_BACKWARDS
-        if has_waited and self._microscope.seconds - seconds > WAITING_SECONDS:
+        if has_waited and self._microscope.work - work > WAITING_WORK:
             self._end("no step of the new optimizer came", cut_short=True)
 
     def _end(self, reason: str, *, cut_short: bool = False) -> None:
@@ -153,6 +154,7 @@ class Observations:
         if (
             self._count >= MOST_OBSERVATIONS
             or self._switch.compiles
+            or is_profiling()
             or microscope.is_busy
             or active_modes()
         ):
@@ -160,13 +162,13 @@ class Observations:
         self._count += 1
         self._observed.setdefault(self._places[watched.index], set())
         self._awaited, self.optimizers = [watched], {watched.index}
-        self._began = (state.step, state.backwards, microscope.seconds)
+        self._began = (state.step, state.backwards, microscope.work)
         self._cruise.leave()
         is_whole = hasattr(watched.optimizer, "param_groups")  # not yet inside of its `__init__`
         self._memory.begin_observation(watched.parameters() if is_whole else [])
         self._graph.begin_anew()
         self._activity.begin_anew()
-        self._switch.put_on_for_late_optimizer(self._count, seconds=MOST_SECONDS)
+        self._switch.put_on_for_late_optimizer(self._count, work=MOST_WORK)
 
     def _structure(self, watched: WatchedOptimizer) -> Structure:
         """Return the kinds of layers in the models of an optimizer, and which parts of them it holds."""

@@ -15,7 +15,7 @@ import torch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.mode_stack import is_profiling, unseen
 from torchwhy.record.numbers import decode
 from torchwhy.replay.experiments.curvature import Curvature
 from torchwhy.replay.experiments.symmetry import Symmetry
@@ -27,7 +27,7 @@ from torchwhy.replay.triggers.loss_statistics import GREW, LossStatistics
 MOST_OBSERVED = (
     8  # later steps of one run: the marks double, so eight of them reach beyond 3000 steps
 )
-MOST_SECONDS = 5.0  # of our own time for one later step
+MOST_WORK = 20_000  # of the microscope for one later step, in operations
 MOST_AT_ONCE = 64  # losses of quiet steps that are judged together
 MOST_MEASURED = 4  # measurements of the curvature in one run
 OVER = "the look at a later step is over"
@@ -86,10 +86,12 @@ class Triggers:
         """Measure the curvature of the loss if a trigger asked for it: now its graph exists."""
         if self.is_observing:
             self._graph.write_places(losses)
-        if self._wanted is None or not losses or self._switch.compiles or self._interleaved:
+        if self._wanted is None or not losses:
             return
         reason, watched = self._wanted
         self._wanted = None
+        if self._switch.compiles or self._interleaved:
+            return
         if self._statistics[watched.index].backwards == 1 and len(losses) == 1:
             self._measure(losses[0], watched, reason)
 
@@ -153,13 +155,15 @@ class Triggers:
             self._begin_observation(watched)
 
     def _begin_observation(self, watched: WatchedOptimizer) -> None:
-        if self._microscope.is_on:
+        if self._microscope.is_on or is_profiling():
             return
         self._observed += 1
         self._observing_for = watched.index
         self._began = self._state.step
-        self._switch.put_on_without_limit(self._state.step + 1)
-        self._microscope.limit_seconds = self._microscope.seconds + MOST_SECONDS
+        self._switch.put_on_without_limit(self._state.step + 1, work=MOST_WORK)
+        self._microscope.logs_briefly = (
+            True  # backward passes explain nothing while gradients are finite
+        )
 
     def _end_observation(self, watched: WatchedOptimizer) -> None:
         """End after the next step of the optimizer that asked for it, or after many of others."""

@@ -8,13 +8,13 @@ from torch import nn
 
 from torchwhy.replay.crash.frames.failed_call import failed_call
 from torchwhy.replay.crash.frames.failed_operands import operands_of
+from torchwhy.replay.crash.frames.raisers import who_raised
 from torchwhy.replay.crash.frames.traceback_frames import (
     TracebackFrame,
     below,
     blamed,
     frames_of,
     told_error,
-    who_raised,
 )
 from torchwhy.source import files
 

@@ -30,7 +30,8 @@ from torchwhy.replay.crash.autopsy.running_layers import describe
 from torchwhy.replay.crash.autopsy.shape_walk import stations
 from torchwhy.replay.crash.autopsy.value_ranges import range_facts
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand
-from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, who_raised
+from torchwhy.replay.crash.frames.raisers import who_raised
+from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.trials.batch_of_one import add_batch_to_model
 from torchwhy.replay.crash.trials.layer_sizes import resize_layer, resize_table
 from torchwhy.replay.crash.trials.reexecute import (

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.utils.data import DataLoader
 
 from torchwhy.observe.probes.batches import BatchKeeper, Origin, described
+from torchwhy.observe.probes.released_batches import tensors_of
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.torch_features.loader_parts import dataset_of
+from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.events import LoaderFacts
 from torchwhy.replay.crash.frames.lookup import Unknown, attribute
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
@@ -33,9 +36,26 @@ def loader_facts(batches: BatchKeeper, frames: list[TracebackFrame]) -> LoaderFa
         batches_drawn=batches.drawn,
         last_batch=described(batch.data) if batch is not None else [],
         usual_batch=list(batches.usual),
-        indices=(batch.indices or [])[:MOST_INDICES] if batch is not None else [],
+        indices=_indices_in_use(batches, frames)[:MOST_INDICES],
         location=span_of(batch.sites[0]) if batch is not None and batch.sites else None,
     )
+
+
+def _indices_in_use(batches: BatchKeeper, frames: list[TracebackFrame]) -> list[int]:
+    """Return the indices of the batch that the frames hold; a generator between may have fetched a later one."""
+    held = {
+        tensor.data_ptr()
+        for frame in frames
+        for value in frame.variables.values()
+        for _, tensor in tensors_of(value, depth=2)
+        if has_values(tensor) and tensor.layout is torch.strided and tensor.numel()
+    }
+    for batch in reversed(batches.all_known()):
+        if any(leaf.numel() and leaf.data_ptr() in held for _, leaf in batch.leaves()):
+            return batch.indices or []
+    if not batches.recent or batches.asked_by_generator:
+        return []
+    return batches.recent[-1].indices or []
 
 
 def _loader_in(frames: list[TracebackFrame], iterator: Any) -> Any:

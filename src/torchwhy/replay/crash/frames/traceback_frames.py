@@ -6,7 +6,7 @@ import dis
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.replay.microscope.expressions import node_at
@@ -16,8 +16,6 @@ from torchwhy.source.values import Node
 MOST_FRAMES = 400  # of a runaway recursion, only the two ends are read
 
 MOST_WRAPPINGS = 5  # exceptions raised from exceptions that are unwrapped
-
-RaisedBy = Literal["torch", "user", "library", "python"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +95,7 @@ def told_error(error: BaseException) -> BaseException:
             break
         seen = inner
     frames = frames_of(seen.__traceback__)
-    is_torchs = bool(frames) and (frames[-1].layer == "torch" or _is_torch_error(seen))
+    is_torchs = bool(frames) and (frames[-1].layer == "torch" or is_torch_error(seen))
     return seen if is_torchs and not frames[-1].is_at_raise_of_user else error
 
 
@@ -115,23 +113,8 @@ def below(frames: list[TracebackFrame], frame: TracebackFrame) -> list[Traceback
     return frames[frames.index(frame) + 1 :] if frame in frames else []
 
 
-def who_raised(
-    frames: list[TracebackFrame], error: BaseException, *, has_tensors: bool
-) -> RaisedBy:
-    """Tell whose exception it is: torch's, a library's, Python's, or one that the program raised on purpose."""
-    if not frames:
-        return "python"
-    last = frames[-1]
-    if last.layer == "user":
-        if last.is_at_raise_of_user:
-            return "user"
-        return "torch" if has_tensors or _is_torch_error(error) else "python"
-    user = blamed(frames)
-    between = below(frames, user) if user is not None else frames
-    return "torch" if any(frame.layer == "torch" for frame in between) else "library"
-
-
-def _is_torch_error(error: BaseException) -> bool:
+def is_torch_error(error: BaseException) -> bool:
+    """Tell whether an exception is of a kind that torch's C++ code raises."""
     return isinstance(error, (RuntimeError, NotImplementedError)) or type(
         error
     ).__module__.startswith("torch")

@@ -6,7 +6,6 @@ traceback; then, in a program that is ending, the samples of that batch are fetc
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,6 @@ from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 from torchwhy.source.files import scope_of, span_in
 from torchwhy.source.scopes import inside
 
-MOST_SECONDS = 5.0  # for fetching samples again
 MOST_SAMPLES = 256
 MOST_FIELDS = 32
 
@@ -68,9 +66,8 @@ def refetch(batches: BatchKeeper, frames: list[TracebackFrame]) -> RefetchedBatc
         return None
     dataset, collate = dataset_of(iterator), collate_of(iterator)
     samples: list[Any] = []
-    ends = time.monotonic() + MOST_SECONDS
     for index in indices[:MOST_SAMPLES]:
-        if time.monotonic() > ends or dataset is None:
+        if dataset is None:
             return RefetchedBatch(indices, [])
         try:
             samples.append(dataset[index])

@@ -6,6 +6,7 @@ from torch import nn
 
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.replay.crash.everyday.everyday_facts import note_everyday
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden import (
     cut_graph,
@@ -59,6 +60,7 @@ class HiddenCauses:
             module_mistakes.note_silent_forward(frames, hidden)
         self._note_parameter(frames, hidden)
         _note_mode(frames, hidden)
+        note_everyday(message, frames, hidden, self._names)
         return hidden
 
     def _note_parameter(self, frames: list[TracebackFrame], hidden: HiddenFacts) -> None:

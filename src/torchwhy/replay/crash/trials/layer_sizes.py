@@ -12,6 +12,7 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.layer_kinds import BATCH_NORMS, CONVOLUTIONS, INSTANCE_NORMS
 from torchwhy.record.events import OperandTrial
+from torchwhy.replay.crash.autopsy.whole_data import largest_in_all_data
 from torchwhy.replay.crash.frames.construction import argument_of, constructor_names
 from torchwhy.replay.crash.frames.failed_call import module_call
 from torchwhy.source.values import is_numbers_alone
@@ -125,7 +126,8 @@ def resize_table(case: Case) -> Iterator[OperandTrial]:
     index = call.args[0]
     if not isinstance(index, torch.Tensor) or index.is_floating_point() or not index.numel():
         return
-    rows = int(index.max().item()) + 1
+    everywhere = largest_in_all_data(case, index)
+    rows = max(int(index.max().item()), -1 if everywhere is None else everywhere) + 1
     if int(index.min().item()) < 0 or not layer.num_embeddings < rows <= MOST_ROWS:
         return
     table = nn.Embedding(
@@ -143,6 +145,7 @@ def resize_table(case: Case) -> Iterator[OperandTrial]:
         detail=detail,
         diff=diff,
         location=number,
+        at_least=everywhere is None,
     )
 
 

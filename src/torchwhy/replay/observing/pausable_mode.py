@@ -1,0 +1,78 @@
+"""A dispatch mode that can pause, which leaves torch's stack for a while, and sleep, which looks at nothing there."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from torchwhy.observe.torch_features.autograd_nodes import next_node_number
+from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
+
+
+class PausableMode(DispatchMode):
+    """Knows whether it looks (`is_on`), and whether it is on torch's stack of modes meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_on = False
+        self.is_paused = False
+        self.is_asleep = False  # looks at nothing until `wake`
+        self.last_node_number = 0
+        self._is_entered = False
+        self._below: list[Any] = []  # modes of the program that were active when a pause began
+        self._thread = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether it looks, or is still on torch's stack of modes."""
+        return self.is_on or self._is_entered
+
+    def _put_on(self) -> None:
+        self.last_node_number = next_node_number()
+        here = threading.get_ident()  # a mode is on for one thread: the one that trains
+        if not self._is_entered or self._thread != here:
+            self._is_entered, self._thread = True, here
+            put_on(self)
+
+    def leave(self) -> None:
+        """Stop looking."""
+        raise NotImplementedError
+
+    def tidy(self) -> None:
+        """Take the mode off torch's stack if it is not needed there."""
+        if self._is_entered and not self.is_on:
+            self._is_entered = not take_off(self)
+
+    def pause(self) -> None:
+        """Leave torch's stack of modes for a while, in which torch does work that explains nothing."""
+        if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
+            return
+        modes = active_modes()
+        # A mode of the program above us has to find us below when it ends.
+        if modes and modes[-1] is self:
+            self._is_entered = not take_off(self)
+            self.is_paused = not self._is_entered
+            self._below = modes[:-1]
+
+    def resume(self) -> None:
+        """Look again after a pause, unless asleep."""
+        if not self.is_paused or self.is_asleep:
+            return
+        self.is_paused = False
+        if self.is_on and not self._is_entered:
+            if active_modes() == self._below:
+                self._put_on()
+            else:  # the program has entered or left a mode meanwhile, because of an exception
+                self.leave()
+
+    def sleep(self) -> None:
+        """Look at nothing until `wake`; called inside of an operation."""
+        if self.is_on and not self.is_asleep:
+            self.is_asleep = True
+
+    def wake(self) -> None:
+        """Look again."""
+        if self.is_asleep:
+            self.is_asleep = False
+            self.last_node_number = next_node_number()
+            self.resume()
