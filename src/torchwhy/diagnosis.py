@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
+    from typing_extensions import Self, dataclass_transform
 
     from torchwhy.finding import Evidence
 else:  # Python 3.10 has none, and only type checkers read it
@@ -19,11 +19,25 @@ else:  # Python 3.10 has none, and only type checkers read it
 
 
 WORD = re.compile(r"(?<!^)(?=[A-Z])")
+FIELDS = "__dataclass_fields__"  # what marks a dataclass
 Shape = list[int]  # reads as [32, 10] in a sentence
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-class Diagnosis:
+class FrozenFields:
+    """Subclasses are frozen dataclasses from their first instance on: a healthy run makes none of three hundred."""
+
+    def __new__(cls, **_: Any) -> Self:
+        """Make the class and its bases dataclasses, the base first."""
+        if FIELDS not in vars(cls):
+            for kind in reversed(cls.__mro__):
+                if issubclass(kind, FrozenFields) and FIELDS not in vars(kind):
+                    dataclass(frozen=True, kw_only=True)(kind)
+        return super().__new__(cls)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Diagnosis(FrozenFields):
     """What a cause measured, one subclass per kind of judgement; subclasses are frozen dataclasses.
 
     `message` and `advice` are templates that name fields and properties: `"{name} was {value:.3g}"`. Where a
@@ -33,9 +47,6 @@ class Diagnosis:
 
     message: ClassVar[str] = ""
     advice: ClassVar[str] = ""
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True)(cls)
 
     @property
     def sentence(self) -> str:
@@ -53,7 +64,7 @@ class Diagnosis:
 
     def facts(self) -> dict[str, Any]:
         """Return the fields as plain data, as they stand in report.json."""
-        values = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+        values = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
         return {"kind": self.kind(), **values}
 
     @classmethod

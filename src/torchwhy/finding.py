@@ -11,11 +11,38 @@ from torchwhy.diagnosis import Diagnosis
 Severity = Literal["error", "warning", "note"]
 Certainty = Literal["observed", "replayed", "verified"]
 Safety = Literal["safe", "changes-results", "show-only"]
-Verdict = Literal["cured", "symptom-only", "no-difference", "not-run"]
+# What became of a change. In the first five the failure is gone: with "cured" the model also learns, with "runs" that
+# is not shown, "changes-intent" undoes something that the program states, "symptom-only" hides the cause, and
+# "fits-this-call" was tried on the failing call alone.
+Verdict = Literal[
+    "cured",
+    "runs",
+    "changes-intent",
+    "symptom-only",
+    "fits-this-call",
+    "no-difference",
+    "not-run",
+]
 
 # What a finding affects: training itself, only values computed in evaluation, or the batches that the program lost
 # when it caught an exception and went on.
 Scope = Literal["training", "evaluation", "lost-batches"]
+
+# What the user sees of a cause, for the headline: `fault` if training seems to work in spite of it.
+Effect = Literal[
+    "training-broke",
+    "nan-in-evaluation",
+    "infinity-in-evaluation",
+    "nan-computed",
+    "infinity-computed",
+    "lost-batches",
+    "exception",
+    "memory-grows",
+    "evaluation-wrong",
+    "loss-grew",
+    "loss-never-falls",
+    "fault",
+]
 
 
 @dataclass(frozen=True)
@@ -40,10 +67,11 @@ class SourceSpan:
 
 @dataclass(frozen=True)
 class Sample:
-    """The position of a sample in its batch, and its index in the dataset if the sampler is known."""
+    """The position of a sample in its batch, and its index in the dataset, or in the program's tensor `rows_of`."""
 
     position: int
     dataset_index: int | None = None
+    rows_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,8 +89,8 @@ class Evidence:
 class Trial:
     """The result of running the program with a fix.
 
-    `symptom-only` means that the failure is gone but the model does not learn. `with_it` and `without_it` describe
-    the two runs; the losses are their curves, oldest first.
+    `with_it` and `without_it` describe the two runs; the losses are their curves, oldest first. `healthy_change` is
+    how far the change moves the losses of the steps before the failure, relative to them; None if there are none.
     """
 
     verdict: Verdict = "not-run"
@@ -73,6 +101,7 @@ class Trial:
     without_it: str = ""
     before_losses: tuple[float, ...] | None = None
     after_losses: tuple[float, ...] | None = None
+    healthy_change: float | None = None
 
     @property
     def summary(self) -> str:
@@ -82,12 +111,24 @@ class Trial:
 
 @dataclass(frozen=True)
 class Fix:
-    """A proposed change to the program: a unified diff, or (if `diff` is empty) advice in the title."""
+    """A proposed change: a unified diff, another command line (`command`, `environment`), or advice in the title.
+
+    `environment` holds words such as `LR=0.05`. `hides` means that the change keeps a bad value from spreading and
+    leaves what makes it, as a clamp or `nan_to_num` does.
+    """
 
     title: str
     diff: str = ""
     safety: Safety = "changes-results"
     trial: Trial = Trial()
+    command: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    hides: bool = False
+
+    @property
+    def can_be_tried(self) -> bool:
+        """Tell whether it is a change that a trial can make, not advice."""
+        return bool(self.diff or self.command)
 
 
 @dataclass(frozen=True)
@@ -115,7 +156,7 @@ class Finding:
     `diagnosis` holds what was measured; the message derives from it. `reservation` is a reason to take the finding
     less seriously, `account` lets `explain` weigh rival causes. `births` and `crash` refer to the recorded events
     behind the finding (a crash by its position among the crashes of the trace). `observed_from` is the first step of
-    the observation, if it is a later one.
+    the observation, if it is a later one. `location` is the place to change; `symptom_at` is where the fault shows.
     """
 
     detector: str
@@ -135,6 +176,8 @@ class Finding:
     observed_from: int | None = None
     reservation: Diagnosis | None = None
     account: Account | None = None
+    effect: Effect = "fault"
+    symptom_at: SourceSpan | None = None
 
     @property
     def message(self) -> str:

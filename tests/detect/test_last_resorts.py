@@ -19,15 +19,44 @@ def replayed(*, reproduced, **facts):
 
 
 def test_step_that_was_finite_the_second_time_is_reported():
-    (finding,) = IrreproducibleStep().scan(trace(ALARM, replayed(reproduced=False)))
+    (finding,) = IrreproducibleStep().scan(trace(ALARM, replayed(reproduced=False, faithful=True)))
 
     assert finding.location == LINE
     assert "finite when it was repeated in place" in finding.message
 
 
+def test_a_loop_that_moved_on_is_not_called_irreproducible():
+    moved = trace(ALARM, replayed(reproduced=False, faithful=False, moved=["i", "xb"]))
+
+    assert list(IrreproducibleStep().scan(moved)) == []
+    (finding,) = UnexplainedNonfinite().scan(moved)
+    assert "the loop moved on and could not be repeated in place (`i`, `xb` had" in finding.message
+    assert "--rerun-limit" in finding.fixes[0].title
+
+
+def test_a_second_run_that_took_another_course_is_not_called_irreproducible():
+    rerun = trace(Replayed(step=3, how="rerun", reproduced=False, faithful=False, detail="1 of 3"))
+    moved = trace(ALARM, replayed(reproduced=False, faithful=False), rerun=rerun)
+
+    assert list(IrreproducibleStep().scan(moved)) == []
+    (finding,) = UnexplainedNonfinite().scan(moved)
+    assert "a second run was finite at that step (1 of 3)" in finding.message
+
+
+def test_data_that_differ_in_a_second_run_are_named():
+    rerun = trace(Replayed(step=3, how="rerun", reproduced=False, faithful=True, moved=["x"]))
+
+    (finding,) = IrreproducibleStep().scan(
+        trace(ALARM, replayed(reproduced=False, faithful=False), rerun=rerun)
+    )
+
+    assert "because `x` had other values there" in finding.message
+    assert "memory" not in finding.fixes[0].title
+
+
 def test_compiled_code_that_differs_from_eager_code_is_named_as_such():
     (finding,) = IrreproducibleStep().scan(
-        trace(ALARM, replayed(reproduced=False, eager_of_compiled=True))
+        trace(ALARM, replayed(reproduced=False, faithful=True, eager_of_compiled=True))
     )
 
     assert "compiled code" in finding.message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from argparse import Namespace
 from collections.abc import Callable
 
 import numpy as np
@@ -43,6 +45,42 @@ def trained_on_inference() -> None:
     with torch.inference_mode():
         made = zeros(3)
     (LEAF * made).sum().backward()
+
+
+def stepped(optimizer: type[torch.optim.Optimizer], *, sparse: bool) -> None:
+    table = nn.Embedding(3, 2, sparse=sparse)
+    table(LONG).sum().backward()
+    optimizer(table.parameters(), lr=0.1).step()
+
+
+def norm_of_sparse_gradients() -> None:
+    table = nn.Embedding(3, 2, sparse=True)
+    table(LONG).sum().backward()
+    nn.utils.clip_grad_norm_(table.parameters(), 1.0)
+
+
+def stepped_past_the_end() -> None:
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), 0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=2)
+    for _ in range(3):
+        optimizer.step()
+        schedule.step()
+
+
+def loaded_into_more_parameters() -> None:
+    small, large = nn.Linear(1, 1), nn.Linear(1, 1, bias=False)
+    state = torch.optim.SGD(large.parameters(), 0.1).state_dict()
+    torch.optim.SGD(small.parameters(), 0.1).load_state_dict(state)
+
+
+def load(content: bytes) -> None:
+    torch.load(io.BytesIO(content))
+
+
+def saved(value: object) -> bytes:
+    stream = io.BytesIO()
+    torch.save(value, stream)
+    return stream.getvalue()
 
 
 SIZES: list[tuple[type[TorchMessage], Callable[[], object]]] = [
@@ -134,8 +172,28 @@ GRAPHS: list[tuple[type[TorchMessage], Callable[[], object]]] = [
     (kinds.BeginnersError, zeros(3).item),
 ]
 
+EVERYDAY: list[tuple[type[TorchMessage], Callable[[], object]]] = [
+    (kinds.SparseRefused, lambda: stepped(torch.optim.Adam, sparse=True)),
+    (kinds.SparseRefused, lambda: stepped(torch.optim.AdamW, sparse=True)),
+    (kinds.SparseRefused, lambda: stepped(torch.optim.RMSprop, sparse=True)),
+    (kinds.SparseRefused, norm_of_sparse_gradients),
+    (kinds.DenseRefused, lambda: stepped(torch.optim.SparseAdam, sparse=False)),
+    (kinds.ScheduleOver, stepped_past_the_end),
+    (kinds.StateMismatch, lambda: nn.Linear(3, 2).load_state_dict({})),
+    (kinds.StateMismatch, lambda: nn.Linear(3, 2).load_state_dict(nn.Linear(3, 4).state_dict())),
+    (kinds.StateMismatch, lambda: nn.Linear(3, 2).load_state_dict([])),
+    (kinds.OptimizerStateMismatch, loaded_into_more_parameters),
+    (kinds.UnsafeLoad, lambda: load(saved(Namespace(lr=1)))),
+    (kinds.UnsafeLoad, lambda: load(saved(nn.Linear(3, 2)))),
+    (kinds.UnreadableFile, lambda: load(b"version https://git-lfs.github.com/spec/v1")),
+    (kinds.UnreadableFile, lambda: load(saved(zeros(3))[:400])),
+    (kinds.OutsideSupport, lambda: torch.distributions.Bernoulli(zeros(1)).log_prob(zeros(1) - 1)),
+    (kinds.BeginnersError, lambda: torch.device("gpu")),
+    (kinds.BeginnersError, lambda: torch.save(zeros(1), "no/such/directory/w.pt")),
+]
 
-@pytest.mark.parametrize(("kind", "call"), [*SIZES, *TYPES, *GRAPHS])
+
+@pytest.mark.parametrize(("kind", "call"), [*SIZES, *TYPES, *GRAPHS, *EVERYDAY])
 def test_what_torch_says_is_read_as_its_kind(kind, call):
     with pytest.raises(Exception) as raised:
         call()

@@ -77,7 +77,7 @@ def facts(low: float, high: float) -> TensorFacts:
     return TensorFacts(dtype="float32", shape=[8, 4], minimum=low, maximum=high)
 
 
-def test_softmax_through_a_cast_before_log_softmax_is_reported_at_the_loss():
+def test_softmax_through_a_cast_before_log_softmax_is_reported_where_it_is_applied():
     graph = Graph()
     softmax = graph.op("_softmax", graph.layer([8, 4]), shape=[8, 4], scalars={"1": 1.0})
     cast = graph.op("_to_copy", softmax, shape=[8, 4])
@@ -86,7 +86,8 @@ def test_softmax_through_a_cast_before_log_softmax_is_reported_at_the_loss():
 
     (finding,) = SoftmaxBeforeCrossEntropy().scan(graph.trace(loss))
 
-    assert finding.location == logs.location
+    assert finding.location == softmax.location
+    assert finding.symptom_at == logs.location
     assert finding.severity == "warning"
 
 
@@ -123,7 +124,8 @@ def test_sigmoid_before_logits_loss_is_reported():
 
     (finding,) = SigmoidBeforeBceWithLogits().scan(graph.trace(loss))
 
-    assert finding.location == loss.location
+    assert finding.location == sigmoid.location
+    assert finding.symptom_at == loss.location
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from torchwhy.detect.checks.recorded_facts import Need
+from torchwhy.detect.checks.standing_questions import StandingQuestion, question_of_family
 from torchwhy.detect.manuals.page import Manual, Program, manual_of
 from torchwhy.detect.manuals.symptoms import Symptom, symptom_of_family
 from torchwhy.diagnosis import Diagnosis
@@ -24,6 +26,7 @@ from torchwhy.finding import (
     SourceSpan,
     advice_of,
 )
+from torchwhy.record.events import Recorded
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -33,9 +36,13 @@ class Detector(ABC):
 
     name: ClassVar[str]
     symptom: ClassVar[Symptom | None] = None  # Set if it differs from that of the family.
+    question: ClassVar[StandingQuestion | None] = None  # The same.
+    needs: ClassVar[tuple[Need, ...]] = ()  # Recorded facts beyond those that its question needs.
     # True if `scan` reads one observation and runs on each of them (`detect/each_observation.py`). A cause that reads
     # the whole run must not do so: in a later observation it would miss the facts of the earlier optimizers.
     every_observation: ClassVar[bool] = False
+    # What must be recorded in full, because `scan` concludes from the absence of some: see `LeftOut`.
+    needs_all: ClassVar[tuple[Recorded, ...]] = ()
 
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -55,8 +62,12 @@ class Detector(ABC):
         sample: Sample | None = None,
         births: tuple[int, ...] = (),
         account: Account | None = None,
+        symptom_at: SourceSpan | None = None,
     ) -> Finding:
-        """Return a finding of this cause; evidence and advice of the diagnosis come before those passed here."""
+        """Return a finding of this cause; evidence and advice of the diagnosis come before those passed here.
+
+        `location` is the line that one would change, `symptom_at` the one where the fault shows if it is another.
+        """
         return Finding(
             detector=self.name,
             severity=severity,
@@ -70,6 +81,7 @@ class Detector(ABC):
             fixes=(*advice_of(diagnosis), *fixes),
             births=births,
             account=account,
+            symptom_at=symptom_at,
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 (for subclasses)
@@ -84,6 +96,11 @@ class Detector(ABC):
     def shows_as(cls) -> Symptom:
         """Return the symptom under which `torchwhy explain` lists this cause."""
         return cls.symptom or symptom_of_family(cls.__module__)
+
+    @classmethod
+    def answers(cls) -> StandingQuestion:
+        """Return the question that this cause answers with no."""
+        return cls.question or question_of_family(cls.__module__)
 
     @classmethod
     def manual(cls) -> Manual:

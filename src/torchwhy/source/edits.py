@@ -30,9 +30,10 @@ class Edit:
 
 @dataclass(frozen=True)
 class Source(Text):
-    """A file that can be edited; `others` opens further files by their names in findings."""
+    """A file that can be edited; `others` opens further files by name, `command` is the one that ran the program."""
 
     others: Callable[[str], Source | None] = field(default=lambda _file: None, compare=False)
+    command: tuple[str, ...] = field(default=(), compare=False)
 
     def remove(self, statement: ast.stmt) -> Edit | None:
         """Return the edit that takes out a statement with its lines; None where it shares them with another."""
@@ -100,7 +101,11 @@ class Source(Text):
         return text
 
     def fix(
-        self, title: str, *edits: Edit | None, safety: Safety = "changes-results"
+        self,
+        title: str,
+        *edits: Edit | None,
+        safety: Safety = "changes-results",
+        hides: bool = False,
     ) -> Iterator[Fix]:
         """Yield the edits as one fix; nothing where one could not be placed, or the result is not Python."""
         placed = [edit for edit in edits if edit is not None]
@@ -109,7 +114,8 @@ class Source(Text):
         after = self.edited(placed)
         if after == self.text or not is_python(after):
             return
-        yield Fix(title, diff=diff_between(self.file, self.text, after), safety=safety)
+        diff = diff_between(self.file, self.text, after)
+        yield Fix(title, diff=diff, safety=safety, hides=hides)
 
     def replaced(self, node: ast.expr | ast.stmt, text: str) -> str:
         """Return the diff of the file in which one piece of syntax reads `text`."""

@@ -82,6 +82,11 @@ def layer_of(filename: str) -> Layer:
     return "library" if real.startswith(_library_roots) else "user"
 
 
+def is_own(filename: str) -> bool:
+    """Tell whether a file belongs to torchwhy."""
+    return filename.startswith(_own_root)
+
+
 @lru_cache(maxsize=4096)
 def shown_path(filename: str) -> str:
     """Return a path relative to the directory the program was started in, where it lies inside."""
@@ -90,6 +95,17 @@ def shown_path(filename: str) -> str:
     absolute = os.path.normpath(os.path.join(_start_directory, filename))  # noqa: PTH118 - five times as fast
     relative = os.path.relpath(absolute, _start_directory)
     return absolute if relative.startswith("..") else relative
+
+
+@lru_cache(maxsize=1024)
+def package_path(filename: str) -> str:
+    """Return the path of a library's file from its package on: `gpytorch/kernels/rbf_kernel.py`."""
+    roots = {*_library_roots, f"{Path(_torch_root).parent}{os.sep}"}
+    for root in sorted(roots, key=len, reverse=True):
+        if len(root) > 1 and filename.startswith(root):
+            return filename[len(root) :]
+    before, packages, after = filename.rpartition(f"-packages{os.sep}")
+    return after if before and packages else shown_path(filename)
 
 
 def restart_in(directory: str) -> None:

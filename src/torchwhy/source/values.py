@@ -90,12 +90,13 @@ def parts_of(node: ast.AST) -> Iterator[tuple[int | str | None, ast.AST]]:
         yield from ((None, one) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
 
 
-def is_number(text: str) -> bool:
-    """Tell whether a text is a plain number."""
+def is_constant(text: str) -> bool:
+    """Tell whether a text is a constant, such as `2`, `False` or `"mean"`."""
     try:
-        return isinstance(ast.literal_eval(text), (int, float))
+        ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return False
+    return True
 
 
 def numbers_in(node: ast.AST | None) -> list[float]:

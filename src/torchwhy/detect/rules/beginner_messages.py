@@ -17,8 +17,6 @@ ADVICE = {
     "non-leaf": "create the tensor first and make it require gradients last: "
     "`w = (…).detach().requires_grad_()`, or nn.Parameter",
     "method-not-called": "call the method with parentheses, as in `model.parameters()`",
-    "schedule-over": "construct the scheduler for all the steps of the training: "
-    "total_steps=epochs * len(loader)",
     "several-to-scalar": "reduce it to one number first: `.mean().item()`",
     "truth-of-several": "decide for each element with `torch.where(condition, a, b)`, or for all with "
     "`.all()` or `.any()`",
@@ -26,8 +24,16 @@ ADVICE = {
     "heads-divide-width": "choose a number of heads that divides the width, or a width that is a multiple of it",
     "unsorted-lengths": "give pack_padded_sequence `enforce_sorted=False`",
     "gradients-returned": "return one gradient for each argument of `forward`, None for those that need none",
-    "data-parallel-keys": "save `model.module.state_dict()`, or remove `module.` from the keys: they come from an "
-    "nn.DataParallel",
+    "no-directory": "create the directory first: `os.makedirs(directory, exist_ok=True)`",
+    "device-name": "name a device that torch knows: `cpu`, `cuda`, `cuda:0`, `mps`",
+    "worker-killed": "use fewer workers or smaller batches: the system killed the worker, because memory ran out "
+    "(in a container, give it more shared memory: `docker run --shm-size=8g`)",
+    "worker-died": "run once with `num_workers=0`, which shows the worker's own error",
+    "start-in-main": 'move the code that starts the training under `if __name__ == "__main__":`, because each worker '
+    "process imports this file",
+    "cuda-after-fork": "let the loader yield CPU tensors and move them in the loop, or start the processes with "
+    '`torch.multiprocessing.set_start_method("spawn")`',
+    "nccl-missing": 'use the backend for CPUs: `init_process_group("gloo")`; NCCL needs GPUs',
     "weights-per-class": "give the loss one weight for each output of the model, or the model one output for "
     "each weight",
 }
@@ -75,11 +81,6 @@ BEGINNER_MESSAGES = (
         "'method' object is not iterable",
     ),
     _row(
-        "schedule-over",
-        r"Tried to step \d+ times\. The specified number of total steps is",
-        "Tried to step 3 times. The specified number of total steps is 2",
-    ),
-    _row(
         "several-to-scalar",
         r"elements cannot be converted to Scalar",
         "a Tensor with 3 elements cannot be converted to Scalar",
@@ -110,9 +111,43 @@ BEGINNER_MESSAGES = (
         "function FnBackward returned an incorrect number of gradients (expected 2, got 1)",
     ),
     _row(
-        "data-parallel-keys",
-        r"Unexpected key\(s\) in state_dict: \"module\.",
-        'Unexpected key(s) in state_dict: "module.weight", "module.bias".',
+        "no-directory",
+        r"Parent directory .* does not exist",
+        "Parent directory runs/best does not exist.",
+    ),
+    _row(
+        "device-name",
+        r"device type at start of device string",
+        "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
+        "mps, meta, hpu, mtia, privateuseone device type at start of device string: gpu",
+    ),
+    _row(
+        "worker-killed",
+        r"DataLoader worker \(pid \d+\) is killed by signal: (?:Killed|Bus error|Terminated)",
+        "DataLoader worker (pid 4711) is killed by signal: Killed. ",
+    ),
+    _row(
+        "worker-died",
+        r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:exited unexpectedly"
+        r"|is killed by signal: (?:Segmentation|Abort))",
+        "DataLoader worker (pid(s) 4711, 4712) exited unexpectedly",
+    ),
+    _row(
+        "start-in-main",
+        r"An attempt has been made to start a new process before the\s+current process has finished",
+        "An attempt has been made to start a new process before the current process has finished its bootstrapping "
+        "phase.",
+    ),
+    _row(
+        "cuda-after-fork",
+        r"Cannot re-initialize CUDA in forked subprocess",
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+        "start method",
+    ),
+    _row(
+        "nccl-missing",
+        r"ProcessGroupNCCL is only supported with GPUs|Distributed package doesn't have NCCL",
+        "Distributed package doesn't have NCCL built in",
     ),
     _row(
         "weights-per-class",

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from torchwhy.diagnosis import Shape
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:  # Python 3.10 has none, and only type checkers read it
-
-    def dataclass_transform(**_):  # noqa: ANN003, ANN201, D103
-        return lambda decorated: decorated
+from torchwhy.diagnosis import FrozenFields, Shape
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-class TorchMessage:
+class TorchMessage(FrozenFields):
     """The message of an exception; an instance of this class itself is a message that the table does not know."""
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True)(cls)
 
 
 # Sizes of tensors.
@@ -300,6 +286,69 @@ class OutOfMemory(TorchMessage):
     free: str | None = None
 
 
+class UnsafeLoad(TorchMessage):
+    """`torch.load` refuses a checkpoint that contains more than weights; `refused` is the first such class."""
+
+    refused: str | None = None
+
+
+class UnreadableFile(TorchMessage):
+    """`torch.load` cannot read the file: it is damaged, or not a checkpoint."""
+
+
+class MissingDevice(TorchMessage):
+    """The program uses a kind of device that is not there."""
+
+    device: str
+
+
+class DeviceNumber(MissingDevice):
+    """The program uses a GPU by a number that is too large."""
+
+
+class LoadedToMissingDevice(MissingDevice):
+    """A checkpoint was saved from a device that is not there."""
+
+
+class StateMismatch(TorchMessage):
+    """The keys or sizes of a state are not those of the model that loads it."""
+
+
+class OptimizerStateMismatch(StateMismatch):
+    """The parameter groups of a state are not those of the optimizer that loads it."""
+
+
+class SparseRefused(TorchMessage):
+    """An optimizer or operation does not support sparse gradients."""
+
+
+class DenseRefused(TorchMessage):
+    """An optimizer supports only sparse gradients."""
+
+
+class ScheduleOver(TorchMessage):
+    """A schedule was stepped beyond its last step."""
+
+    made: int
+    length: int
+
+
+class OutsideSupport(TorchMessage):
+    """A distribution is asked for the probability of values that it cannot have."""
+
+
+class LateDeviceError(TorchMessage):
+    """A GPU reports a failure later than it happened; `name` is its entry in the table of advice."""
+
+    name: str
+
+
+class MissingModule(TorchMessage):
+    """A package is not installed."""
+
+    module: str
+
+
 class Unpacking(TorchMessage):
     """A sequence has a different number of parts than the program unpacks."""
 
@@ -310,3 +359,10 @@ class BeginnersError(TorchMessage):
     """A common beginner's error, by its name in the table of advice."""
 
     name: str
+
+
+class ConstraintViolated(TorchMessage):
+    """A distribution refuses a parameter whose values lie outside of its constraint."""
+
+    parameter: str
+    constraint: str

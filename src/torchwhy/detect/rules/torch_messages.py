@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 
 from torchwhy.detect.rules.beginner_messages import BEGINNER_MESSAGES
+from torchwhy.detect.rules.everyday_messages import EVERYDAY_MESSAGES
 from torchwhy.detect.rules.graph_messages import GRAPH_MESSAGES
 from torchwhy.detect.rules.message_kinds import TorchMessage
 from torchwhy.detect.rules.message_rows import Row
 from torchwhy.detect.rules.size_messages import SIZE_MESSAGES
 from torchwhy.detect.rules.type_messages import TYPE_MESSAGES
 
-TABLE: tuple[Row, ...] = (*SIZE_MESSAGES, *TYPE_MESSAGES, *GRAPH_MESSAGES, *BEGINNER_MESSAGES)
+TABLE: tuple[Row, ...] = (
+    *SIZE_MESSAGES,
+    *TYPE_MESSAGES,
+    *GRAPH_MESSAGES,
+    *BEGINNER_MESSAGES,
+    *EVERYDAY_MESSAGES,
+)
 MOST_SPECIFIC_FIRST = sorted(TABLE, key=lambda row: -row.specificity)
 DEVICE = re.compile(r"cuda:\d+|cuda|mps(?::\d+)?|xpu(?::\d+)?|meta|cpu")
 NUMBER = re.compile(r"\d+")

@@ -148,4 +148,12 @@ TYPE_MESSAGES = (
         r"target with class probabilities",
         "Expected floating point type for target with class probabilities, got Long",
     ),
+    Row(
+        kinds.ConstraintViolated,
+        r"Expected (?:parameter|value argument) (?P<parameter>\w+) [\s\S]*?"
+        r"constraint (?P<constraint>\w+(?:\([^)]*\))?)",
+        "Expected parameter scale (Tensor of shape (2,)) of distribution Normal(loc: torch.Size([2]), scale: "
+        "torch.Size([2])) to satisfy the constraint GreaterThan(lower_bound=0.0), but found invalid values:\n"
+        "tensor([0., 1.])",
+    ),
 )

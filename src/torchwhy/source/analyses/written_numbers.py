@@ -26,6 +26,19 @@ class WrittenNumber(NamedTuple):
         return float(ast.literal_eval(self.node))
 
 
+def chain_of(
+    source: Source, node: ast.expr | None, depth: int = LONGEST_CHAIN
+) -> Iterator[tuple[Source, ast.expr]]:
+    """Yield an expression and those that define its value, with their files: `args.lr`, `default`, `0.1`."""
+    if node is None or depth == 0:
+        return
+    yield source, node
+    if isinstance(node, ast.Call) and word_of(node) == "float" and node.args:
+        yield from chain_of(source, node.args[0], depth - 1)
+    for file, value in _definitions(source, node):
+        yield from chain_of(file, value, depth - 1)
+
+
 def written(
     source: Source, node: ast.expr | None, depth: int = LONGEST_CHAIN
 ) -> WrittenNumber | None:
@@ -61,10 +74,12 @@ def _definitions(source: Source, node: ast.expr) -> Iterator[tuple[Source, ast.e
         yield from _of_module(source, node)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         yield from _of_setting(source, str(node.slice.value))
-    elif isinstance(node, ast.Call) and word_of(node) in ("get", "getattr") and node.args:
+    elif isinstance(node, ast.Call) and word_of(node) in ("get", "getattr", "getenv"):
         names = [one.value for one in node.args if isinstance(one, ast.Constant)]
         if names and isinstance(names[0], str):
             yield from _of_setting(source, names[0])
+        if len(node.args) > 1:
+            yield source, node.args[-1]
 
 
 def _of_name(source: Source, node: ast.Name) -> Iterator[tuple[Source, ast.expr]]:
@@ -161,11 +176,21 @@ def _given_to_a_class(source: Source, name: str) -> Iterator[ast.expr]:
 def _options(source: Source, name: str) -> Iterator[ast.expr]:
     """Yield the default of a command-line option, such as `--learning-rate`."""
     for call in source.calls("add_argument", "option", "Option"):
-        words = [one.value for one in call.args if isinstance(one, ast.Constant)]
-        names = {str(word).lstrip("-").replace("-", "_") for word in words}
         default = keyword(call, "default")
-        if name in names and default is not None:
+        if name in option_names(call) and default is not None:
             yield default
+
+
+def option_names(call: ast.Call) -> set[str]:
+    """Return the names of a command-line option as attributes: `learning_rate` and `r` for `--learning-rate`, `-r`."""
+    given = [*call.args, *(one for one in (keyword(call, "dest"),) if one is not None)]
+    words = [one.value for one in given if isinstance(one, ast.Constant)]
+    return {attribute_of(str(word)) for word in words}
+
+
+def attribute_of(option: str) -> str:
+    """Return the attribute for an option of the command line: `learning_rate` for `--learning-rate`."""
+    return option.lstrip("-").replace("-", "_")
 
 
 def _keys(source: Source, name: str) -> Iterator[ast.expr]:

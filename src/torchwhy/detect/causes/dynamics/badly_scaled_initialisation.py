@@ -6,6 +6,7 @@ from dataclasses import replace
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import SIZES
 from torchwhy.detect.fixes.training import initial
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
 from torchwhy.detect.views.training.network_facts import (
@@ -90,7 +91,6 @@ class StartMisfits(Diagnosis):
         yield Evidence(
             f"RMS of {self.name} × √{self.inputs} is {self.gain:.3g}; 0.6 to 1.7 is usual",
             value=self.gain,
-            step=0,
         )
 
 
@@ -98,6 +98,7 @@ class BadlyScaledInitialisation(Detector):
     """The initial weights are too large or too small for their layer: signals saturate, explode or fade."""
 
     name = "badly-scaled-initialisation"
+    question = SIZES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):
@@ -178,7 +179,7 @@ class BadlyScaledInitialisation(Detector):
             trace,
             diagnosis,
             severity=severity,
-            step=0,
+            step=training.first_step,
             location=worst.made_at or training.made.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             account=account or Account(),

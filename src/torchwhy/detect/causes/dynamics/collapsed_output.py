@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LAYERS
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
@@ -55,6 +56,7 @@ class CollapsedOutput(Detector):
     """The model returns the same output for every sample, and the loss plateaus at what a constant can reach."""
 
     name = "collapsed-output"
+    question = LAYERS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         step = last_observed_step(trace)

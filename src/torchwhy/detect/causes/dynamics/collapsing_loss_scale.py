@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import FINITE
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import ScaleChanged
@@ -42,6 +43,7 @@ class CollapsingLossScale(Detector):
     """GradScaler keeps halving its scale because the gradients are never finite, and skips every step."""
 
     name = "collapsing-loss-scale"
+    question = FINITE
     symptom = "nonfinite"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LAYERS
 from torchwhy.detect.fixes.training import initial
 from torchwhy.detect.views.training.network_facts import first_census, still_symmetric, weight_names
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -56,6 +57,7 @@ class ConstantInitialisation(Detector):
     """The weights of a hidden layer all start at the same value, so all its units compute and learn the same thing."""
 
     name = "constant-initialisation"
+    question = LAYERS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -86,7 +88,7 @@ class ConstantInitialisation(Detector):
             trace,
             diagnosis,
             severity="error" if training.never_learnt or training.plateaued else "warning",
-            step=0,
+            step=training.first_step,
             location=first.made_at if first is not None else training.made.location,
             evidence=[loss_curve(training)],
         )

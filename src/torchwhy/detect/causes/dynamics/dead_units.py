@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LAYERS
 from torchwhy.detect.fixes.models import activations as layers
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.detect.views.training.network_facts import (
@@ -61,6 +62,7 @@ class DeadUnits(Detector):
     """Every unit of a ReLU layer outputs 0 for every sample, so the layers before it can no longer learn."""
 
     name = "dead-units"
+    question = LAYERS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import failing_births
+from torchwhy.detect.checks.standing_questions import STABLE
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.fixes.values import bad_values
 from torchwhy.detect.rules.operand_domains import proven
+from torchwhy.detect.views.graph.accumulation import undivided_passes
 from torchwhy.detect.views.training.history import times, total_size
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
@@ -78,11 +80,14 @@ class ExplodingGradients(Detector):
     """The gradient is enormous at the very first step: a product of many matrices grows with each factor."""
 
     name = "exploding-gradients"
+    question = STABLE
     symptom = "nonfinite"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):
-            ratio = _gradient_ratio(training)
+            # The gradients of several passes add up; one of them may be of the usual size.
+            passes = undivided_passes(trace, training.made.index)
+            ratio = _gradient_ratio(training) / passes
             if ratio < EXPLODED or (ratio == math.inf and not _product_overflowed(trace)):
                 continue
             trouble = find_trouble(trace, training)
@@ -108,7 +113,7 @@ class ExplodingGradients(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=training.first_step,
             location=place or training.made.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,

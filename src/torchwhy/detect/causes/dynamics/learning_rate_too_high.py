@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.numerics import (
@@ -12,7 +13,11 @@ from torchwhy.detect.causes.numerics import (
     infinity_arithmetic,
     log_of_nonpositive,
 )
-from torchwhy.detect.fixes.training import optimizers
+from torchwhy.detect.checks.standing_questions import STABLE
+from torchwhy.detect.fixes.training import accumulated, optimizers
+from torchwhy.detect.views.crash.crash_evidence import first_line
+from torchwhy.detect.views.crash.refused_by_distribution import refusals
+from torchwhy.detect.views.graph.accumulation import advice_for_passes, undivided_passes
 from torchwhy.detect.views.nonfinite.birth_facts import certainty_of, counted_births, show
 from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.detect.views.training.history import History, curve_of, history_of, times
@@ -20,12 +25,17 @@ from torchwhy.detect.views.training.manual_divergence import (
     ManualDivergence,
     find_manual_divergence,
 )
-from torchwhy.detect.views.training.overshoot import find_overshoot, proof_of, stable_advice
+from torchwhy.detect.views.training.overshoot import (
+    LINE_SEARCH,
+    find_overshoot,
+    proof_of,
+    stable_advice,
+)
 from torchwhy.detect.views.training.rate_places import place_of_rate
 from torchwhy.detect.views.training.sweeps import judged_among
-from torchwhy.detect.views.training.training import trainings
+from torchwhy.detect.views.training.training import BY_LINE_SEARCH, trainings
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Account, Evidence, Finding, Fix
 from torchwhy.record.events import Birth, OptimizerMade
 from torchwhy.record.numbers import is_finite
 from torchwhy.record.trace import Trace
@@ -59,6 +69,7 @@ class RateOvershoots(Diagnosis):
     optimizer: str
     harm: Diagnosis
     stable_rate: float | None
+    passes: int  # The backward passes that add up before a step, if the loss is not divided by their number.
     update: float  # The size of the decisive update over that of the weights.
     message = "lr={shown} is too high for {optimizer} here: the updates {harm}"
 
@@ -69,8 +80,9 @@ class RateOvershoots(Diagnosis):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """Return the advice: a lower learning rate."""
+        """Return the advice: a lower learning rate, after a divided loss if several passes add up."""
         return (
+            *advice_for_passes(self.passes),
             stable_advice(self.rate, self.optimizer, bound=self.stable_rate, update=self.update),
         )
 
@@ -90,6 +102,7 @@ class WeightsDiverge(Diagnosis):
     has_momentum: bool
     best_step: int | None
     best_rate: float | None
+    passes: int
     message = (
         "lr={shown} is too high for {optimizer} here: in {steps} the weights grew {times}, "
         "most of all {fastest}{loss_path}"
@@ -121,18 +134,20 @@ class WeightsDiverge(Diagnosis):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """Return the advice: a lower learning rate."""
-        return (advice_for(self),)
+        """Return the advice: a lower learning rate, after a divided loss if several passes add up."""
+        return (*advice_for_passes(self.passes), advice_for(self))
 
 
 class LearningRateTooHigh(Detector):
     """The learning rate is so high that each update overshoots, until weights and loss overflow."""
 
     name = "learning-rate-too-high"
+    question = STABLE
     symptom = "nonfinite"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._overshoots(trace)
+        yield from self._refused(trace)
         births = failing_births(trace)
         if not births or not are_consequences(births):
             return
@@ -144,8 +159,19 @@ class LearningRateTooHigh(Detector):
             yield self._finding(trace, max(grown, key=lambda one: one.weight_ratio), births)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        match finding.diagnosis:
+            case RateOvershoots(optimizer=kind) | WeightsDiverge(optimizer=kind) if (
+                kind in BY_LINE_SEARCH
+            ):
+                search = ('"strong_wolfe"',)
+                yield from optimizers.set_to(finding.location, source, "line_search_fn", search)
+            case RateOvershoots(passes=passes) | WeightsDiverge(passes=passes):
+                yield from accumulated.divided(finding.location, source, passes=passes)
         yield from optimizers.lower_rate(
-            finding.location, source, stable_rate=_stable_rate(finding.diagnosis)
+            finding.location,
+            source,
+            stable_rate=_stable_rate(finding.diagnosis),
+            rate=_rate(finding.diagnosis),
         )
 
     def _overshoots(self, trace: Trace) -> Iterator[Finding]:
@@ -159,6 +185,7 @@ class LearningRateTooHigh(Detector):
                 optimizer=training.made.kind,
                 harm=overshoot.harm,
                 stable_rate=overshoot.stable_rate,
+                passes=undivided_passes(trace, training.made.index),
                 update=overshoot.update[1],
             )
             found = self.found(
@@ -168,8 +195,36 @@ class LearningRateTooHigh(Detector):
                 step=overshoot.update[0],
                 location=training.made.location,
                 evidence=proof_of(training, overshoot),
+                account=Account(),
             )
             yield judged_among(found, training, trace)
+
+    def _refused(self, trace: Trace) -> Iterator[Finding]:
+        """Yield a finding for each exception about values that a huge update led to."""
+        for training, harm, crash in refusals(trace):
+            rate = training.rate or 0.0
+            found = self.found(
+                trace,
+                RateOvershoots(
+                    rate=rate,
+                    optimizer=training.made.kind,
+                    harm=harm,
+                    stable_rate=None,
+                    passes=undivided_passes(trace, training.made.index),
+                    update=harm.size,
+                ),
+                severity="error",
+                step=harm.updated_at,
+                location=training.made.location,
+                evidence=[
+                    Evidence(
+                        f"{crash.event.type}: {first_line(crash.event.message)}",
+                        step=crash.event.step,
+                        location=crash.event.location,
+                    )
+                ],
+            )
+            yield replace(found, crash=crash.number)
 
     def _finding(self, trace: Trace, history: History, births: list[Birth]) -> Finding:
         made = history.made
@@ -187,6 +242,7 @@ class LearningRateTooHigh(Detector):
             has_momentum=bool(made.defaults.get("momentum")),
             best_step=best,
             best_rate=history.rate_at(best) if best is not None else None,
+            passes=undivided_passes(trace, made.index),
         )
         return self.found(
             trace,
@@ -197,6 +253,7 @@ class LearningRateTooHigh(Detector):
             evidence=evidence_of(history),
             certainty=certainty_of(trace, births[0]),
             births=tuple(birth.id for birth in births),
+            account=Account(),
         )
 
     def _manual(self, trace: Trace, diverged: ManualDivergence, births: list[Birth]) -> Finding:
@@ -209,6 +266,14 @@ class LearningRateTooHigh(Detector):
             certainty=certainty_of(trace, births[0]),
             births=tuple(birth.id for birth in births),
         )
+
+
+def _rate(diagnosis: Diagnosis | None) -> float | None:
+    """Return the learning rate that the optimizer was made with."""
+    match diagnosis:
+        case RateOvershoots(rate=rate) | WeightsDiverge(first_rate=rate):
+            return rate
+    return None
 
 
 def _stable_rate(diagnosis: Diagnosis | None) -> float | None:
@@ -238,7 +303,10 @@ def failing_births(trace: Trace) -> list[Birth]:
 def are_consequences(births: list[Birth]) -> bool:
     """Tell whether too large numbers led to the failure, and no bad value came in from outside."""
     if any(
-        birth.kind == "source" and birth.origin not in ("parameter", "buffer") for birth in births
+        birth.kind == "source"
+        and birth.origin not in ("parameter", "buffer")
+        and birth.phase != "update"  # where the optimizer computes its own numbers
+        for birth in births
     ):
         return False
     first = births[0]
@@ -262,8 +330,8 @@ def weights_grew_before_loss(history: History) -> bool:
     places = [
         place for place, (_, loss) in enumerate(history.losses) if abs(loss) >= GROWTH * start
     ]
-    if not places or not places[0]:
-        return True
+    if not places or not places[0] or history.made.kind in BY_LINE_SEARCH:
+        return True  # A step without a line search may jump any distance.
     before, risen = history.losses[places[0] - 1], history.losses[places[0]]
     there = next((size for step, size in history.sizes if step == risen[0]), None)
     if there is not None:
@@ -292,6 +360,8 @@ def evidence_of(history: History) -> list[Evidence]:
 def advice_for(diverged: WeightsDiverge) -> str:
     """Return which learning rate to use; for plain SGD with several updates, the growth bounds it."""
     rate, growth = diverged.rate, diverged.growth_per_step
+    if diverged.optimizer in BY_LINE_SEARCH:
+        return LINE_SEARCH
     plain = diverged.optimizer == "SGD" and not diverged.has_momentum
     if rate is None:
         return f"lower the learning rate of {diverged.optimizer} by a factor of 10 or more"

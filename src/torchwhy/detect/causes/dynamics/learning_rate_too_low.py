@@ -3,10 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import FALLS
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.nonfinite.birth_facts import show
 from torchwhy.detect.views.training.network_facts import Measured, curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
+from torchwhy.detect.views.training.source_statements import schedules_made
 from torchwhy.detect.views.training.sweeps import judged_among
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
 from torchwhy.diagnosis import Diagnosis
@@ -14,8 +16,10 @@ from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import CallsCounted, SchedulerSeen
 from torchwhy.source.edits import Source
 
+FEWEST_STEPS = 10
 HARDLY = 1e-3  # No layer learns if its weights move by less than this share of their size in the whole run.
 FAR_BELOW = (
     1e-3  # Learning rate over the stable one; sensible learning rates lie between 0.01 and 1.
@@ -74,6 +78,30 @@ class RateTooLow(Diagnosis):
         )
 
 
+class RateIsZero(Diagnosis):
+    """The learning rate is 0 at every step, from the start or because a scheduler sets it so."""
+
+    optimizer: str
+    steps: int
+    made_with: float
+    message = (
+        "the learning rate of {optimizer} is 0 in all {steps} steps: no update changes a weight"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return the advice: a learning rate, or a schedule that starts above 0."""
+        if self.made_with:
+            return (
+                f"let the schedule start above 0: the optimizer was made with lr={self.made_with:g}",
+            )
+        usual = "1e-3" if self.optimizer in ADAPTIVE else "0.01 to 0.1"
+        return (f"set lr, for instance to {usual}",)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"lr=0 at each of {self.steps} steps", value=0.0)
+
+
 class ClippedToNothing(Diagnosis):
     """Gradient clipping leaves so little of the gradient that the weights hardly move."""
 
@@ -104,11 +132,14 @@ class LearningRateTooLow(Detector):
     """The learning rate is so low that the weights hardly move in the whole run, though the loss has a slope."""
 
     name = "learning-rate-too-low"
+    question = FALLS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
             return
         for training in trainings(trace):
+            if _is_zero(training):
+                yield judged_among(self._zero(trace, training), training, trace)
             if not training.never_learnt or not training.rate or training.moved() > HARDLY:
                 continue
             if training.rates[-1][1] > training.rates[0][1]:
@@ -129,6 +160,30 @@ class LearningRateTooLow(Detector):
         clips = tuple(optimizers.looser_clip(finding.location, source))
         yield from clips or optimizers.raise_rate(finding.location, source)
 
+    def _zero(self, trace: Trace, training: Training) -> Finding:
+        default = training.made.defaults.get("lr")
+        made_with = float(default) if isinstance(default, (int, float)) else 0.0
+        scheduler = next(
+            (one for one in trace.of(SchedulerSeen) if one.optimizer == training.made.index), None
+        )
+        place = training.made.location
+        if made_with and scheduler is not None:
+            made = schedules_made(trace)
+            place = made[0] if len(made) == 1 else scheduler.location
+        diagnosis = RateIsZero(
+            optimizer=training.made.kind, steps=len(training.losses), made_with=made_with
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            # The first period of a warm-up may start at 0.
+            severity="error"
+            if scheduler is None or _times_stepped(trace, scheduler) > 2
+            else "note",
+            step=training.first_step,
+            location=place,
+        )
+
     def _clipped(
         self, trace: Trace, training: Training, measured: Measured, *, clip: CallSeen
     ) -> Finding:
@@ -146,7 +201,7 @@ class LearningRateTooLow(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=training.first_step,
             location=clip.location,
             evidence=[loss_curve(training)],
         )
@@ -171,10 +226,22 @@ class LearningRateTooLow(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=training.first_step,
             location=training.made.location,
             evidence=[loss_curve(training)],
         )
+
+
+def _is_zero(training: Training) -> bool:
+    """Tell whether the learning rate of every group is 0 at every step, in a run that is no mere trial."""
+    rates = [rate for _, rate in training.rates]
+    return bool(rates) and not any(rates) and len(training.losses) >= FEWEST_STEPS
+
+
+def _times_stepped(trace: Trace, scheduler: SchedulerSeen) -> int:
+    """Return how often the program stepped a scheduler."""
+    counts = [event.schedulers.get(scheduler.index, 0) for event in trace.of(CallsCounted)]
+    return max(counts, default=0)
 
 
 def _shortened_by(trace: Trace, measured: Measured) -> CallSeen | None:

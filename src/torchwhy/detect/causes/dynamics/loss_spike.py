@@ -9,6 +9,7 @@ from torchwhy.detect.causes.dynamics.learning_rate_too_high import (
     are_consequences,
     failing_births,
 )
+from torchwhy.detect.checks.standing_questions import STABLE
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, elements
 from torchwhy.detect.views.training.history import times
@@ -95,6 +96,7 @@ class LossSpike(Detector):
     """The loss jumped tenfold within a step and stays far above its level before."""
 
     name = "loss-spike"
+    question = STABLE
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:

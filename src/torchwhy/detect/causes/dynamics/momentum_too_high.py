@@ -6,6 +6,7 @@ from statistics import correlation
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import weights_diverged
+from torchwhy.detect.checks.standing_questions import STABLE
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.training.network_facts import curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -60,6 +61,7 @@ class MomentumTooHigh(Detector):
     """The momentum is so high that old velocities carry the weights past the minimum again and again."""
 
     name = "momentum-too-high"
+    question = STABLE
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):
@@ -104,7 +106,7 @@ class MomentumTooHigh(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=training.first_step,
             location=training.made.location,
             evidence=(
                 *([loss_curve(training)] if training.losses else []),

@@ -6,6 +6,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import GENERALISES
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, is_lower, trainings
 from torchwhy.diagnosis import Diagnosis
@@ -38,6 +39,7 @@ class Overfitting(Detector):
     """The evaluation loss has turned upwards while the training loss keeps falling."""
 
     name = "overfitting"
+    question = GENERALISES
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

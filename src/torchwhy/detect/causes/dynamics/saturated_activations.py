@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LAYERS
 from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
     activations,
@@ -40,6 +41,7 @@ class SaturatedActivations(Detector):
     """Almost all values of a sigmoid or tanh layer sit at its limits, where the gradient is about 0."""
 
     name = "saturated-activations"
+    question = LAYERS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         step = last_observed_step(trace)

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import FALLS
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph
+from torchwhy.detect.views.graph.loss_errors import error_behind
 from torchwhy.detect.views.training.network_facts import Measured, curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among, outdone_by
@@ -23,6 +26,7 @@ from torchwhy.record.trace import Trace
 
 WORTH_IT = 0.05  # Share of the loss that one step at the stable learning rate would take off.
 STABLE = 0.99  # Learning rate over the stable one; at 1 the loss jumps across its minimum and repeats, too.
+ROSE = 3.0  # Noise and harder batches keep an error below this many times its start.
 LONG = 100  # A noisy loss that did not fall in this many steps is worth a note.
 
 
@@ -72,6 +76,19 @@ class LossStays(Diagnosis):
         return "it still falls, but slowly" if self.still_falls else "it may be at its floor"
 
 
+class LossRose(Diagnosis):
+    """The loss, an error as a whole, ends far above its start."""
+
+    steps: int
+    first: float
+    last: float
+    message = (
+        "the loss rose in {steps} steps: {first:.4g} at first, {last:.4g} in the second half; unless the task grew "
+        "harder on purpose, the model is worse than before training"
+    )
+    advice = "compare the loss of one fixed batch before and after training"
+
+
 class LossIsZero(Diagnosis):
     """The loss is 0 throughout."""
 
@@ -83,6 +100,7 @@ class StuckLoss(Detector):
     """The loss is the same at every step although its gradient shows that it could fall."""
 
     name = "stuck-loss"
+    question = FALLS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -94,6 +112,8 @@ class StuckLoss(Detector):
             measured = next((m for m in curvatures(trace, training) if m.ratio < STABLE), None)
             if _repeats(training) and measured is not None and measured.possible >= WORTH_IT:
                 yield judged_among(self._finding(trace, training, measured), training, trace)
+            elif _rose(trace, training):
+                yield self._worse(trace, training)
             elif (
                 len(training.losses) >= LONG
                 and training.is_steady
@@ -122,6 +142,19 @@ class StuckLoss(Detector):
             evidence=[loss_curve(training)],
         )
 
+    def _worse(self, trace: Trace, training: Training) -> Finding:
+        diagnosis = LossRose(
+            steps=len(training.losses), first=median(training.head), last=median(training.tail)
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="note",
+            step=training.first_step,
+            location=training.made.location,
+            evidence=[loss_curve(training)],
+        )
+
     def _note(self, trace: Trace, training: Training) -> Finding:
         steps = len(training.losses)
         diagnosis: Diagnosis = LossIsZero(steps=steps)
@@ -140,6 +173,19 @@ class StuckLoss(Detector):
             location=training.made.location,
             evidence=[loss_curve(training)],
         )
+
+
+def _rose(trace: Trace, training: Training) -> bool:
+    """Tell whether an error rose far above its start and stays there, in a program whose targets stay the same."""
+    if len(training.losses) < LONG or median(training.tail) < ROSE * median(training.head):
+        return False
+    graph = ForwardGraph(trace)
+    roots = [graph.operation(root.order) for root in graph.losses if root.order is not None]
+    signs = [signed[0] for root in roots if (signed := error_behind(graph, root)) is not None]
+    is_error = bool(signs) and len(signs) == len(roots) and all(sign > 0 for sign in signs)
+    late = training.values[-max(3, len(training.values) // 10) :]
+    stays = min(late) > median(training.head)
+    return is_error and stays and not graph.has_moving_targets
 
 
 def _carries_on(training: Training, every: list[Training]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics import learning_rate_too_high as divergence
+from torchwhy.detect.checks.standing_questions import SIZES
 from torchwhy.detect.fixes.training import initial
 from torchwhy.detect.views.training.network_facts import SQUASHERS, activations, input_growth
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -42,7 +43,6 @@ class InputsTooLarge(Diagnosis):
         yield Evidence(
             f"input of {self.path}: {self.reach}RMS {self.size:.3g}",
             value=self.size,
-            step=0,
         )
         if self.excess:
             yield Evidence(
@@ -88,6 +88,7 @@ class UnscaledInputs(Detector):
     """The inputs are in the hundreds or thousands, and training fails because of their size."""
 
     name = "unscaled-inputs"
+    question = SIZES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         call, grown = first_input(trace), input_growth(trace)
@@ -150,7 +151,7 @@ class UnscaledInputs(Detector):
             trace,
             diagnosis,
             severity="warning" if trouble.is_mild else "error",
-            step=0,
+            step=training.first_step,
             location=call.location,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,

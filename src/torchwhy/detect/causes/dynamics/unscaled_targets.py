@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import SIZES
 from torchwhy.detect.fixes.training import initial
 from torchwhy.detect.views.training.network_facts import training_outputs
 from torchwhy.detect.views.training.overshoot import loss_curve
@@ -47,6 +48,7 @@ class UnscaledTargets(Detector):
     """The targets of a regression are in the hundreds or more, and training fails because of their size."""
 
     name = "unscaled-targets"
+    question = SIZES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         size, place = target_scale(trace)
@@ -77,7 +79,7 @@ class UnscaledTargets(Detector):
             trace,
             TargetsTooLarge(target=target, output=output, excess=trouble.excess, harm=trouble.harm),
             severity="error",
-            step=0,
+            step=training.first_step,
             location=place,
             evidence=[loss_curve(training)] if len(training.losses) > 1 else [],
             births=trouble.births,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LAYERS
 from torchwhy.detect.fixes.models import activations as layers
 from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
@@ -63,6 +64,7 @@ class VanishingGradients(Detector):
     """The gradient shrinks on its way back through the layers until almost none reaches the first ones."""
 
     name = "vanishing-gradients"
+    question = LAYERS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         if trace.alarms:
@@ -96,7 +98,7 @@ class VanishingGradients(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=training.first_step,
             location=_place(trace, squashers) or training.made.location,
             evidence=[loss_curve(training)],
         )

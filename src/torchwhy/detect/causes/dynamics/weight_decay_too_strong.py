@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.causes.dynamics.learning_rate_too_high import are_consequences, failing_births
+from torchwhy.detect.checks.standing_questions import FALLS
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.training.history import total_size
 from torchwhy.detect.views.training.network_facts import weight_names
@@ -22,6 +24,8 @@ SHRUNK = 0.2  # Weights at this share of their initial size no longer carry the 
 ALONE = 0.5  # Decay by itself, without any gradient, must leave at most half of the weights.
 LITTLE = 0.5  # A loss above this share of its first value has hardly improved.
 DECOUPLED = ("AdamW",)
+TURNS_AROUND = 2.0  # Rate times decay beyond which decay multiplies each weight by less than -1.
+GREW = 2.0  # So much growth shows that nothing held the weights.
 
 
 class DecayShrinks(Diagnosis):
@@ -51,12 +55,47 @@ class DecayShrinks(Diagnosis):
         )
 
 
+class DecayOvershoots(Diagnosis):
+    """Rate times decay exceeds 2, so decay alone turns every weight around and enlarges it at each step."""
+
+    decay: float
+    rate: float
+    optimizer: str
+    growth: float
+    sizes: list[float]
+    message = (
+        "lr={rate:g} times weight_decay={decay:g} is {product:.3g}: at each step decay alone multiplies every weight "
+        "by {factor:.3g}, and the weights grew {growth:.3g}-fold"
+    )
+    advice = "lower weight_decay={decay:g}; 1e-4 to 1e-2 is usual"
+
+    @property
+    def product(self) -> float:
+        """Return the share of each weight that decay takes off at one step."""
+        return self.rate * self.decay
+
+    @property
+    def factor(self) -> float:
+        """Return what decay multiplies each weight by."""
+        return 1 - self.product
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence("RMS of the weights at the sampled steps", series=tuple(self.sizes))
+        yield Evidence(
+            f"with lr={self.rate:g}, weight decay above {2 / self.rate:.3g} makes weights grow",
+            value=self.product,
+        )
+
+
 class WeightDecayTooStrong(Detector):
     """Weight decay is so strong that the weights shrink towards 0 and the network ignores its input."""
 
     name = "weight-decay-too-strong"
+    question = FALLS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        for training in trainings(trace):
+            yield from self._overshoots(trace, training)
         if trace.alarms:
             return
         for training in trainings(trace):
@@ -79,11 +118,41 @@ class WeightDecayTooStrong(Detector):
                     trace,
                     diagnosis,
                     severity="error",
-                    step=0,
+                    step=training.first_step,
                     location=training.made.location,
                     evidence=[loss_curve(training)],
                 )
                 yield judged_among(found, training, trace)
+
+    def _overshoots(self, trace: Trace, training: Training) -> Iterator[Finding]:
+        """Yield a finding if decay by itself makes the weights grow, and they grew."""
+        decay, names = _strongest(trace, training)
+        rate = training.rate or 0.0
+        is_added = training.made.kind in ADAPTIVE and training.made.kind not in DECOUPLED
+        if rate * decay <= TURNS_AROUND or is_added or len(training.samples) < 2:
+            return
+        sizes = [_size(training, sample, names) for sample in training.samples]
+        finite = [size for size in sizes if math.isfinite(size)]
+        if len(finite) < 2 or finite[-1] < GREW * finite[0]:
+            return
+        diagnosis = DecayOvershoots(
+            decay=decay,
+            rate=rate,
+            optimizer=training.made.kind,
+            growth=finite[-1] / max(finite[0], 1e-30),
+            sizes=finite,
+        )
+        births = failing_births(trace)
+        yield self.found(
+            trace,
+            diagnosis,
+            severity="error",
+            step=training.first_step,
+            location=training.made.location,
+            births=tuple(birth.id for birth in births)
+            if births and are_consequences(births)
+            else (),
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         if (

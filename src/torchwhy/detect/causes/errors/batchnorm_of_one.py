@@ -8,6 +8,7 @@ from torchwhy.detect.rules.message_kinds import OneValuePerChannel
 from torchwhy.detect.views.crash.batch_parts import rows_of
 from torchwhy.detect.views.crash.crash_evidence import sizes
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.detect.views.crash.loader_places import loader_of_batch
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Layer, LoaderFacts
@@ -89,7 +90,12 @@ class BatchnormOfOne(Detector):
             match crash.said:
                 case OneValuePerChannel(shape=shape):
                     diagnosis = diagnosed(crash, shape)
-                    yield crash.finding(self.name, diagnosis, evidence=crash.walk_evidence)
+                    yield crash.finding(
+                        self.name,
+                        diagnosis,
+                        evidence=crash.walk_evidence,
+                        location=loader_of_batch(crash) if _is_loaders(diagnosis) else None,
+                    )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the contract's
         yield from data.loader_option(source, "drop_last")
@@ -107,6 +113,11 @@ def diagnosed(crash: CrashView, shape: Shape) -> OneValue:
         )
     kind = OnePixel if len(shape) > 2 else SingleSample
     return kind(layer=path, made_as=made_as, shape=shape, batch_size=size, step=step)
+
+
+def _is_loaders(diagnosis: OneValue) -> bool:
+    """Tell whether the cure is an argument of the DataLoader: its batches, not the layer, are too small."""
+    return isinstance(diagnosis, OneSampleLeft) or diagnosis.batch_size == 1
 
 
 def _made_as(layer: Layer) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.rules.message_kinds import FreedGraph
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
@@ -143,6 +143,7 @@ class GraphFreed(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from checkpoints.not_reentrant(source)
         place = finding.location
         match finding.diagnosis:
             case ComputedBeforeLoop(made_at=made):

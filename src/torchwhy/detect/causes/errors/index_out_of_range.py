@@ -10,7 +10,7 @@ from torchwhy.detect.views.crash.crash_evidence import of_layer
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.crash.indices import BadIndices, bad_indices
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -53,6 +53,8 @@ class IndicesOutsideTable(Diagnosis):
     table: str | None  # the embedding layer
     bad: BadIndices
     is_resized: bool  # a tried change that worked gives the table a row for each index
+    rows: int  # the rows that the table needs for all indices that are known
+    is_of_all_data: bool  # `rows` is for the whole data, not only for this batch
     message = "{indices} contains {wrong}, but {holder} has {bad.size} rows, 0 to {bad.last}"
 
     @property
@@ -70,13 +72,26 @@ class IndicesOutsideTable(Diagnosis):
         bad, advice = self.bad, []
         if bad.maximum >= bad.size and not self.is_resized:
             advice.append(
-                f"construct the table with at least {bad.maximum + 1} rows, or clip the indices to {bad.last}"
+                f"construct the table with at least {self.rows} rows, or map the indices to rows that it has"
             )
         if bad.minimum < 0:
             advice.append(
                 f"give padding ({bad.minimum}) its own row, and pass that row as `padding_idx`"
             )
         return tuple(advice)
+
+    def about_rows(self) -> Iterator[Evidence]:
+        """Yield the largest known index, and whether larger ones may come."""
+        largest = self.rows - 1
+        if self.is_of_all_data:
+            yield Evidence(
+                f"the largest index in the whole data is {largest}", value=float(largest)
+            )
+        elif self.is_resized:
+            yield Evidence(
+                f"the largest index so far is {largest}; later batches may hold larger ones",
+                value=float(largest),
+            )
 
 
 class IndexOutOfRange(Detector):
@@ -98,17 +113,21 @@ class IndexOutOfRange(Detector):
                 evidence=[*crash.operand_evidence, *crash.walk_evidence],
             )
         layer, resized = crash.layer, crash.fixes("resize-table")
+        tried = crash.working("resize-table")
         diagnosis = IndicesOutsideTable(
             indices=index.name if index is not None else "an index",
             table=layer.path if layer is not None and layer.kind in EMBEDDINGS else None,
             bad=bad,
             is_resized=bool(resized),
+            rows=max([bad.maximum + 1, *(one.right or 0 for one in tried)]),
+            is_of_all_data=any(not one.at_least for one in tried),
         )
         return crash.finding(
             self.name,
             diagnosis,
             evidence=[
                 *bad.evidence(crash.event),
+                *diagnosis.about_rows(),
                 *of_layer(crash.layer),
                 *crash.operand_evidence,
                 *crash.walk_evidence,
@@ -119,8 +138,7 @@ class IndexOutOfRange(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case IndicesOutsideTable(is_resized=True, table=str(table), bad=bad):
-                rows = bad.maximum + 1
+            case IndicesOutsideTable(is_resized=True, table=str(table), bad=bad, rows=rows):
                 yield from shapes.more_rows(source, table=table, right=rows, wrong=bad.size)
         yield from shapes.honest_length(finding.location, source)
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.fixes.sizes import statements
-from torchwhy.detect.fixes.training import loops
+from torchwhy.detect.fixes.training import loops, turns
 from torchwhy.detect.rules.message_kinds import LeafInPlace, StaleValue, ViewInPlace
 from torchwhy.detect.views.crash.crash_evidence import at, sizes
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
@@ -79,7 +79,10 @@ class WeightsUpdatedEarly(Diagnosis):
         "`{writer}` changes the weights between the forward pass and `{call}`, which still needs the "
         "old ones{purpose}"
     )
-    advice = "run every backward pass before the first optimizer step, or repeat the forward pass after it"
+    advice = (
+        "compute the loss of this backward pass after that step, or from detached values if it must not train what the "
+        "step updates"
+    )
 
     @property
     def writer(self) -> str:
@@ -150,6 +153,7 @@ class InplaceModification(Detector):
                     yield crash.finding(self.name, shared, evidence=crash.operand_evidence)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from checkpoints.not_reentrant(source)
         place = finding.location
         match finding.diagnosis:
             case StateHoldsGraph():
@@ -158,8 +162,10 @@ class InplaceModification(Detector):
         yield from statements.out_of_place(place, source)
         yield from statements.update_by_hand(place, source)
         yield from graphs.not_in_place(place, source)
-        if isinstance(finding.diagnosis, WeightsUpdatedEarly):
-            yield from loops.move_after(place, source, "backward")
+        match finding.diagnosis:
+            case WeightsUpdatedEarly(call=call):
+                yield from turns.second_loss_apart(place, source, call=call)
+                yield from loops.move_after(place, source, "backward")
         yield from graphs.states_cut(source)
 
 

@@ -43,8 +43,8 @@ class SampleForBatch(Diagnosis):
 
     @property
     def name(self) -> str:
-        """Return the name of the sample."""
-        return self.sample.name
+        """Return the sample in code; `x` if the program has no name for it."""
+        return self.sample.name if expression_of(self.sample.name) is not None else "x"
 
 
 class MissingBatchDimension(Detector):
@@ -78,10 +78,10 @@ class MissingBatchDimension(Detector):
         )
 
     def _of_layer(self, crash: CrashView) -> Finding:
-        layer = crash.refusing_layer
-        diagnosis = SampleForBatch(
-            sample=_sample(crash), taker=layer.path if layer is not None else crash.expression
-        )
+        layer, loss = crash.refusing_layer, crash.loss_expression
+        written = loss.expression if loss is not None else None
+        taker = layer.path if layer is not None else written or crash.expression
+        diagnosis = SampleForBatch(sample=_sample(crash), taker=taker)
         return crash.finding(
             self.name,
             diagnosis,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.rules.message_kinds import (
     InferenceTensor,
@@ -127,8 +127,13 @@ class NoGraph(Detector):
             yield crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from checkpoints.not_reentrant(source)
         yield from graphs.kept(finding.location, source)
         yield from statements.with_graph(finding.location, source)
+        match finding.diagnosis:
+            case GraphCut(way="frozen"):
+                yield from statements.unfrozen(finding.location, source)
+                yield from graphs.unfrozen(source)
         if isinstance(finding.diagnosis, RequiresNone):
             yield from graphs.differentiable(finding.location, source)
 

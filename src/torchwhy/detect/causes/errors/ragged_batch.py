@@ -13,6 +13,7 @@ from torchwhy.detect.rules.message_kinds import (
 )
 from torchwhy.detect.views.crash.crash_evidence import sizes
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
+from torchwhy.detect.views.crash.loader_places import loader_at_work
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
@@ -138,7 +139,12 @@ class RaggedBatch(Detector):
             if crash.event.layers and not crash.has("in_loader"):
                 continue  # Tensors that a model stacks are not samples.
             if is_ragged(crash):
-                yield crash.finding(self.name, diagnosed(crash), evidence=_evidence(crash))
+                yield crash.finding(
+                    self.name,
+                    diagnosed(crash),
+                    evidence=_evidence(crash),
+                    location=loader_at_work(crash),
+                )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
@@ -157,7 +163,10 @@ def is_ragged(crash: CrashView) -> bool:
         case (
             Joined() | ArraysDiffer()
         ):  # Other code raises these too, so they count only while a DataLoader builds a batch.
-            return "indices" in crash.event.facts and "index" not in crash.event.facts
+            if "indices" in crash.event.facts:
+                return "index" not in crash.event.facts
+            # A stream of samples has no indices; its worker raised in torch's own collate function.
+            return isinstance(crash.said, ArraysDiffer) and crash.is_in_loader
     return False
 
 

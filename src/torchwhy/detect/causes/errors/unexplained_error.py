@@ -4,13 +4,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.fixes.training import building
-from torchwhy.detect.rules.beginner_messages import ADVICE
-from torchwhy.detect.rules.message_kinds import BeginnersError, Unpacking
+from torchwhy.detect.rules.message_kinds import (
+    BeginnersError,
+    ConstraintViolated,
+    LateDeviceError,
+    MissingModule,
+    OutsideSupport,
+    Unpacking,
+    UnreadableFile,
+)
 from torchwhy.detect.views.crash.crash_evidence import first_line, tensor_line
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
-from torchwhy.diagnosis import Diagnosis
+from torchwhy.detect.views.crash.raised_errors import (
+    BatchNotMade,
+    ExtraMissing,
+    FileUnreadable,
+    KeyMissing,
+    NothingReturned,
+    Raised,
+    RefusedByDistribution,
+    ReportedLate,
+    SampleIsNone,
+    WrongBuild,
+    WronglyUnpacked,
+)
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -18,95 +37,14 @@ from torchwhy.source.edits import Source
 VARIABLES_SHOWN = 4
 # The program or the user raises these on purpose.
 ENDINGS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
-# Lines in the message of `load_state_dict` begin like this.
-KEYS = ("Missing key", "Unexpected key", "size mismatch for")
-
-
-class Raised(Diagnosis):
-    """An exception that no other cause explains; `known` is its name in the table of advice."""
-
-    expression: str
-    layer: str | None
-    type: str
-    torch_says: str
-    in_worker: bool
-    known: str | None
-    message = "`{expression}`{where} raised {type}{worker}: {torch_says}"
-
-    @property
-    def where(self) -> str:
-        """Return a clause with the layer."""
-        return f" in `{self.layer}`" if self.layer is not None else ""
-
-    @property
-    def worker(self) -> str:
-        """Return a clause if a worker process raised it."""
-        return " in a worker process of the DataLoader" if self.in_worker else ""
-
-    @property
-    def remedies(self) -> tuple[str, ...]:
-        return (ADVICE[self.known],) if self.known is not None else ()
-
-
-class NothingReturned(Raised):
-    """A `forward` ends without a `return`."""
-
-    module: str
-    message = "`{module}` returns None, because its forward ends without a `return`, so `{expression}` gets None"
-
-    @property
-    def remedies(self) -> tuple[str, ...]:
-        return ("return the result at the end of `forward`: `return …`", *super().remedies)
-
-
-class SampleIsNone(Raised):
-    """The dataset returned None for a sample."""
-
-    index: int
-    message = (
-        "sample {index} of the dataset is None, so the DataLoader cannot build a batch from it"
-    )
-
-
-class KeyMissing(Raised):
-    """A sample of the dataset has no value for a key that another sample has."""
-
-    index: int
-    key: str
-    first_index: int
-    message = (
-        "sample {index} of the dataset has no {key}, but sample {first_index} has it, so the DataLoader cannot "
-        "build a batch from them"
-    )
-
-
-class BatchNotMade(Raised):
-    """A DataLoader could not build a batch from its samples."""
-
-    message = "the DataLoader could not build a batch from its samples: {type}: {torch_says}"
-
-
-class WronglyUnpacked(Raised):
-    """The loop over a DataLoader unpacks a batch into a different number of parts than it has."""
-
-    parts: list[str]
-    wanted: int
-    message = "a batch of this DataLoader has {count} {noun} ({shown}), but `{expression}` unpacks {wanted}"
-
-    @property
-    def count(self) -> int:
-        """Return the number of parts of a batch."""
-        return len(self.parts)
-
-    @property
-    def noun(self) -> str:
-        """Return `part` or `parts`."""
-        return "part" if self.count == 1 else "parts"
-
-    @property
-    def shown(self) -> str:
-        """Return the parts in words."""
-        return ", ".join(self.parts)
+# Their message names the file.
+FILES = (
+    "FileNotFoundError",
+    "PermissionError",
+    "IsADirectoryError",
+    "NotADirectoryError",
+    "OSError",
+)
 
 
 class UnexplainedError(Detector):
@@ -127,6 +65,7 @@ class UnexplainedError(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from checkpoints.not_reentrant(source)
         match finding.diagnosis:
             case Raised(known="numpy-of-graph"):
                 yield from graphs.read_without_graph(finding.location, source)
@@ -137,11 +76,14 @@ class UnexplainedError(Detector):
 
 
 def _concerns_torch(crash: CrashView) -> bool:
-    """Tell whether the exception involves tensors, modules, a DataLoader or torch itself."""
+    """Tell whether torch raised the exception, or whether it involves a DataLoader, or tensors in a library."""
     event = crash.event
-    if event.raised_by == "torch" or event.worker is not None or event.layers:
-        return True
     if _is_at_loader(crash) or crash.fact("returns_nothing") is not None:
+        return True
+    if event.raised_by == "python":
+        # The traceback of plain Python says it all, but not for which sample of a dataset.
+        return "index" in event.facts and event.type not in FILES
+    if event.raised_by == "torch" or event.worker is not None or event.layers:
         return True
     return bool(crash.tensors or "index" in event.facts)
 
@@ -153,7 +95,7 @@ def diagnosed(crash: CrashView) -> Raised:
         "expression": crash.expression,
         "layer": layer.path if layer is not None else None,
         "type": event.type,
-        "torch_says": _words(event.message),
+        "torch_says": first_line(event.message),
         "in_worker": event.worker is not None,
         "known": crash.said.name if isinstance(crash.said, BeginnersError) else None,
     }
@@ -171,14 +113,42 @@ def diagnosed(crash: CrashView) -> Raised:
         return BatchNotMade(**{**common, "torch_says": first_line(event.message)})
     if _is_at_loader(crash) and event.loader is not None and isinstance(crash.said, Unpacking):
         return WronglyUnpacked(**common, parts=event.loader.last_batch, wanted=crash.said.wanted)
-    return Raised(**common) if module is None else NothingReturned(**common, module=module)
+    if module is not None:
+        return NothingReturned(**common, module=module)
+    return _of_message(crash, common) or Raised(**common)
 
 
-def _words(message: str) -> str:
-    """Return the first line of the message, or the keys if it lists keys that do not fit."""
-    lines = [line.strip() for line in message.splitlines()]
-    keys = [line for line in lines if line.startswith(KEYS)]
-    return first_line("; ".join(keys)) if keys else first_line(message)
+def _of_message(crash: CrashView, common: dict[str, Any]) -> Raised | None:
+    """Return what is known about an exception whose message says more than its line."""
+    is_checkpoint = crash.fact("checkpoint") is not None
+    # Of an empty file torch says nothing.
+    if isinstance(crash.said, UnreadableFile) or (crash.event.type == "EOFError" and is_checkpoint):
+        return FileUnreadable(
+            **common,
+            file=crash.fact("checkpoint"),
+            size=crash.count("checkpoint_bytes"),
+            begins=crash.fact("checkpoint_begins") or None,
+        )
+    match crash.said:
+        case LateDeviceError(name=failure):
+            kind = WrongBuild if failure == "no-kernel" else ReportedLate
+            return kind(**common, failure=failure)
+        case MissingModule(module=module) if (part := crash.fact("importing")) is not None:
+            return ExtraMissing(**common, part=part, package=module.partition(".")[0])
+        case ConstraintViolated() | OutsideSupport() if (
+            argument := crash.fact("refused")
+        ) is not None:
+            return RefusedByDistribution(
+                **common,
+                distribution=crash.fact("refused_by") or "the distribution",
+                argument=argument,
+                constraint=crash.fact("refused_constraint") or "a constraint",
+                count=crash.count("refused_count") or 0,
+                of=crash.count("refused_of") or 0,
+                minimum=crash.real("refused_minimum"),
+                maximum=crash.real("refused_maximum"),
+            )
+    return None
 
 
 def _is_at_loader(crash: CrashView) -> bool:

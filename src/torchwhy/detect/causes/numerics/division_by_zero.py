@@ -32,6 +32,7 @@ class ZeroDivisor(BirthDiagnosis):
     name: str
     divisor: OperandValue
     in_gradient: bool
+    of_zero: bool  # The dividend is 0 as well.
     lowest: float | None
     highest: float | None
     message = "{prefix}{expression} divides by zero: {name} was exactly 0{samples}"
@@ -91,11 +92,14 @@ class DivisionByZero(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        lowest = highest = 0.0
+        lowest, highest, hides = 0.0, 0.0, True
         if isinstance(finding.diagnosis, ZeroDivisor):
             lowest, highest = finding.diagnosis.lowest or 0.0, finding.diagnosis.highest or 0.0
+            hides = not finding.diagnosis.of_zero
         yield from bounds.for_every_use(finding.location, source)
-        yield from guards.for_division(finding.location, source, lowest=lowest, highest=highest)
+        yield from guards.for_division(
+            finding.location, source, lowest=lowest, highest=highest, hides=hides
+        )
         if isinstance(finding.diagnosis, ConstantGroup):
             yield from shapes.eps_where_made(source)
 
@@ -139,6 +143,7 @@ def _zero_divisor(birth: Birth, violation: Violation) -> ZeroDivisor:
         else name_of(divisor, otherwise="its divisor"),
         divisor=replace(operand_value(divisor), value=0.0),  # writes -0 as 0
         in_gradient=in_gradient,
+        of_zero=birth.value == "nan" and not in_gradient,
         lowest=lowest if is_spread else None,
         highest=highest if is_spread else None,
     )

@@ -18,11 +18,17 @@ from torchwhy.detect.views.nonfinite.judging import (
     operand_value,
 )
 from torchwhy.detect.views.nonfinite.operand_facts import argument, is_formula
+from torchwhy.detect.views.nonfinite.rounding import is_rounding
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+
+# Functions with an infinite slope at 1 and -1, which a cosine or a saturated tanh reaches by rounding.
+ENDS_BY_ROUNDING = frozenset(
+    {"AcosBackward", "AsinBackward", "AtanhBackward", "AcoshBackward", "ErfinvBackward"}
+)
 
 
 class OutsideDomain(BirthDiagnosis):
@@ -31,6 +37,7 @@ class OutsideDomain(BirthDiagnosis):
     function: str
     operand: OperandValue
     domain: str
+    by_rounding: bool  # The operand is outside by a few units in the last place.
     message = (
         "{expression} is evaluated outside its domain: {operand.name} was {operand}{samples} "
         "and must stay in {domain}"
@@ -48,6 +55,7 @@ class NegativeBase(BirthDiagnosis):
     name: str
     base: OperandValue
     exponent: OperandValue
+    by_rounding: bool
     message = (
         "{expression} raises a negative number to a fractional power: "
         "{name} was {base}, the exponent {exponent}{samples}"
@@ -98,7 +106,14 @@ class DomainError(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from guards.for_domain(finding.location, source)
+        match finding.diagnosis:
+            case OutsideDomain(by_rounding=True) | NegativeBase(by_rounding=True):
+                hides = False
+            case InfiniteSlope(node=node):
+                hides = node.rstrip("0123456789") not in ENDS_BY_ROUNDING
+            case _:
+                hides = True
+        yield from guards.for_domain(finding.location, source, hides=hides)
 
 
 def judge(birth: Birth) -> Judgement | None:
@@ -128,6 +143,7 @@ def _outside(birth: Birth, violation: Violation) -> OutsideDomain:
         function=op_name(birth),
         operand=operand_value(violation.operand),
         domain=str(violation.domain),
+        by_rounding=is_rounding(violation),
     )
 
 
@@ -138,4 +154,5 @@ def _negative_base(birth: Birth, violation: Violation) -> NegativeBase:
         name=forward_operand(birth) if is_formula(birth) else name_of(base, otherwise="its base"),
         base=operand_value(base),
         exponent=operand_value(exponent),
+        by_rounding=is_rounding(violation),
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.fixes.values import exponentials
 from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.nonfinite.birth_facts import op_name
 from torchwhy.detect.views.nonfinite.judging import (
@@ -52,7 +52,7 @@ class ExpOverflow(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from guards.for_exp(finding.location, source)
+        yield from exponentials.for_exp(finding.location, source)
 
 
 def judge(birth: Birth) -> Judgement | None:

@@ -17,6 +17,7 @@ from torchwhy.detect.views.nonfinite.judging import (
     operand_value,
 )
 from torchwhy.detect.views.nonfinite.operand_facts import is_formula, node_of
+from torchwhy.detect.views.nonfinite.rounding import is_rounded_difference
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -41,6 +42,7 @@ class NonpositiveOperand(Logarithm):
 
     operand: OperandValue
     shifted: bool
+    by_rounding: bool  # The operand is a difference, off by a few units in the last place.
     message = "{expression} takes the logarithm of {what}{operand}: {name} was {operand}{samples}"
 
     @property
@@ -87,8 +89,13 @@ class LogOfNonpositive(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        match finding.diagnosis:
+            case NonpositiveOperand(by_rounding=by_rounding):
+                pass
+            case _:
+                by_rounding = False
         yield from bounds.for_every_use(finding.location, source)
-        yield from guards.for_log(finding.location, source)
+        yield from guards.for_log(finding.location, source, by_rounding=by_rounding)
 
 
 def judge(birth: Birth) -> Judgement | None:
@@ -119,5 +126,6 @@ def judge(birth: Birth) -> Judgement | None:
         name=forward_operand(birth) if is_formula(birth) else name_of(operand),
         operand=operand_value(operand),
         shifted=violation.row.case == "log1p",
+        by_rounding=is_rounded_difference(violation),
     )
     return Judgement(diagnosis)

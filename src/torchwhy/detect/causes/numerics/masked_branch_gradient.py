@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.values import guards
+from torchwhy.detect.fixes.values import masked
 from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.nonfinite.judging import (
     BirthDiagnosis,
@@ -69,7 +69,7 @@ class MaskedBranchGradient(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from guards.for_masked(finding.location, source)
+        yield from masked.for_masked(finding.location, source)
 
 
 def judge(birth: Birth) -> Judgement | None:

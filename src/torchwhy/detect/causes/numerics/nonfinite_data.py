@@ -39,6 +39,7 @@ class BadData(Diagnosis):
     went_into: Spoiled
     sample: int | None
     row: int | None
+    rows_of: str | None
     element: list[int]
     step: int
     message = "{tensor} contained {what} when it entered the program{where}; it reached {went_into}"
@@ -61,7 +62,8 @@ class BadData(Diagnosis):
         if self.sample is not None:
             parts.append(f"sample {self.sample}")
         if self.row is not None:
-            parts.append(f"dataset index {self.row}")
+            of_tensor = f"row {self.row} of `{self.rows_of}`"
+            parts.append(of_tensor if self.rows_of else f"dataset index {self.row}")
         if len(self.element) == 1 and self.sample is not None:
             parts.append(f"column {self.element[0]}")
         elif self.element:
@@ -115,6 +117,7 @@ class NonfiniteData(Detector):
             went_into=where_it_went(birth),
             sample=birth.positions[0] if birth.positions else None,
             row=birth.dataset_indices[0] if birth.dataset_indices else None,
+            rows_of=birth.rows_of,
             element=index[1:] if birth.positions else index,
             step=birth.step,
         )

@@ -67,13 +67,16 @@ class NonfiniteLiteral(Detector):
         for birth in sources(trace, "literal"):
             if feeds_new_nan(trace, birth) or _is_torchs_own(trace, birth):
                 continue
+            is_rate = birth.phase == "update" and _rate_is_nonfinite(trace, birth)
+            if birth.phase == "update" and not is_rate:
+                continue  # a number that the optimizer computed from its gradients
             diagnosis = BadConstant(
                 expression=expression_of(birth, "an expression on this line"),
                 value=birth.value,
                 went_into=where_it_went(birth),
                 step=birth.step,
             )
-            if birth.phase == "update" and _rate_is_nonfinite(trace, birth):
+            if is_rate:
                 rate = _rate_before(trace, birth)
                 diagnosis = BadLearningRate(**vars(diagnosis), rate_before=rate)
             yield finding_from(trace, birth, detector=self.name, diagnosis=diagnosis)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.registry import all_detectors
-from torchwhy.detect.views.nonfinite.attempts import what_was_tried
+from torchwhy.detect.views.nonfinite.attempts import what_was_tried, why_not_repeated
 from torchwhy.detect.views.nonfinite.birth_facts import common_evidence
 from torchwhy.detect.views.nonfinite.origins import Spoiled, expression_of, where_it_went, word
 from torchwhy.diagnosis import Diagnosis
@@ -69,6 +69,24 @@ class MadeUnseen(Unexplained):
             yield Evidence(claim, step=self.written_step, location=self.written_at)
 
 
+class NotRepeated(Diagnosis):
+    """The step that failed could not be repeated, so no operation of it was watched."""
+
+    tensor: str
+    names: list[str]
+    step: int
+    why: str
+    message = "the {tensor}{which} was not finite at step {step}, and torchwhy has not seen where it began: {why}"
+    advice = (
+        "let torchwhy run the program a second time up to that step: `torchwhy run --rerun-limit SECONDS` allows a "
+        "long one"
+    )
+
+    @property
+    def which(self) -> str:
+        return f" ({', '.join(self.names)})" if self.names else ""
+
+
 class UnexplainedNonfinite(Detector):
     """A NaN or infinity appeared, and no known cause explains it."""
 
@@ -109,13 +127,21 @@ class UnexplainedNonfinite(Detector):
         )
 
     def _unseen(self, trace: Trace, alarm: Alarm, birth: Birth | None) -> Finding:
-        diagnosis = MadeUnseen(
+        why = why_not_repeated(trace, alarm.step)
+        diagnosis: Diagnosis = MadeUnseen(
             tensor=_what_was_bad(alarm),
             names=alarm.names[:NAMES_SHOWN],
             step=alarm.step,
             written_at=birth.location if birth is not None else None,
             written_step=birth.step if birth is not None else None,
         )
+        if why is not None and birth is None:
+            diagnosis = NotRepeated(
+                tensor=_what_was_bad(alarm),
+                names=alarm.names[:NAMES_SHOWN],
+                step=alarm.step,
+                why=why,
+            )
         return self.found(
             trace,
             diagnosis,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.rules.graph_patterns import find
 from torchwhy.detect.views.graph.graph_queries import (
@@ -13,6 +14,7 @@ from torchwhy.detect.views.graph.graph_queries import (
     expression_of,
     range_given,
 )
+from torchwhy.detect.views.graph.layer_places import place_of_activation
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
@@ -44,21 +46,21 @@ class ActivationBeforeLoss(Diagnosis):
     activation: str
     written: str
     activation_at: SourceSpan | None
+    loss_at: SourceSpan | None
     measured: tuple[float, float] | None
     advice = "remove the activation after the last layer"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
-            f"the activation is {self.written}, directly before the loss",
-            step=0,
-            location=self.activation_at,
+            f"{self.written} is applied directly before the loss",
+            location=self.loss_at,
         )
 
 
 class LimitedLogits(ActivationBeforeLoss):
     """The logits come from an activation, so they cannot take every value."""
 
-    message = "the logits of this loss come from a {activation}, so they {limits}"
+    message = "the logits of the loss come from a {activation}, so they {limits}"
 
     @property
     def limits(self) -> str:
@@ -70,7 +72,7 @@ class LimitedLogits(ActivationBeforeLoss):
         yield from super().evidence()
         if self.measured is not None:
             low, high = self.measured
-            yield Evidence(f"the logits of the first batch lie in {low:.3g}…{high:.3g}", step=0)
+            yield Evidence(f"the logits of the first batch lie in {low:.3g}…{high:.3g}")
 
 
 class TargetsOutOfReach(ActivationBeforeLoss):
@@ -89,44 +91,56 @@ class TargetsOutOfReach(ActivationBeforeLoss):
     def evidence(self) -> Iterator[Evidence]:
         yield from super().evidence()
         low, high = self.measured
-        yield Evidence(f"the targets of the first batch lie in {low:.3g}…{high:.3g}", step=0)
+        yield Evidence(f"the targets of the first batch lie in {low:.3g}…{high:.3g}")
 
 
 class ActivationOnLogits(Detector):
     """The last layer has an activation that does not suit the loss."""
 
     name = "activation-on-logits"
+    question = LOSS_FITS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
-        judged = [*_logits(graph), *_regressions(graph)]
+        judged = [*_logits(trace, graph), *_regressions(trace, graph)]
         for loss, diagnosis in sorted(judged, key=lambda one: one[0].order):
-            yield self.found(trace, diagnosis, severity="warning", step=0, location=loss.location)
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="warning",
+                step=loss.step,
+                location=diagnosis.activation_at,
+                symptom_at=loss.location,
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case ActivationBeforeLoss(activation_at=activation):
-                places = [activation, finding.location]
+            case ActivationBeforeLoss(activation_at=activation, loss_at=loss):
+                places = [activation, loss]
                 kinds = ("relu", "sigmoid", "tanh", "softmax")
                 yield from modules.without_activation(places, source, *kinds)
 
 
-def _logits(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, LimitedLogits]]:
+def _logits(trace: Trace, graph: ForwardGraph) -> Iterator[tuple[GraphOperation, LimitedLogits]]:
     """Yield the losses whose logits an activation limits."""
     chains = [chain for pattern in BEFORE_LOGITS for chain in find(graph, pattern)]
     losses = {loss.order: (activation, loss) for activation, loss, *_ in chains}
     for activation, loss in losses.values():
+        place = place_of_activation(trace, activation)
         diagnosis = LimitedLogits(
             activation=base_of(activation),
-            written=expression_of(activation.location, "the activation"),
-            activation_at=activation.location,
+            written=expression_of(place, "the activation"),
+            activation_at=place,
+            loss_at=loss.location,
             measured=range_given(loss),
         )
         yield loss, diagnosis
 
 
-def _regressions(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, TargetsOutOfReach]]:
+def _regressions(
+    trace: Trace, graph: ForwardGraph
+) -> Iterator[tuple[GraphOperation, TargetsOutOfReach]]:
     """Yield the losses whose targets an activation cannot reach; the prediction may be either operand."""
     for error in graph.operations(*ERRORS, *DIFFERENCES):
         if base_of(error) in DIFFERENCES and not graph.goes_to_loss(error, ELEMENTWISE):
@@ -139,10 +153,12 @@ def _regressions(graph: ForwardGraph) -> Iterator[tuple[GraphOperation, TargetsO
                 continue
             is_below, is_above = _outside(measured, RANGES[base_of(activation)])
             if is_below or is_above:
+                place = place_of_activation(trace, activation)
                 diagnosis = TargetsOutOfReach(
                     activation=base_of(activation),
-                    written=expression_of(activation.location, "the activation"),
-                    activation_at=activation.location,
+                    written=expression_of(place, "the activation"),
+                    activation_at=place,
+                    loss_at=error.location,
                     measured=measured,
                     is_below=is_below,
                 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.graph.graph_queries import (
     ELEMENTWISE,
@@ -43,21 +44,20 @@ class EveryPairCompared(Diagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         left, right, result = map(elements, (self.left, self.right, self.result))
-        yield Evidence(
-            f"{left} values and {right} values form {result} pairs", step=0, location=self.at
-        )
+        yield Evidence(f"{left} values and {right} values form {result} pairs", location=self.at)
         producers = (self.left_made_at, self.right_made_at)
         for shape, place in zip(self.shapes, producers, strict=False):
             if place is not None and place != self.at:
                 made = expression_of(place, "an operation")
                 claim = f"the operand of shape {shape} comes from {made}"
-                yield Evidence(claim, step=0, location=place)
+                yield Evidence(claim, location=place)
 
 
 class BroadcastInLoss(Detector):
     """Shapes (n, 1) and (n,) met in a loss and broadcast to (n, n)."""
 
     name = "broadcast-in-loss"
+    question = LOSS_FITS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -66,12 +66,14 @@ class BroadcastInLoss(Detector):
         for operation in graph.operations(*BINARY, *ERRORS):
             if len(operation.input_shapes) < 2 or operation.location in seen:
                 continue
+            if graph.misses(operation):
+                continue
             left, right = graph.shape_given(operation, 0), graph.shape_given(operation, 1)
             result = broadcast_to_pairs(left, right)
             if result is None or not _is_mistake(graph, operation, result):
                 continue
             seen.add(operation.location)
-            left_made, right_made = graph.source(operation, 0), graph.source(operation, 1)
+            left_made, right_made = graph.giver(operation, 0), graph.giver(operation, 1)
             diagnosis = EveryPairCompared(
                 left=left,
                 right=right,
@@ -81,7 +83,7 @@ class BroadcastInLoss(Detector):
                 right_made_at=right_made.location if right_made is not None else None,
             )
             yield self.found(
-                trace, diagnosis, severity="error", step=0, location=operation.location
+                trace, diagnosis, severity="error", step=operation.step, location=operation.location
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

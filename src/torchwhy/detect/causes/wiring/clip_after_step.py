@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.training.step_calls import late_clip
 from torchwhy.diagnosis import Diagnosis
@@ -40,6 +41,7 @@ class ClipAfterStep(Detector):
     """Gradients are clipped after the step that used them, and then cleared."""
 
     name = "clip-after-step"
+    question = UPDATES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         # The first event holds the calls before the first step, so a clip after a step shows from the second on.

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.models import graphs
+from torchwhy.detect.checks.standing_questions import PARAMETERS
+from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.graph.sampled_values import draws_without_derivative
 from torchwhy.detect.views.parameters.trained_parameters import first_of, untrained
@@ -107,6 +108,8 @@ class DetachedGraph(Detector):
     """The optimizer holds parameters that the program uses, but the graph between them and the loss is cut."""
 
     name = "detached-graph"
+    question = PARAMETERS
+    needs_all = ("parameters",)
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -123,6 +126,7 @@ class DetachedGraph(Detector):
         yield from self._draws(trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        yield from checkpoints.not_reentrant(source)
         yield from graphs.kept(finding.location, source)
         yield from graphs.drawn_with_derivative(finding.location, source)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import EVALUATION_MODE
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.nonfinite.judging import short
@@ -105,6 +106,7 @@ class EvaluationInTrainMode(Detector):
     """A model is evaluated while its dropout and batch normalisation are still in train mode."""
 
     name = "evaluation-in-train-mode"
+    question = EVALUATION_MODE
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

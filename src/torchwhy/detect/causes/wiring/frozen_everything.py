@@ -3,7 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import PARAMETERS
 from torchwhy.detect.fixes.sizes import statements
+from torchwhy.detect.fixes.training.freezing import thawed_layer
 from torchwhy.detect.views.parameters.chosen_parameters import is_added_to_frozen
 from torchwhy.detect.views.parameters.trained_parameters import (
     followed,
@@ -88,6 +90,8 @@ class FrozenEverything(Detector):
     """The parameters that should learn do not require gradients."""
 
     name = "frozen-everything"
+    question = PARAMETERS
+    needs_all = ("parameters",)
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -103,6 +107,9 @@ class FrozenEverything(Detector):
                 yield from self._judge_later(trace, census)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        match finding.diagnosis:
+            case NewLayerFrozen(frozen=frozen) | OutputFrozen(frozen=frozen):
+                yield from thawed_layer(finding.location, source, frozen=frozen)
         yield from statements.unfrozen(finding.location, source)
 
     def _judge_model(

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.fixes.values import guards
 from torchwhy.detect.rules.graph_patterns import find
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
@@ -28,13 +29,14 @@ class LogarithmOfSoftmax(Diagnosis):
         return "" if self.smallest is None else f" (smallest value so far {self.smallest:.3g})"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(f"the softmax is {self.softmax_at}", step=0, location=self.softmax_at)
+        yield Evidence(f"the softmax is {self.softmax_at}", location=self.softmax_at)
 
 
 class LogOfSoftmax(Detector):
     """The logarithm of a softmax is computed in two steps."""
 
     name = "log-of-softmax"
+    question = LOSS_FITS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -47,7 +49,9 @@ class LogOfSoftmax(Detector):
             diagnosis = LogarithmOfSoftmax(
                 smallest=facts.minimum if facts is not None else None, softmax_at=softmax.location
             )
-            yield self.found(trace, diagnosis, severity="note", step=0, location=logarithm.location)
+            yield self.found(
+                trace, diagnosis, severity="note", step=logarithm.step, location=logarithm.location
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from guards.for_log(finding.location, source)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import SAMPLES
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.graph.changed_sample import (
     SamplesAnswer,
@@ -52,7 +53,6 @@ class SamplesReachEachOther(BatchTakenForTime):
         yield moved_others(self.moved, rows=self.rows, step=self.tried_at)
         yield Evidence(
             f"`{self.layer}` has batch_first=False and was called with shape {self.given}",
-            step=0,
             location=self.called_at,
         )
 
@@ -72,7 +72,6 @@ class LastSampleTaken(BatchTakenForTime):
         yield Evidence(
             f"{self.selection} takes the last index of dimension 1 of {self.shape} as the last time step, "
             "but there the layer has its batch",
-            step=0,
             location=self.selected_at,
         )
 
@@ -81,6 +80,7 @@ class LstmBatchFirst(Detector):
     """A recurrent or attention layer runs over the samples of the batch, because `batch_first` is missing."""
 
     name = "lstm-batch-first"
+    question = SAMPLES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         answer = samples_answer(trace)
@@ -106,7 +106,7 @@ class LstmBatchFirst(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=called.step if called is not None else 0,
             location=answer.layer_made or where,
             certainty="replayed",
             fixes=[_with_batch_first(diagnosis)],
@@ -131,7 +131,7 @@ class LstmBatchFirst(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=called.step,
             location=layer.made or called.location,
             fixes=[_with_batch_first(diagnosis)],
         )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.views.parameters.trained_parameters import (
     ENOUGH_UPDATES,
@@ -51,6 +52,7 @@ class MissingBackward(Detector):
     """The optimizer makes steps, but `backward()` is never called."""
 
     name = "missing-backward"
+    question = UPDATES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         # When optimizers share a backward pass, only the first one's step records the loss; on some devices none does.

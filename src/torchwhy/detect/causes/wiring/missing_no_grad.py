@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import EVALUATION_MODE
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.training.model_modes import training_modes
 from torchwhy.diagnosis import Diagnosis
@@ -37,6 +38,7 @@ class MissingNoGrad(Detector):
     """A model is evaluated with gradients enabled."""
 
     name = "missing-no-grad"
+    question = EVALUATION_MODE
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import (
     kind_of,
@@ -13,7 +14,7 @@ from torchwhy.detect.views.parameters.trained_parameters import (
 )
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.events import MicroscopeLeft
+from torchwhy.record.events import CompilerEntered
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import IdleOptimizer
 from torchwhy.source.edits import Source
@@ -52,9 +53,10 @@ class MissingOptimizerStep(Detector):
     """Backward passes compute gradients for an optimizer that never makes a step."""
 
     name = "missing-optimizer-step"
+    question = UPDATES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        compiled = any(left.compiled for left in trace.of(MicroscopeLeft))
+        compiled = bool(trace.of(CompilerEntered))
         if program_died(trace) or compiled:
             return
         last = {event.optimizer: event for event in trace.of(IdleOptimizer)}
@@ -64,13 +66,14 @@ class MissingOptimizerStep(Detector):
             if steps_of(trace, index) or event.backwards < enough:
                 continue
             if event.gradients and not event.changed and not _is_held_back(trace, event):
+                since = max(event.step - event.backwards + 1, 0)
                 diagnosis = NeverStepped(
                     backwards=event.backwards,
                     optimizer=kind_of(trace, index),
                     made_at=place_of(trace, index),
                 )
                 yield self.found(
-                    trace, diagnosis, severity="error", step=0, location=event.location
+                    trace, diagnosis, severity="error", step=since, location=event.location
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.training.source_statements import uncalled
@@ -58,6 +59,7 @@ class MissingZeroGrad(Detector):
     """A step uses gradients that an earlier step has already used, because nothing cleared them in between."""
 
     name = "missing-zero-grad"
+    question = UPDATES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         events: dict[int, list[StaleGradients]] = {}

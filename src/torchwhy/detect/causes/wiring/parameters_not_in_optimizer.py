@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import PARAMETERS
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.views.graph.graph_queries import elements
 from torchwhy.detect.views.parameters.chosen_parameters import chooses_the_output, trains_the_input
@@ -152,6 +153,8 @@ class ParametersNotInOptimizer(Detector):
     """Parameters with fresh random values get gradients, but no optimizer holds them."""
 
     name = "parameters-not-in-optimizer"
+    question = PARAMETERS
+    needs_all = ("parameters",)
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.rules.graph_patterns import find
 from torchwhy.detect.views.graph.divergences import divergences
@@ -12,6 +13,7 @@ from torchwhy.detect.views.graph.graph_queries import (
     expression_of,
     range_given,
 )
+from torchwhy.detect.views.graph.layer_places import place_of_activation
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import GraphOperation
@@ -30,6 +32,7 @@ class NotLogProbabilities(Diagnosis):
 
     made_by: str
     made_at: SourceSpan | None
+    loss_at: SourceSpan | None
     given: tuple[float, float] | None
     is_divergence: bool
     seen_at: int
@@ -41,7 +44,7 @@ class NotLogProbabilities(Diagnosis):
         return "" if self.is_divergence else ", or pass the logits to cross_entropy"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(f"they come from {self.made_by}", step=self.seen_at, location=self.made_at)
+        yield self._meeting()
         # For a divergence, only the sign of the operand is known.
         if self.given is not None and not self.is_divergence:
             low, high = self.given
@@ -50,11 +53,18 @@ class NotLogProbabilities(Diagnosis):
                 step=self.seen_at,
             )
 
+    def _meeting(self) -> Evidence:
+        """Return where the numbers come from."""
+        return Evidence(f"they come from {self.made_by}", location=self.made_at)
+
 
 class ProbabilitiesGiven(NotLogProbabilities):
     """A loss that expects log-probabilities gets the probabilities."""
 
-    message = "this loss expects log-probabilities but gets the probabilities themselves"
+    message = "{made_by} returns probabilities, but the loss expects log-probabilities"
+
+    def _meeting(self) -> Evidence:
+        return Evidence("the loss gets the probabilities themselves", location=self.loss_at)
 
 
 class NumbersAboveZero(NotLogProbabilities):
@@ -69,6 +79,7 @@ class ProbabilitiesIntoNll(Detector):
     """The negative log-likelihood gets numbers that are not log-probabilities."""
 
     name = "probabilities-into-nll"
+    question = LOSS_FITS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -81,8 +92,8 @@ class ProbabilitiesIntoNll(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case NotLogProbabilities(made_at=made):
-                yield from modules.log_in_place([made, finding.location], source)
+            case NotLogProbabilities(made_at=made, loss_at=loss):
+                yield from modules.log_in_place([made, loss], source)
 
     def _judge(
         self,
@@ -100,13 +111,20 @@ class ProbabilitiesIntoNll(Detector):
             kind, severity = NumbersAboveZero, "error"
         else:
             return
+        place = place_of_activation(trace, made)
         diagnosis = kind(
-            made_by=expression_of(made.location, "the model"),
-            made_at=made.location,
+            made_by=expression_of(place, "the model"),
+            made_at=place,
+            loss_at=loss.location,
             given=given,
             is_divergence=base_of(loss) == "sub",
             seen_at=loss.step,
         )
         yield self.found(
-            trace, diagnosis, severity=severity, step=loss.step, location=loss.location
+            trace,
+            diagnosis,
+            severity=severity,
+            step=loss.step,
+            location=place if kind is ProbabilitiesGiven else loss.location,
+            symptom_at=loss.location,
         )

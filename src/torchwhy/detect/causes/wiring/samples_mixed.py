@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import SAMPLES
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.views.graph.changed_sample import SamplesAnswer, samples_answer
@@ -17,7 +18,6 @@ from torchwhy.detect.views.graph.reshapes import (
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.events import ModuleCalled
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
@@ -25,18 +25,6 @@ from torchwhy.source.edits import Source
 
 RESHAPES = ("view", "_unsafe_view", "reshape", "_reshape_alias")
 REDUCTIONS = ("mean", "sum", "amax", "amin", "max", "min", "logsumexp", "median", "nanmean")
-# Layers of torch that reshape correctly inside.
-LAYERS = {
-    "MultiheadAttention",
-    "LSTM",
-    "GRU",
-    "RNN",
-    "TransformerEncoderLayer",
-    "TransformerDecoderLayer",
-    "Transformer",
-    "PixelShuffle",
-    "ChannelShuffle",
-}
 
 
 class ReshapeMixes(Diagnosis):
@@ -55,7 +43,6 @@ class ReshapeMixes(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             f"{self.what} turns {self.before} into {self.after} without moving a value",
-            step=0,
             location=self.at,
         )
 
@@ -89,18 +76,18 @@ class SamplesMixed(Detector):
     """A reshape in place of a transpose mixes values of different samples or axes."""
 
     name = "samples-mixed"
+    question = SAMPLES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
         answer = samples_answer(trace)
-        inner = {call.path for call in trace.of(ModuleCalled) if call.kind in LAYERS}
         reshapes = [*graph.views(), *graph.operations("_unsafe_view")]
         seen = set()
         for reshape in sorted(reshapes, key=lambda operation: operation.order):
             if (
                 base_of(reshape) not in RESHAPES
                 or not reshape.input_shapes
-                or reshape.module in inner
+                or reshape.issuer != "user"  # code of torch and of packages reshapes correctly
             ):
                 continue
             before, after = reshape.input_shapes[0], reshape.shape
@@ -141,7 +128,7 @@ class SamplesMixed(Detector):
                 seen_at=last_step,
             )
             yield self.found(
-                trace, diagnosis, severity="error", step=0, location=reduction.location
+                trace, diagnosis, severity="error", step=reduction.step, location=reduction.location
             )
             return
 
@@ -159,7 +146,7 @@ class SamplesMixed(Detector):
             trace,
             diagnosis,
             severity="error" if answer is not None else "warning",
-            step=0,
+            step=reshape.step,
             location=reshape.location,
             evidence=[answer.proof] if answer is not None else [],
             certainty="replayed" if answer is not None else "observed",

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import SCHEDULE
 from torchwhy.detect.fixes.training import loops, schedules
 from torchwhy.detect.views.parameters.trained_parameters import (
     place_of,
@@ -155,6 +156,7 @@ class SchedulerMisuse(Detector):
     """The learning-rate schedule is stepped too often, too early, or beyond its end."""
 
     name = "scheduler-misuse"
+    question = SCHEDULE
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for history in rate_histories(trace):
@@ -189,7 +191,7 @@ class SchedulerMisuse(Detector):
             trace,
             diagnosis,
             severity="error",
-            step=0,
+            step=history.rates[0][0],
             location=made[0] if len(made) == 1 else place_of(trace, history.optimizer),
         )
 

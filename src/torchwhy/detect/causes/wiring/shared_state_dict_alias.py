@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import KEPT_WEIGHTS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.parameters.trained_parameters import where
 from torchwhy.diagnosis import Diagnosis
@@ -45,6 +46,7 @@ class SharedStateDictAlias(Detector):
     """The weights that the program saved to restore later are the live weights themselves."""
 
     name = "shared-state-dict-alias"
+    question = KEPT_WEIGHTS
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

@@ -3,9 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.rules.graph_patterns import find
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, expression_of, range_given
+from torchwhy.detect.views.graph.layer_places import place_of_activation
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.trace import Trace
@@ -17,8 +19,9 @@ class SigmoidTwice(Diagnosis):
 
     sigmoid: str
     sigmoid_at: SourceSpan | None
+    loss_at: SourceSpan | None
     given: tuple[float, float] | None
-    message = "{sigmoid} already applies a sigmoid, and this loss applies another"
+    message = "{sigmoid} already applies a sigmoid, and the loss applies another"
 
     @property
     def remedies(self) -> tuple[str, ...]:
@@ -28,13 +31,12 @@ class SigmoidTwice(Diagnosis):
         )
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence("the sigmoid is applied here", step=0, location=self.sigmoid_at)
+        yield Evidence("the loss applies a sigmoid to its input", location=self.loss_at)
         if self.given is not None:
             low, high = self.given
             yield Evidence(
                 f"the values that the loss takes for logits lie in {low:.3g}…{high:.3g}; "
-                "after its own sigmoid no probability can be below 0.5 or above 0.73",
-                step=0,
+                "after its own sigmoid no probability can be below 0.5 or above 0.73"
             )
 
 
@@ -42,20 +44,30 @@ class SigmoidBeforeBceWithLogits(Detector):
     """The model ends in a sigmoid, and the loss applies a sigmoid again."""
 
     name = "sigmoid-before-bce-with-logits"
+    question = LOSS_FITS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         pattern = "param → sigmoid → binary_cross_entropy_with_logits|log_sigmoid_forward"
         for sigmoid, loss in find(ForwardGraph(trace), pattern):
+            place = place_of_activation(trace, sigmoid)
             diagnosis = SigmoidTwice(
-                sigmoid=expression_of(sigmoid.location, "the model"),
-                sigmoid_at=sigmoid.location,
+                sigmoid=expression_of(place, "the model"),
+                sigmoid_at=place,
+                loss_at=loss.location,
                 given=range_given(loss),
             )
-            yield self.found(trace, diagnosis, severity="warning", step=0, location=loss.location)
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="warning",
+                step=loss.step,
+                location=place,
+                symptom_at=loss.location,
+            )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case SigmoidTwice(sigmoid_at=sigmoid):
-                places = [sigmoid, finding.location]
+            case SigmoidTwice(sigmoid_at=sigmoid, loss_at=loss):
+                places = [sigmoid, loss]
                 yield from modules.without_activation(places, source, "sigmoid")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import SAMPLES
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.graph.attention import consumers_after_dropout, product_with_values
 from torchwhy.detect.views.graph.changed_sample import SamplesAnswer, moved_others, samples_answer
@@ -13,6 +14,7 @@ from torchwhy.detect.views.graph.graph_queries import (
     base_of,
     expression_of,
 )
+from torchwhy.detect.views.graph.layer_places import place_of_setting
 from torchwhy.detect.views.graph.pooling import sum_over_steps
 from torchwhy.detect.views.graph.softmaxes import (
     SOFTMAXES,
@@ -53,7 +55,6 @@ class SoftmaxOfOne(Diagnosis):
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             f"{self.made_by} returns shape {self.shape}: each softmax gets a single number",
-            step=0,
             location=self.made_at,
         )
 
@@ -77,7 +78,7 @@ class RowsCompete(SamplesCompete):
 
     def evidence(self) -> Iterator[Evidence]:
         claim = f"{self.judged_by} then judges its rows one by one"
-        yield Evidence(claim, step=0, location=self.judged_at)
+        yield Evidence(claim, location=self.judged_at)
 
 
 class SamplesMoveEachOther(SamplesCompete):
@@ -111,7 +112,6 @@ class WeightsOverOtherDimension(Diagnosis):
         yield Evidence(
             f"{self.summed_by} sums over dimension {len(self.shape) - 1} "
             "of these weights, but along it they do not add up to 1",
-            step=0,
             location=self.summed_at,
         )
 
@@ -123,7 +123,6 @@ class PoolingOverSamples(WeightsOverOtherDimension):
         yield Evidence(
             f"{self.summed_by} sums over dimension 1 of these weights for each of "
             f"{self.shape[0]} samples, but along it they do not add up to 1",
-            step=0,
             location=self.summed_at,
         )
 
@@ -132,6 +131,7 @@ class SoftmaxOverBatch(Detector):
     """A softmax runs over the samples of the batch, or over a dimension of size one."""
 
     name = "softmax-over-batch"
+    question = SAMPLES
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -151,8 +151,9 @@ class SoftmaxOverBatch(Detector):
                 trace,
                 diagnosis,
                 severity="note" if is_meant and not is_over_samples(trace, softmax) else "error",
-                step=0,
-                location=softmax.made_at or softmax.location,
+                step=softmax.step,
+                location=place_of_setting(trace, softmax),
+                symptom_at=softmax.location,
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import PARAMETERS
 from torchwhy.detect.fixes.training import building
 from torchwhy.detect.views.parameters.trained_parameters import (
     followed,
@@ -108,6 +109,8 @@ class StaleOptimizerParameters(Detector):
     """The optimizer holds parameters of layers that were replaced after it was created."""
 
     name = "stale-optimizer-parameters"
+    question = PARAMETERS
+    needs_all = ("parameters",)
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

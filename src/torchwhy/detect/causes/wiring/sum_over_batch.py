@@ -3,8 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import STABLE
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, elements
+from torchwhy.detect.views.graph.layer_places import place_of_setting
 from torchwhy.detect.views.training.training import trainings
 from torchwhy.detect.views.training.troubles import Trouble, find_trouble
 from torchwhy.diagnosis import Diagnosis
@@ -75,6 +77,7 @@ class SumOverBatch(Detector):
     """The loss is a sum over the samples of the batch, so the optimizer's steps grow with the batch size."""
 
     name = "sum-over-batch"
+    question = STABLE
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
@@ -86,10 +89,11 @@ class SumOverBatch(Detector):
         summed = _summed(graph, graph.operation(root.order), output.rows)
         if summed is None:
             return
+        place = place_of_setting(trace, summed)
         plain = SumOfSamples(
             rows=output.rows, rate=_rate(made), optimizer=made.kind, made_at=made.location
         )
-        note = self.found(trace, plain, severity="note", step=0, location=summed.location)
+        note = self.found(trace, plain, severity="note", step=root.step, location=place)
         trouble = _trouble(trace, made)
         if trouble is None:
             yield note
@@ -99,8 +103,9 @@ class SumOverBatch(Detector):
             trace,
             failed,
             severity="error",
-            step=0,
-            location=summed.location,
+            step=root.step,
+            location=place,
+            symptom_at=summed.location,
             account=Account(trouble.excess, SURELY * output.rows, otherwise=note),
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import TRAINING_MODE
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import first_of
 from torchwhy.detect.views.training.model_modes import (
@@ -79,6 +80,7 @@ class TrainingInEvalMode(Detector):
     """The model was not switched back after an evaluation, and training continues in eval mode."""
 
     name = "training-in-eval-mode"
+    question = TRAINING_MODE
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         reported: set[str] = set()

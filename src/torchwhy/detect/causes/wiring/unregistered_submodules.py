@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import PARAMETERS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.parameters.trained_parameters import listed, names_of, untrained
@@ -97,6 +98,7 @@ class UnregisteredSubmodules(Detector):
     """Layers run inside a model's forward pass, but the model has not registered them."""
 
     name = "unregistered-submodules"
+    question = PARAMETERS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

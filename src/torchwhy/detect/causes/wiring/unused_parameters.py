@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import PARAMETERS
 from torchwhy.detect.views.parameters.trained_parameters import followed, listed, names_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
-from torchwhy.record.learning import ParameterCensus
+from torchwhy.record.learning import ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
+from torchwhy.record.wiring import Followed
 
 
 class NeverUsed(Diagnosis):
@@ -45,6 +47,7 @@ class UnusedParameters(Detector):
     """The optimizer holds parameters that never take part in the forward pass."""
 
     name = "unused-parameters"
+    question = PARAMETERS
     every_observation = True
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -63,6 +66,7 @@ class UnusedParameters(Detector):
                 # A parameter that a later task trained has changed.
                 and not later[one.name].changed
             ]
+            unused = _without_drawn(unused, [one for one in held if _joined(one, later)])
             if unused and any(one.gradient == "nonzero" for one in held):
                 yield self.found(
                     trace,
@@ -71,3 +75,20 @@ class UnusedParameters(Detector):
                     step=census.step,
                     location=unused[0].made_at,
                 )
+
+
+def _joined(one: ParameterSeen, later: dict[str, Followed]) -> bool:
+    """Tell whether the first step did not use a parameter and a later one did."""
+    seen = later.get(one.name)
+    return not one.used and seen is not None and (seen.gradient or seen.changed)
+
+
+def _without_drawn(unused: list[ParameterSeen], joined: list[ParameterSeen]) -> list[ParameterSeen]:
+    """Leave out the like of parameters that joined later: experts, heads and layers that the program draws."""
+    places = {one.made_at for one in joined if one.made_at is not None}
+    kinds = {(one.owner, tuple(one.shape)) for one in joined}
+    return [
+        one
+        for one in unused
+        if one.made_at not in places and (one.owner, tuple(one.shape)) not in kinds
+    ]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import AVERAGES
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Diagnosis
@@ -83,6 +84,7 @@ class WrongMetricReduction(Detector):
     """A metric is summed over the batches of a loader and divided by the wrong number."""
 
     name = "wrong-metric-reduction"
+    question = AVERAGES
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:

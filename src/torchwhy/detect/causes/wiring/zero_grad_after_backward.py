@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import kind_of, place_of, where
 from torchwhy.detect.views.training.source_statements import reads_gradients
@@ -66,6 +67,7 @@ class ZeroGradAfterBackward(Detector):
     """The gradients are cleared after the backward pass that made them and before the step that should use them."""
 
     name = "zero-grad-after-backward"
+    question = UPDATES
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._cleared_before_step(trace)
@@ -130,7 +132,7 @@ class ZeroGradAfterBackward(Detector):
                     optimizer=_named(trace, optimizer), passes=passes, seen_at=last
                 )
                 yield self.found(
-                    trace, diagnosis, severity="warning", step=0, location=call.location
+                    trace, diagnosis, severity="warning", step=lossy[0][0], location=call.location
                 )
 
 

@@ -115,10 +115,9 @@ def kept(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     yield from _without_threshold(place, source)
     yield from _stacked(place, source)
     yield from _not_as_number(place, source)
-    yield from _unfrozen(source)
 
 
-def _unfrozen(source: Source) -> Iterator[Fix]:
+def unfrozen(source: Source) -> Iterator[Fix]:
     """Yield the program without the statements that freeze parameters: frozen ones give a loss no graph, either."""
     frozen = [
         statement

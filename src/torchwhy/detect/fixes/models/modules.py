@@ -33,7 +33,8 @@ def without_activation(places: Places, source: Source, *kinds: str) -> Iterator[
             assert file is not None
             yield from _without_call(file, call)
     layers = [name for kind in kinds for name in LAYERS[kind]]
-    for call in source.calls(*layers):
+    lines = {place.line for place in places if place is not None and place.file == source.file}
+    for call in sorted(source.calls(*layers), key=lambda one: one.lineno not in lines):
         yield from _without_layer(source, call)
 
 

@@ -32,10 +32,11 @@ def padded(
         text = _joined(_parts(source, node, torch), torch, last=last)
         yield from source.fix(f"pad to the longest: {one_line(text)}", source.replace(node, text))
         return
-    for call in source.calls("DataLoader"):
+    lines = {place.line} if place is not None else set()
+    for call in sorted(source.calls("DataLoader"), key=lambda one: one.lineno not in lines):
         if keyword(call, "collate_fn") is None and call.args:
-            lines = _function(None if key is None else key[1], torch, last=last)
-            yield from _by_collate(source, call, lines)
+            function = _function(None if key is None else key[1], torch, last=last)
+            yield from _by_collate(source, call, function)
 
 
 def _parts(source: Source, node: ast.Call, torch: str) -> str:

@@ -90,7 +90,7 @@ def update_by_hand(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def with_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield fixes that keep the graph: no `no_grad` around it, no frozen parameters."""
+    """Yield fixes that keep the graph: no `no_grad` around it."""
     statement = statement_at(place, source)
     if isinstance(statement, ast.With):
         for item in statement.items:
@@ -105,7 +105,6 @@ def with_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
                 yield from source.fix(
                     f"keep the graph: {text}", source.replace(item.context_expr, text)
                 )
-    yield from unfrozen(place, source)
 
 
 def called(place: SourceSpan | None, source: Source) -> Iterator[Fix]:

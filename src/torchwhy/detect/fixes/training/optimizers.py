@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
+from torchwhy.detect.fixes.training.number_edits import set_number
 from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.analyses.written_numbers import written
 from torchwhy.source.bindings import names_in, value_of_name
@@ -49,36 +50,14 @@ def set_option(source: Source, call: ast.Call, name: str, text: str) -> Edit | N
 
 
 def _set_where_written(
-    source: Source, call: ast.Call, name: str, text: str, *, title: str
+    source: Source, call: ast.Call, name: str, text: str, *, title: str, actual: float | None = None
 ) -> Iterator[Fix]:
-    """Yield an option set where its number is written, and also in the call if the number is elsewhere."""
-    yield from _set_in_place(source, call, name, text, title=title)
-    yield from _set_in_call(source, call, name, text, title=title)
-
-
-def _set_in_place(
-    source: Source, call: ast.Call, name: str, text: str, *, title: str
-) -> Iterator[Fix]:
-    """Yield an option set where its number is written."""
+    """Yield an option set where the user sets its number; `actual` is the number in use, if it is known."""
     given = option(source, call, name)
-    place = written(source, given)
-    if place is not None and place.source is not source:
-        yield from place.source.fix(title, place.source.replace(place.node, text))
+    if given is not None:
+        yield from set_number(source, given, text, title=title, actual=actual)
     else:
         yield from source.fix(title, set_option(source, call, name, text))
-
-
-def _set_in_call(
-    source: Source, call: ast.Call, name: str, text: str, *, title: str
-) -> Iterator[Fix]:
-    """Yield an option set in the call if its number is written elsewhere.
-
-    The command line or another file may override the number that is written elsewhere.
-    """
-    given = option(source, call, name)
-    place = written(source, given)
-    if given is not None and place is not None and place.node is not given:
-        yield from source.fix(f"{title}, in the call itself", source.replace(given, text))
 
 
 def _in_dictionary(source: Source, unpacked: ast.expr, name: str) -> ast.expr | None:
@@ -127,29 +106,38 @@ def option(source: Source, call: ast.Call, name: str) -> ast.expr | None:
 
 
 def lower_rate(
-    place: SourceSpan | None, source: Source, *, stable_rate: float | None = None
+    place: SourceSpan | None,
+    source: Source,
+    *,
+    stable_rate: float | None = None,
+    rate: float | None = None,
 ) -> Iterator[Fix]:
-    """Yield lower learning rates: below the measured limit if there is one, a tenth, a hundredth, the usual one."""
+    """Yield lower learning rates: below the measured limit if there is one, a tenth, a hundredth, the usual one.
+
+    `rate` is the learning rate that the optimizer was made with.
+    """
     call = made_at(place, source)
     if call is None:
         yield from _lower_in_manual_update(place, source)
         return
     given = _highest(source, option(source, call, "lr"), _rate_of_group(call))
-    number = _number(source, given)
-    in_place: list[Fix] = []
-    in_call: list[Fix] = []
+    is_of_group = given is not option(source, call, "lr")
+    actual = None if is_of_group or given is None else rate
+    # A schedule may change the learning rate before the first step, so that it is written nowhere.
+    if given is not None and not any(set_number(source, given, "0.0", title="", actual=actual)):
+        actual = None
+    number = _number(source, given) if actual is None else actual
+    fixes: list[Fix] = []
     for text in _texts(_rates(stable_rate, word_of(call), number), below=number):
         title = f"lower the learning rate to {text}"
-        if given is not None and given is not option(source, call, "lr"):
-            in_place += source.fix(title, source.replace(given, text))
+        if given is None:
+            fixes += source.fix(title, set_option(source, call, "lr", text))
         else:
-            in_place += _set_in_place(source, call, "lr", text, title=title)
-            in_call += _set_in_call(source, call, "lr", text, title=title)
-    # The command line or another file may override the written number, so the second fix sets it in the call.
-    yield from (*in_place[:1], *in_call[:1], *in_place[1:])
+            fixes += set_number(source, given, text, title=title, actual=actual)
+    yield from fixes[:2]
     yield from _stop_raising(source)
-    yield from in_call[1:2]
-    if number is None and given is not None and names_in(given):
+    yield from fixes[2:]
+    if not fixes and given is not None and names_in(given):
         bracketed = in_brackets(source.of(given), given)
         for factor in ("0.1", "0.01"):
             edit = source.replace(given, f"{factor} * {bracketed}")

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.loops import LOOPS, block_of, with_comment
 from torchwhy.finding import Fix, SourceSpan
-from torchwhy.source.bindings import names_in
-from torchwhy.source.calls import keyword
-from torchwhy.source.edits import Source
+from torchwhy.source.bindings import names_in, reference
+from torchwhy.source.calls import keyword, word_of
+from torchwhy.source.edits import Source, in_brackets
 from torchwhy.source.scopes import enclosing
+
+WRAPPERS = ("enumerate", "tqdm")  # of what a loop runs over
 
 
 def step_with_optimizer(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
@@ -123,3 +125,57 @@ def _moved_after_loop_of_caller(source: Source, moved: ast.stmt) -> Iterator[Fix
             source.without(moved),
             source.insert_after(inner, text),
         )
+
+
+def made_longer(
+    place: SourceSpan | None, source: Source, *, stepped: SourceSpan | None, wanted: int | None
+) -> Iterator[Fix]:
+    """Yield a schedule with as many steps as the loops around its step make."""
+    call = source.at(place)
+    if not isinstance(call, ast.Call) or wanted is None:
+        return
+    given = keyword(call, "total_steps") or (call.args[2] if len(call.args) > 2 else None)
+    loops = _loops_around(source, stepped)
+    text = _steps_in_words(source, call, loops) or str(wanted)
+    title = f"make the schedule as long as the training: {text}"
+    if given is not None:
+        yield from source.fix(title, source.replace(given, text))
+        return
+    for name, factor in zip(("steps_per_epoch", "epochs"), map(_factor, loops), strict=False):
+        number = keyword(call, name)
+        right = _text_of_factor(source, factor)
+        if number is not None and right is not None and source.of(number) != right:
+            title = f"make the schedule as long as the training: {name}={right}"
+            yield from source.fix(title, source.replace(number, right))
+
+
+def _loops_around(source: Source, stepped: SourceSpan | None) -> list[ast.For]:
+    statement = source.statement_at(stepped.line) if stepped is not None else None
+    if statement is None or stepped is None or stepped.file != source.file:
+        return []
+    return [loop for loop in source.loops_of(statement) if isinstance(loop, ast.For)]
+
+
+def _steps_in_words(source: Source, call: ast.Call, loops: list[ast.For]) -> str | None:
+    """Return `epochs * len(loader)`, if the loops are in the scope of the schedule, so that the names mean the same."""
+    if not loops or any(source.scope_of(loop) is not source.scope_of(call) for loop in loops):
+        return None
+    texts = [_text_of_factor(source, _factor(loop)) for loop in reversed(loops)]
+    return " * ".join(one for one in texts if one) if all(texts) else None
+
+
+def _factor(loop: ast.For) -> ast.expr:
+    """Return what a loop runs over, without `enumerate` and progress bars."""
+    node = loop.iter
+    while isinstance(node, ast.Call) and word_of(node) in WRAPPERS and node.args:
+        node = node.args[0]
+    return node
+
+
+def _text_of_factor(source: Source, node: ast.expr) -> str | None:
+    """Return how often a loop runs, as code."""
+    if isinstance(node, ast.Call) and word_of(node) == "range" and len(node.args) == 1:
+        (count,) = node.args
+        is_number = isinstance(count, ast.Constant)
+        return source.of(count) if is_number else in_brackets(source.of(count), count)
+    return f"len({source.of(node)})" if reference(node) is not None else None

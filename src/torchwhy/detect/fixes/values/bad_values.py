@@ -39,6 +39,7 @@ def skip_bad_batch(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             yield from source.fix(
                 f"skip a batch whose loss is not finite: {condition} continue",
                 source.insert_before(statement, f"{condition}\n{margin}    continue"),
+                hides=True,
             )
         return
 
@@ -53,12 +54,13 @@ def zero_infinity(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         title = "set the loss of a target that does not fit to 0: zero_infinity=True"
         given = keyword(call, "zero_infinity")
         if given is not None:
-            yield from source.fix(title, source.replace(given, "True"))
+            yield from source.fix(title, source.replace(given, "True"), hides=True)
             continue
         end = source.stretch(call)[1] - 1
         has_any = bool(call.args or call.keywords)
         comma = "" if source.text[:end].rstrip().endswith(",") or not has_any else ", "
-        yield from source.fix(title, Edit(end, end, f"{comma}zero_infinity=True"))
+        edit = Edit(end, end, f"{comma}zero_infinity=True")
+        yield from source.fix(title, edit, hides=True)
 
 
 def finite_literal(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
@@ -120,7 +122,7 @@ def numpy_in_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             edits.append(source.replace(given, text))
     if edits:
         shown = one_line(edits[0].text)
-        yield from source.fix(f"clamp the operand: {shown}", *edits)
+        yield from source.fix(f"clamp the operand: {shown}", *edits, hides=True)
 
 
 def _divisor(node: ast.expr) -> ast.expr | None:
@@ -162,9 +164,9 @@ def clamped_operands(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         if isinstance(node, ast.BinOp):
             where = source.in_own_brackets(operand)
         edits.append(Edit(*where, text))
-        yield from source.fix(f"clamp an operand: {one_line(text)}", edits[-1])
+        yield from source.fix(f"clamp an operand: {one_line(text)}", edits[-1], hides=True)
     if len(edits) > 1:
-        yield from source.fix(f"clamp both operands to ±{BOUND}", *edits)
+        yield from source.fix(f"clamp both operands to ±{BOUND}", *edits, hides=True)
 
 
 def bounded_state(place: SourceSpan | None, source: Source) -> Iterator[Fix]:

@@ -47,7 +47,9 @@ def for_every_use(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     for bound in BOUNDS:
         text = f"{name} = {name}.clamp_min({bound})"
         yield from source.fix(
-            f"clamp it once for all its uses: {text}", source.insert_before(statement, text)
+            f"clamp it once for all its uses: {text}",
+            source.insert_before(statement, text),
+            hides=True,
         )
 
 

@@ -13,6 +13,7 @@ from torchwhy.source.text import one_line
 CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # replaces NaN and both infinities
 # In a float32 softmax -1e9 masks as well as -inf does, and a row of only -1e9 stays finite.
 MASKED = "-1e9"
+SPREADS = ("std", "norm", "ptp")
 LOWEST_FLOAT16 = "-65504.0"
 
 
@@ -132,7 +133,9 @@ def empty_reduction(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
             yield from source.fix(f"write {' '.join(written.split())}", source.replace(node, shown))
         written = f"{torch}.nan_to_num({source.of(node)})"
         yield from source.fix(
-            f"use 0 if there are no elements: {one_line(written)}", source.replace(node, written)
+            f"use 0 if there are no elements: {one_line(written)}",
+            source.replace(node, written),
+            hides=True,
         )
         yield from _summed(source, node)
 
@@ -164,6 +167,7 @@ def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> 
             yield from source.fix(
                 f"set NaN and infinity to 0: {text}",
                 source.insert_before(statement.body[0], text),
+                hides=True,
             )
         return
     node = source.at(place)
@@ -177,10 +181,13 @@ def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> 
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         text = f"({source.of(node.right)} + 1e-8)"
         where = source.in_own_brackets(node.right)
-        yield from source.fix(f"divide by {text}", Edit(*where, text))
+        # A spread or norm of 0 means that the dividend is 0 as well, so that the quotient becomes 0.
+        hides = word_of(node.right) not in SPREADS
+        yield from source.fix(f"divide by {text}", Edit(*where, text), hides=hides)
     elif isinstance(node, ast.Call) and word_of(node) in ("from_numpy", "tensor", "as_tensor"):
         text = f"{source.of(node)}{CLEANED}"
-        yield from source.fix(f"set NaN and infinity to 0: {text}", source.replace(node, text))
+        edit = source.replace(node, text)
+        yield from source.fix(f"set NaN and infinity to 0: {text}", edit, hides=True)
 
 
 def _tensors_of(source: Source, loop: ast.For, *, first: str) -> list[str]:

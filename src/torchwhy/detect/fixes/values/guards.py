@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from torchwhy.detect.fixes.values.logarithms import from_logits
+from torchwhy.detect.fixes.values.logarithms import from_logits, times_itself
+from torchwhy.detect.fixes.values.logits import with_logits
 from torchwhy.finding import Fix, Safety, SourceSpan
-from torchwhy.source.bindings import assignments, names_in
 from torchwhy.source.calls import (
-    is_method,
     is_own,
     keyword,
-    module_names,
     operand_of,
     root_name,
     torch_name,
@@ -33,8 +30,6 @@ DIVISOR_BOUND = "1e-8"
 ROOTS = ("sqrt", "sqrt_", "pow", "pow_", "rsqrt", "cdist", "dist", "hypot", "std", "float_power")
 DIVISIONS = ("div", "div_", "divide", "true_divide")
 INVERSES = ("reciprocal", "rsqrt", "pow", "float_power")
-LARGEST_EXPONENT = 80  # exp(80) = 5.5e34 leaves room for a sum and a product in float32
-MILD_EXPONENT = 10  # exp(10) = 22026: for losses that one huge value would dominate
 
 
 def guarded(
@@ -44,8 +39,12 @@ def guarded(
     *,
     number: int = 0,
     safety: Safety = "changes-results",
+    hides: bool = True,
 ) -> Iterator[Fix]:
-    """Yield a fix that puts a guard around one operand of an expression."""
+    """Yield a fix that puts a guard around one operand of an expression.
+
+    A guard `hides` what makes the operand bad, unless the operand is off by rounding only or a mask discards it.
+    """
     operand = None if node is None else operand_of(source, node, number=number)
     if node is None or operand is None or isinstance(operand, ast.Constant):
         return
@@ -58,10 +57,10 @@ def guarded(
     after = source.edited([edit])
     start, end = source.stretch(node)
     shown = after[start : end + len(after) - len(source.text)]
-    yield from source.fix(f"write {one_line(shown)}", edit, safety=safety)
+    yield from source.fix(f"write {one_line(shown)}", edit, safety=safety, hides=hides)
 
 
-def _operation(place: SourceSpan | None, source: Source) -> ast.expr | None:
+def operation_at(place: SourceSpan | None, source: Source) -> ast.expr | None:
     """Return the torch operation at a place; a call of a layer or of the program's own method is none."""
     node = source.at(place)
     return None if is_own(node) else node
@@ -93,11 +92,17 @@ def plus(bound: str) -> Guard:
     return lifted
 
 
-def for_log(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield fixes for a logarithm: compute it from the logits in one step, or keep its operand above 0."""
-    node = _operation(place, source)
+def for_log(
+    place: SourceSpan | None, source: Source, *, by_rounding: bool = False, is_masked: bool = False
+) -> Iterator[Fix]:
+    """Yield fixes for a logarithm: compute it from the logits in one step, or keep its operand above 0.
+
+    `by_rounding` means that the operand is a difference that would be positive without rounding.
+    """
+    node = operation_at(place, source)
     if isinstance(node, ast.Call):
         yield from from_logits(source, node)
+        yield from times_itself(source, node)
         if _module_of(node) in ARRAY_MODULES:
             name = _module_of(node)
             yield from guarded(source, node, lambda text: f"{name}.maximum({text}, {LOG_BOUND})")
@@ -105,6 +110,7 @@ def for_log(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         if _module_of(node) == "math":
             yield from guarded(source, node, lambda text: f"max({text}, {LOG_BOUND})")
             return
+    yield from with_logits(place, source)
     word = word_of(node)
     if word == "binary_cross_entropy":
         yield from guarded(source, node, between("1e-7", "1 - 1e-7"))
@@ -114,24 +120,26 @@ def for_log(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         yield from guarded(source, node, lambda text: jitter.format(text, torch))
     elif word is not None and (word.startswith("log") or word in ("xlogy", "entr")):
         bound = "-1 + 1e-7" if word in ("log1p", "log1p_") else LOG_BOUND
-        yield from guarded(source, node, at_least(bound), number=1 if word == "xlogy" else 0)
+        number = 1 if word == "xlogy" else 0
+        hides = not by_rounding and not is_masked
+        yield from guarded(source, node, at_least(bound), number=number, hides=hides)
 
 
 def _module_of(node: ast.Call) -> str | None:
     return root_name(node.func)
 
 
-def for_root(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+def for_root(place: SourceSpan | None, source: Source, *, is_masked: bool = False) -> Iterator[Fix]:
     """Yield fixes for a root, whose slope at 0 is infinite: a small constant under it, or a lower bound."""
-    node = _operation(place, source)
+    node = operation_at(place, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
         return
     if word in ("norm", "vector_norm") and isinstance(node, ast.Call):
         yield from _norm_written_out(source, node)
     elif isinstance(node, ast.BinOp) or word in ROOTS:
-        yield from guarded(source, node, plus(ROOT_BOUND))
-        yield from guarded(source, node, at_least(ROOT_BOUND))
+        yield from guarded(source, node, plus(ROOT_BOUND), hides=False)
+        yield from guarded(source, node, at_least(ROOT_BOUND), hides=not is_masked)
 
 
 def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
@@ -148,29 +156,35 @@ def _norm_written_out(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def for_division(
-    place: SourceSpan | None, source: Source, *, lowest: float = 0.0, highest: float = 0.0
+    place: SourceSpan | None,
+    source: Source,
+    *,
+    lowest: float = 0.0,
+    highest: float = 0.0,
+    hides: bool = True,
 ) -> Iterator[Fix]:
     """Yield fixes for a division by 0: a constant added to the divisor, or a lower bound.
 
-    `lowest` and `highest` are the smallest and largest element of the divisor.
+    `lowest` and `highest` are the smallest and largest element of the divisor. A fix `hides` the 0 unless the
+    dividend is 0 as well: then the quotient becomes 0 instead of a huge number.
     """
-    node = _operation(place, source)
+    node = operation_at(place, source)
     if node is None and place is not None:
-        yield from _for_division_in_place(source, place.line)
+        yield from _for_division_in_place(source, place.line, hides=hides)
         return
     word = word_of(node)
     if word in INVERSES or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)):
-        yield from guarded(source, node, plus(DIVISOR_BOUND))
-        yield from guarded(source, node, at_least(DIVISOR_BOUND))
+        yield from guarded(source, node, plus(DIVISOR_BOUND), hides=hides)
+        yield from guarded(source, node, at_least(DIVISOR_BOUND), hides=hides)
         return
     divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
     if not divides and word not in DIVISIONS:
         return
     for guard in _divisor_guards(lowest, highest):
-        yield from guarded(source, node, guard, number=1)
+        yield from guarded(source, node, guard, number=1, hides=hides)
     divisor = None if node is None else operand_of(source, node, number=1)
     if isinstance(divisor, ast.Name) or word_of(divisor) == "len":
-        yield from guarded(source, node, lambda text: f"max({text}, 1)", number=1)
+        yield from guarded(source, node, lambda text: f"max({text}, 1)", number=1, hides=hides)
 
 
 def _divisor_guards(lowest: float, highest: float) -> list[Guard]:
@@ -184,13 +198,14 @@ def _divisor_guards(lowest: float, highest: float) -> list[Guard]:
     return [at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND), *counts]
 
 
-def _for_division_in_place(source: Source, line: int) -> Iterator[Fix]:
+def _for_division_in_place(source: Source, line: int, *, hides: bool) -> Iterator[Fix]:
     statement = source.statement_at(line)
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div):
         divisor = statement.value
         for guard in (at_least(DIVISOR_BOUND), plus(DIVISOR_BOUND)):
             text = guard(in_brackets(source.of(divisor), divisor))
-            yield from source.fix(f"divide by {one_line(text)}", source.replace(divisor, text))
+            edit = source.replace(divisor, text)
+            yield from source.fix(f"divide by {one_line(text)}", edit, hides=hides)
 
 
 DOMAINS: dict[str, Guard] = {
@@ -212,163 +227,14 @@ DOMAINS: dict[str, Guard] = {
 }
 
 
-def for_domain(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield fixes for a function that got a value outside its domain."""
-    node = _operation(place, source)
+def for_domain(place: SourceSpan | None, source: Source, *, hides: bool = True) -> Iterator[Fix]:
+    """Yield fixes for a function that got a value outside its domain; they hide it unless it is off by rounding."""
+    node = operation_at(place, source)
     word = word_of(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        yield from guarded(source, node, at_least(ROOT_BOUND))
-        yield from guarded(source, node, lambda text: f"{text}.abs()")
+        yield from guarded(source, node, at_least(ROOT_BOUND), hides=hides)
+        yield from guarded(source, node, lambda text: f"{text}.abs()", hides=hides)
     elif word is not None and word in DOMAINS:
-        yield from guarded(source, node, DOMAINS[word])
+        yield from guarded(source, node, DOMAINS[word], hides=hides)
         if word in ("sqrt", "rsqrt"):
-            yield from guarded(source, node, at_least(ROUNDING_BOUND))
-
-
-def for_exp(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield fixes for an exponential that overflows: one torch function for the formula, or a clamped exponent."""
-    node = _operation(place, source)
-    if isinstance(node, ast.Call):
-        yield from _as_sigmoid(source, node)
-        yield from _as_logsumexp(source, node)
-        yield from _shifted(source, node)
-    if word_of(node) in ("cosh", "sinh"):
-        yield from guarded(source, node, between(f"-{LARGEST_EXPONENT}", f"{LARGEST_EXPONENT}"))
-    elif word_of(node) in ("exp", "exp_", "expm1", "exp2"):
-        yield from guarded(source, node, at_most(LARGEST_EXPONENT))
-        yield from guarded(source, node, at_most(MILD_EXPONENT))
-        yield from _bounded_where_made(source, node)
-    else:  # a loss or distribution that computes the exponential internally
-        whole = source.at(place)
-        for bound in (LARGEST_EXPONENT, MILD_EXPONENT):
-            yield from guarded(source, whole, at_most(bound))
-
-
-def _as_sigmoid(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield sigmoid(z) for 1 / (1 + exp(-z))."""
-    torch, value = torch_name(source), operand_of(source, node)
-    total = source.parents.get(node)
-    whole = None if total is None else source.parents.get(total)
-    if (
-        torch is not None
-        and isinstance(value, ast.UnaryOp)
-        and isinstance(value.op, ast.USub)
-        and isinstance(total, ast.BinOp)
-        and isinstance(total.op, ast.Add)
-        and isinstance(whole, ast.BinOp)
-        and isinstance(whole.op, ast.Div)
-        and whole.right is total
-        and isinstance(whole.left, ast.Constant)
-        and whole.left.value == 1
-    ):
-        text = f"{torch}.sigmoid({source.of(value.operand)})"
-        yield from source.fix(f"write {one_line(text)}", source.replace(whole, text), safety="safe")
-
-
-def _as_logsumexp(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield logsumexp(x) for log(sum(exp(x))), if this is the inner exp."""
-    for outer in source.calls("log"):
-        if node in ast.walk(outer) and outer is not node:
-            yield from from_logits(source, outer)
-    statement = source.statement_of(node)
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        for outer in source.calls("log", within=source.scope_of(node)):
-            inner = operand_of(source, outer)
-            if isinstance(target, ast.Name) and inner is not None and target.id in source.of(inner):
-                yield from from_logits(source, outer)
-
-
-def _shifted(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield exp(x - max(x)) in a softmax written by hand; elsewhere it would change the result."""
-    statement, value = source.statement_of(node), operand_of(source, node)
-    if not isinstance(statement, ast.Assign) or statement.value is not node or value is None:
-        return
-    name = source.of(statement.targets[0])
-    for division in ast.walk(source.scope_of(node)):
-        if not isinstance(division, ast.BinOp) or not isinstance(division.op, ast.Div):
-            continue
-        total = division.right
-        if (
-            source.of(division.left) != name
-            or word_of(total) != "sum"
-            or not isinstance(total, ast.Call)
-        ):
-            continue
-        summed, dimension = operand_of(source, total), keyword(total, "dim", "axis")
-        if summed is None or source.of(summed) != name or dimension is None:
-            continue
-        text = in_brackets(source.of(value), value)
-        shifted = f"{text} - {text}.amax(dim={source.of(dimension)}, keepdim=True)"
-        edit = source.replace(value, shifted)
-        if is_method(source, node):
-            edit = Edit(*source.in_own_brackets(value), f"({shifted})")
-        yield from source.fix(
-            f"subtract the largest exponent first: {one_line(shifted)}", edit, safety="safe"
-        )
-
-
-def _bounded_where_made(source: Source, node: ast.expr | None) -> Iterator[Fix]:
-    """Yield a clamp right after the assignment of the exponent, so that it covers every use of the name."""
-    value = None if node is None else operand_of(source, node)
-    modules = module_names(source)
-    names = sorted(names_in(value) - modules) if value is not None else []
-    if (
-        value is None
-        or len(names) != 1
-        or any(isinstance(part, ast.Call) for part in ast.walk(value))
-    ):
-        return
-    made = assignments(names[0], within=source.scope_of(value))
-    if len(made) == 1 and isinstance(made[0], ast.Assign):
-        text = f"{names[0]} = {names[0]}.clamp(max={MILD_EXPONENT})"
-        yield from source.fix(
-            f"clamp it where it is assigned: {text}", source.insert_after(made[0], text)
-        )
-
-
-def for_masked(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
-    """Yield a guard for the operand of a masked operation: the mask hides its value, but not its gradient."""
-    node = _operation(place, source)
-    inner_operation = _operation_inside(source, node)
-    if node is not None and inner_operation is not None:
-        assert place is not None
-        yield from for_masked(span_of(source, inner_operation, place), source)
-    word = word_of(node)
-    if word in ("log", "log2", "log10", "log1p"):
-        inner = None if node is None else operand_of(source, node)
-        if word_of(inner) == "exp":
-            yield from guarded(source, inner, at_most(LARGEST_EXPONENT))
-        yield from for_log(place, source)
-    elif word in ("exp", "expm1"):
-        yield from for_exp(place, source)
-    elif word in ("sqrt", "rsqrt", "pow", "norm", "std"):
-        yield from for_root(place, source)
-    elif word in DOMAINS:
-        yield from for_domain(place, source)
-    elif isinstance(node, ast.BinOp):
-        yield from (
-            for_root(place, source) if isinstance(node.op, ast.Pow) else for_division(place, source)
-        )
-
-
-def _operation_inside(source: Source, node: ast.expr | None) -> ast.expr | None:
-    """Return the only logarithm, root or power inside a product or sum, `p * log(p)`."""
-    if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Pow | ast.Div):
-        return None
-    found = list(source.calls("log", "sqrt", "exp", *DOMAINS, within=node))
-    return found[0] if len(found) == 1 else None
-
-
-def span_of(source: Source, node: ast.expr, place: SourceSpan) -> SourceSpan:
-    """Return the span of an expression in the file of another span."""
-    start, end = source.stretch(node)
-    first, last = source.offset(node.lineno, 0), source.offset(node.end_lineno or node.lineno, 0)
-    return replace(
-        place,
-        line=node.lineno,
-        end_line=node.end_lineno,
-        column=start - first,
-        end_column=end - last,
-        expression=source.of(node),
-    )
+            yield from guarded(source, node, at_least(ROUNDING_BOUND), hides=hides)

@@ -39,3 +39,11 @@ def divided_by_samples(place: SourceSpan | None, source: Source) -> Iterator[Fix
             "divide the count by the number of samples",
             source.replace(lengths[0], f"len({inner}.dataset)"),
         )
+
+
+def without_minus(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the expression at a place without the minus sign before it."""
+    node = source.at(place)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = source.of(node.operand)
+        yield from source.fix("remove the minus sign", source.replace(node, inner))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from torchwhy.record.trace import Trace
 STATIONS_SHOWN = 8  # A longer walk of shapes shows its beginning and its end.
 OPERANDS_SHOWN = 5
 INDICES_SHOWN = 8
-LONGEST_MESSAGE = 160  # Two terminal lines of torch's own message.
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
+LONGEST_MESSAGE = 320  # Four terminal lines of torch's own message.
 
 
 def sizes(shape: Sequence[int]) -> str:
@@ -44,11 +46,16 @@ def at(span: SourceSpan | None) -> str:
 
 
 def first_line(message: str) -> str:
-    """Return the first non-empty line of an exception's message, shortened if needed."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    """Return the first non-empty line of an exception's message, of a long one whole sentences or else whole words."""
+    plain = COLOURS.sub("", message)
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
     if not lines:
         return "no message"
-    return lines[0] if len(lines[0]) <= LONGEST_MESSAGE else lines[0][: LONGEST_MESSAGE - 1] + "…"
+    if len(lines[0]) <= LONGEST_MESSAGE:
+        return lines[0].removesuffix(":")
+    head = lines[0][: LONGEST_MESSAGE - 1]
+    sentences = head[: head.rfind(". ") + 1]
+    return sentences if len(sentences) > LONGEST_MESSAGE // 2 else f"{head.rpartition(' ')[0]} …"
 
 
 def layer_words(layer: Layer) -> str:

@@ -14,6 +14,7 @@ from torchwhy.detect.rules.torch_messages import read
 from torchwhy.detect.views.crash import crash_evidence
 from torchwhy.detect.views.crash.batch_parts import rows_of
 from torchwhy.detect.views.crash.crash_evidence import Sized
+from torchwhy.detect.views.crash.input_names import loss_expression, with_program_names
 from torchwhy.detect.views.crash.operand_trials import fix_of
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Diagnosis, Shape
@@ -28,7 +29,7 @@ def crashes(trace: Trace) -> Iterator[CrashView]:
     """Yield the exceptions that the program did not raise on purpose, oldest first."""
     for place, crash in enumerate(trace.of(Crash)):
         if crash.raised_by != "user":
-            yield CrashView(trace, crash, place)
+            yield CrashView(trace, with_program_names(crash), place)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class CrashView:
         value = self.event.facts.get(name)
         return int(value) if isinstance(value, float) else None
 
+    def real(self, name: str) -> float:
+        """Return a fact that is a number, NaN if it is not recorded."""
+        value = self.event.facts.get(name)
+        return value if isinstance(value, float) else math.nan
+
     def numbers(self, name: str) -> Shape | None:
         """Return a fact that is a list: a shape, or indices."""
         value = self.event.facts.get(name)
@@ -124,7 +130,7 @@ class CrashView:
         """Tell whether a layer already ran in a whole step, so that its sizes fitted then."""
         calls = self.trace.of(ModuleCalled)
         # The trace has no calls inside a compiled model; after a training step all of it has run.
-        if not calls:
+        if not calls or not self.trace.has_all("modules"):
             return bool(self.trace.steps)
         return any(call.path == layer.path for call in calls)
 
@@ -181,9 +187,7 @@ class CrashView:
     @property
     def loss_expression(self) -> SourceSpan | None:
         """Return the expression that computed the loss if `loss.backward()` raised, else None."""
-        if ".backward(" not in (self.written or "") or not self.event.operands:
-            return None
-        return self.event.operands[0].made_by
+        return loss_expression(self.event)
 
     @property
     def is_about_labels(self) -> bool:
@@ -262,7 +266,7 @@ class CrashView:
         crash, where = self.event, location or self.event.location
         facts = [*diagnosis.evidence(), *evidence]
         if crash.location is not None and where is not None and where.line != crash.location.line:
-            facts.append(Evidence(f"raised at {crash.location}: {self.expression}"))
+            facts.append(Evidence(f"{self.expression} raised it", location=crash.location))
         if crash.caught:
             facts.insert(0, crash_evidence.of_going_on(self.trace, crash))
         facts += crash_evidence.of_loader(crash)
@@ -280,4 +284,5 @@ class CrashView:
             sample=sample,
             crash=self.number,
             scope="lost-batches" if crash.caught else "training",
+            symptom_at=crash.location,
         )

@@ -22,12 +22,22 @@ class OtherSize(Diagnosis):
     tensor: Sized
     expression: str
     change: str | None  # A change of the tensor with which it fits the layer.
-    fits_resized: bool  # The call works if the layer is made for the size of its input.
+    # The call works if the layer is made for the size of its input, and no earlier input fitted the layer.
+    fits_resized: bool
+    worked_before: bool  # Earlier inputs fitted the layer, so this one is at fault.
 
     @property
     def fitting(self) -> str:
         """Return `; x.T fits`, or nothing if no change of the data fits."""
         return f"; {self.change} fits" if self.change is not None else ""
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if not self.worked_before:
+            return ()
+        return (
+            f"correct the data of this batch, or the code that makes it: earlier batches fitted {self.layer}",
+        )
 
 
 Judged = TypeVar("Judged", bound=OtherSize)
@@ -82,12 +92,18 @@ class Misfit:
             tensor=self.crash.layer_input.sized,
             expression=self.crash.expression,
             change=self.fitting_change,
-            fits_resized=bool(self.crash.working("resize-layer")),
+            fits_resized=bool(self.crash.working("resize-layer")) and not self.has_worked,
+            worked_before=self.has_worked,
         )
 
     def fixes(self, *otherwise: str) -> list[Fix]:
-        """Return the trials that worked as fixes; if the data is wrong, those that reshape it come first."""
+        """Return the trials that worked as fixes; if the data is wrong, those that reshape it come first.
+
+        A layer that earlier inputs fitted keeps its size.
+        """
         names = (*self.reshapes, "resize-layer") if self.blames_data else otherwise
+        if self.has_worked:
+            names = tuple(name for name in names if name != "resize-layer")
         return self.crash.fixes(*names)
 
     def favoured(self, noun: str) -> list[Evidence]:

@@ -20,7 +20,8 @@ def words_of(trial: OperandTrial, layer: Layer | None) -> str:
                 f"{trial.wrong}"
             )
         case "resize-table":
-            return f"make {trial.target} with {trial.right} rows instead of {trial.wrong}"
+            least = "at least " if trial.at_least else ""
+            return f"make {trial.target} with {least}{trial.right} rows instead of {trial.wrong}"
         case "swap-arguments":
             order = ", ".join(trial.order)
             return f"pass the model's output first and the target second: {order}"
@@ -32,7 +33,10 @@ def words_of(trial: OperandTrial, layer: Layer | None) -> str:
 
 
 def fix_of(trial: OperandTrial, layer: Layer | None) -> Fix:
-    """Return a tried change as a fix: a patch if the edit is certain, otherwise advice."""
+    """Return a tried change as a fix: a patch if the edit is certain, otherwise advice.
+
+    It was tried on the operands of one call, so it may not fit the others.
+    """
     safety: Safety = "changes-results" if trial.diff else "show-only"
-    verdict = Trial(verdict="cured" if trial.worked else "no-difference")
+    verdict = Trial(verdict="fits-this-call" if trial.worked else "no-difference")
     return Fix(title=words_of(trial, layer), diff=trial.diff, safety=safety, trial=verdict)

@@ -46,6 +46,7 @@ class ForwardGraph:
         everything = {operation.order: operation for operation in trace.of(GraphOperation)}
         self._operations = {order: o for order, o in everything.items() if not o.is_view}
         self._views = {order: o for order, o in everything.items() if o.is_view}
+        self._is_whole = trace.has_all("operations")
         self.losses = [root for root in trace.of(LossRoot) if root.accumulates]
 
     def __bool__(self) -> bool:
@@ -79,6 +80,12 @@ class ForwardGraph:
         return (
             list(operation.input_shapes[position]) if position < len(operation.input_shapes) else []
         )
+
+    def giver(self, operation: GraphOperation, position: int) -> GraphOperation | None:
+        """Return the operation or view whose result is an operand in the shape that the program passes."""
+        shape = self.shape_given(operation, position)
+        candidates = (self.view(operation, position), self.source(operation, position))
+        return next((one for one in candidates if one is not None and one.shape == shape), None)
 
     def sources(self, operation: GraphOperation) -> list[GraphOperation | None]:
         """Return the operation that made each operand, skipping casts and copies; None if it came from outside."""
@@ -125,6 +132,13 @@ class ForwardGraph:
             found += self.consumers_of(consumer) if transparent else [consumer]
         return found
 
+    def misses(self, operation: GraphOperation) -> bool:
+        """Tell whether an operation that made an operand, or a view of one, was left out of the record."""
+        if self._is_whole:
+            return False
+        made = [order not in self._operations for order in operation.inputs if order >= 0]
+        return any(made) or any(order not in self._views for order in operation.views if order >= 0)
+
     def trains(self, operation: GraphOperation | None) -> bool:
         """Tell whether a parameter feeds an operation, so that it belongs to the model and not to the data."""
         if operation is None or not operation.differentiable:
@@ -138,12 +152,13 @@ class ForwardGraph:
 
     @property
     def has_moving_targets(self) -> bool:
-        """Tell whether the loss compares with a network's output, as in Q-learning.
+        """Tell whether the loss compares with a network's output, as in Q-learning, or may do so.
 
         Such targets change as the network learns, and the size of the loss with them.
         """
         return any(
-            not operation.tracked[place] and any(above.parameters for above in self.ancestors(made))
+            not operation.tracked[place]
+            and any(above.parameters or self.misses(above) for above in self.ancestors(made))
             for operation in self.operations("sub", *ERRORS)
             if operation.differentiable and len(operation.tracked) > 1 and any(operation.tracked)
             for place, made in enumerate(self.sources(operation)[: len(operation.tracked)])

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Certainty, Evidence, Finding, Sample, Scope, SourceSpan, advice_of
+from torchwhy.finding import (
+    Certainty,
+    Evidence,
+    Finding,
+    Fix,
+    Sample,
+    Scope,
+    SourceSpan,
+    advice_of,
+)
 from torchwhy.record.events import Birth, Operand, SampleTried, TensorFacts
 from torchwhy.record.numbers import Real, decode, encode
 from torchwhy.record.trace import Trace
@@ -127,7 +136,7 @@ def sample_of(birth: Birth) -> Sample | None:
     if not birth.positions:
         return None
     index = birth.dataset_indices[0] if birth.dataset_indices else None
-    return Sample(birth.positions[0], index)
+    return Sample(birth.positions[0], index, birth.rows_of if index is not None else None)
 
 
 def finding_from(
@@ -150,13 +159,41 @@ def finding_from(
         step=birth.step,
         rank=trace.rank,
         location=location or birth.location,
-        evidence=(*diagnosis.evidence(), *evidence, *common_evidence(trace, birth)),
-        fixes=advice_of(diagnosis),
+        evidence=(
+            *_frames(birth),
+            *diagnosis.evidence(),
+            *evidence,
+            *common_evidence(trace, birth),
+        ),
+        fixes=advice_of(diagnosis) if inside_of(birth) is None else _advice_inside(birth),
         scope=scope_of(trace, birth),
         certainty=certainty_of(trace, birth),
         sample=sample_of(birth),
         births=(birth.id, *echoes_of(trace, birth)),
     )
+
+
+def inside_of(birth: Birth) -> SourceSpan | None:
+    """Return the expression of a library, or of torch, that a call of the program led to; None if it is its own."""
+    if birth.node is not None and birth.forward is not None and birth.inside is None:
+        return birth.forward.inside
+    return birth.inside
+
+
+def _frames(birth: Birth) -> Iterator[Evidence]:
+    """Yield the frame in a library that issued the operation; the program's is the place of the finding."""
+    inside = inside_of(birth)
+    if inside is not None:
+        yield Evidence(f"it ran {inside.expression or birth.op}", step=birth.step, location=inside)
+
+
+def _advice_inside(birth: Birth) -> tuple[Fix, ...]:
+    """Return what to do about an operation that is not in the program's own code."""
+    inside, call = inside_of(birth), birth.location
+    package = inside.file.partition("/")[0] if inside is not None else "the library"
+    given = f" `{call.expression}`" if call is not None and call.expression else " the call"
+    title = f"look at what{given} passes to {package}, and how large its parameters have become"
+    return (Fix(title, safety="show-only"),)
 
 
 def scope_of(trace: Trace, birth: Birth) -> Scope:

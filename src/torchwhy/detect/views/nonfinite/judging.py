@@ -10,6 +10,7 @@ from torchwhy.detect.views.nonfinite.birth_facts import (
     counted_births,
     describe,
     finding_from,
+    inside_of,
     show,
     value_at_born,
 )
@@ -28,12 +29,14 @@ class BadSamples:
     first: int | None = None
     row: int | None = None
     more: int = 0
+    of: str | None = None  # the program's tensor that the row is counted in, if there is no dataset
 
     def __str__(self) -> str:
         """Return ` for sample 7 (row 3091 of the dataset)`, or nothing if no sample is known."""
         if self.first is None:
             return ""
-        row = f" (row {self.row} of the dataset)" if self.row is not None else ""
+        where = f"`{self.of}`" if self.of else "the dataset"
+        row = f" (row {self.row} of {where})" if self.row is not None else ""
         more = f" and {self.more} more" if self.more else ""
         return f" for sample {self.first}{row}{more}"
 
@@ -57,6 +60,7 @@ class Born:
     expression: str
     step: int
     samples: BadSamples
+    is_in_library: bool = False
 
 
 class BirthDiagnosis(Diagnosis):
@@ -129,9 +133,19 @@ def place_of(birth: Birth) -> object:
 
 
 def expression_of(birth: Birth) -> str:
-    """Return the program's expression on one line, or the operation's name if it is unknown."""
+    """Return the expression on one line, the program's or that of a library with its place; else the operation."""
+    inside = inside_of(birth)
+    if inside is not None:
+        return in_library(inside, birth)
     text = birth.location.expression if birth.location is not None else None
     return short(text) if text else birth.op
+
+
+def in_library(inside: SourceSpan, birth: Birth) -> str:
+    """Return `softplus(x) in gpytorch/constraints.py:44 (called from train.py:30)`."""
+    call = birth.location
+    caller = f" (called from {call.file}:{call.line})" if call is not None else ""
+    return f"{short(inside.expression or birth.op)} in {inside.file}:{inside.line}{caller}"
 
 
 def short(text: str) -> str:
@@ -163,12 +177,19 @@ def samples_of(birth: Birth) -> BadSamples:
     if not birth.positions:
         return BadSamples()
     row = birth.dataset_indices[0] if birth.dataset_indices else None
-    return BadSamples(first=birth.positions[0], row=row, more=len(birth.positions) - 1)
+    return BadSamples(
+        first=birth.positions[0], row=row, more=len(birth.positions) - 1, of=birth.rows_of
+    )
 
 
 def born(birth: Birth) -> Born:
     """Return where a birth happened."""
-    return Born(expression_of(birth), birth.step, samples_of(birth))
+    return Born(
+        expression_of(birth),
+        birth.step,
+        samples_of(birth),
+        is_in_library=inside_of(birth) is not None,
+    )
 
 
 def operand_value(operand: Operand | None) -> OperandValue:

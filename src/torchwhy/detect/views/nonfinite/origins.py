@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torchwhy.detect.views.nonfinite.judging import short
+from torchwhy.detect.views.nonfinite.birth_facts import inside_of
+from torchwhy.detect.views.nonfinite.judging import in_library, short
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
@@ -60,6 +61,9 @@ def where_it_went(birth: Birth) -> Spoiled:
 
 def expression_of(birth: Birth, otherwise: str) -> str:
     """Return the program's expression in backquotes, or `otherwise` if it is unknown."""
+    inside = inside_of(birth)
+    if inside is not None:
+        return in_library(inside, birth)
     if birth.location is not None and birth.location.expression:
         return f"`{short(birth.location.expression)}`"
     return otherwise

@@ -20,6 +20,8 @@ def chooses_the_output(trace: Trace, census: ParameterCensus, held: list[Paramet
     place = place_of(trace, census.optimizer)
     text = (place.expression or "") if place is not None else ""
     by_name = PART_BY_NAME.search(text) is not None or _is_of_a_part(text, held)
+    if not trace.has_all("modules"):
+        return by_name  # which module made the output is unknown
     last = output_module(trace, census)
     return by_name and any(one.module == last for one in held)
 
@@ -46,7 +48,7 @@ def trains_the_input(trace: Trace, census: ParameterCensus, others: list[Paramet
         above = list(graph.ancestors(operation))[1:]
         if any(a.location == one.made_at and a.shape == one.shape for a in above for one in held):
             return True
-    return False
+    return not trace.has_all("operations")  # it may feed them in what was left out
 
 
 def is_added_to_frozen(trace: Trace, own: list[ParameterSeen]) -> bool:
@@ -67,4 +69,4 @@ def is_added_to_frozen(trace: Trace, own: list[ParameterSeen]) -> bool:
             names & frozen and not names & training for names in behind
         ):
             return True
-    return False
+    return not trace.has_all("operations")

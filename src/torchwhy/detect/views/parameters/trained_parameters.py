@@ -149,7 +149,9 @@ def joined_late(trace: Trace) -> tuple[LateParameters, list[LateParameter]] | No
 
 
 def output_module(trace: Trace, census: ParameterCensus) -> str | None:
-    """Return the path of the last layer with weights that ran before the census."""
+    """Return the path of the last layer with weights that ran before the census, if all modules were recorded."""
+    if not trace.has_all("modules"):
+        return None
     with_weights = {one.module for one in census.parameters if one.module is not None}
     walk = [
         call.path

@@ -97,7 +97,10 @@ def history_of(trace: Trace, made: OptimizerMade, failing_step: int) -> History 
     finite = [w for w in samples if all(map(is_finite, w.weight_rms))]
     samples = finite if len(finite) > 1 else samples
     counts = element_counts(trace, made.index)
-    losses = [(step.step, decode(step.losses[-1])) for step in steps if step.losses]
+    of_closures = trace.closure_losses
+    last = {step.step: step.losses[-1] for step in steps if step.losses}
+    of_steps = {s.step: of_closures[s.step] for s in steps if s.step in of_closures}
+    losses = [(step, decode(loss)) for step, loss in sorted({**of_steps, **last}.items())]
     rates = [(step.step, step.rates[0]) for step in steps if step.rates]
     default = made.defaults.get("lr")
     if not rates and isinstance(default, (int, float)):

@@ -17,7 +17,12 @@ from torchwhy.detect.views.training.network_facts import (
     training_outputs,
 )
 from torchwhy.detect.views.training.spikes import jumps, steady_rate
-from torchwhy.detect.views.training.training import ADAPTIVE, Training, trainings
+from torchwhy.detect.views.training.training import (
+    ADAPTIVE,
+    BY_LINE_SEARCH,
+    Training,
+    trainings,
+)
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence
 from torchwhy.record.learning import Activation
@@ -32,6 +37,7 @@ AWAY = 1e4  # Loss over its first value; no noise, curriculum or rare class keep
 CARRIED = 10.0  # If the weights grow this much, too, the updates did it, whatever the curvature is by then.
 OUT_OF_THE_GAME = 100.0  # Loss over its first value; between balanced players it stays below 20.
 WHOLE = 1.0  # An update as large as the weights replaces them.
+LINE_SEARCH = 'let it search along its direction: line_search_fn="strong_wolfe", or lower lr'
 MOST_POINTS = 400  # A curve keeps about this many losses.
 
 
@@ -296,6 +302,8 @@ def loss_curve(training: Training) -> Evidence:
 
 def stable_advice(rate: float, optimizer: str, *, bound: float | None, update: float) -> str:
     """Return which learning rate to use: well below the bound, with updates of at most a tenth of the weights."""
+    if optimizer in BY_LINE_SEARCH:
+        return LINE_SEARCH
     gentle = rate / 10
     if math.isfinite(update):  # It is inf if the weights were 0.
         gentle /= max(update, 1.0)

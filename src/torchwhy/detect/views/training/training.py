@@ -10,7 +10,7 @@ from statistics import fmean, median
 
 from torchwhy.detect.views.training.history import element_counts, total_size
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weights
-from torchwhy.record.numbers import decode
+from torchwhy.record.numbers import Real, decode
 from torchwhy.record.trace import Trace
 
 ENOUGH_STEPS = (
@@ -50,6 +50,11 @@ class Training:
     def values(self) -> list[float]:
         """Return the finite losses, oldest first."""
         return [loss for _, loss in self.losses]
+
+    @property
+    def first_step(self) -> int:
+        """Return the step at which this training began."""
+        return self.losses[0][0] if self.losses else 0
 
     @property
     def maximizes(self) -> bool:
@@ -192,7 +197,7 @@ def trainings(trace: Trace) -> Iterator[Training]:
         if own:
             yield Training(
                 made=made,
-                losses=list(_losses(own)),
+                losses=list(_losses(own, trace.closure_losses)),
                 rates=_rates(own, made),
                 samples=samples.get(made.index, []),
                 described=described.get(made.index),
@@ -201,10 +206,12 @@ def trainings(trace: Trace) -> Iterator[Training]:
             )
 
 
-def _losses(steps: list[Step]) -> Iterator[tuple[int, float]]:
+def _losses(steps: list[Step], of_closures: dict[int, Real]) -> Iterator[tuple[int, float]]:
     for step in steps:
-        if step.losses:
-            mean = fmean(map(decode, step.losses))
+        closure = of_closures.get(step.step)
+        losses = step.losses or ([] if closure is None else [closure])
+        if losses:
+            mean = fmean(map(decode, losses))
             if math.isfinite(mean):
                 yield step.step, mean
 

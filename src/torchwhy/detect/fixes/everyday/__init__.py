@@ -1,0 +1,1 @@
+"""Edits that cure errors of everyday life."""

@@ -1,0 +1,183 @@
+"""Diagnoses of exceptions that have no cause of their own: what raised them, and what is known besides the message."""
+
+from __future__ import annotations
+
+from torchwhy.detect.rules.beginner_messages import ADVICE
+from torchwhy.detect.rules.everyday_messages import LATE_ADVICE
+from torchwhy.diagnosis import Diagnosis
+
+FETCH = "get the file itself: a failed download leaves a web page, and Git LFS a pointer (`git lfs pull`)"
+SAVE_AGAIN = "save or copy it again; an interrupted save leaves the old file if you rename: `os.replace(new, path)`"
+
+
+class Raised(Diagnosis):
+    """An exception that no other cause explains; `known` is its name in the table of advice."""
+
+    expression: str
+    layer: str | None
+    type: str
+    torch_says: str
+    in_worker: bool
+    known: str | None
+    message = "`{expression}`{where} raised {type}{worker}: {torch_says}"
+
+    @property
+    def where(self) -> str:
+        """Return a clause with the layer."""
+        return f" in `{self.layer}`" if self.layer is not None else ""
+
+    @property
+    def worker(self) -> str:
+        """Return a clause if a worker process raised it."""
+        return " in a worker process of the DataLoader" if self.in_worker else ""
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (ADVICE[self.known],) if self.known is not None else ()
+
+
+class NothingReturned(Raised):
+    """A `forward` ends without a `return`."""
+
+    module: str
+    message = "`{module}` returns None, because its forward ends without a `return`, so `{expression}` gets None"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return ("return the result at the end of `forward`: `return …`", *super().remedies)
+
+
+class SampleIsNone(Raised):
+    """The dataset returned None for a sample."""
+
+    index: int
+    message = (
+        "sample {index} of the dataset is None, so the DataLoader cannot build a batch from it"
+    )
+
+
+class KeyMissing(Raised):
+    """A sample of the dataset has no value for a key that another sample has."""
+
+    index: int
+    key: str
+    first_index: int
+    message = (
+        "sample {index} of the dataset has no {key}, but sample {first_index} has it, so the DataLoader cannot "
+        "build a batch from them"
+    )
+
+
+class BatchNotMade(Raised):
+    """A DataLoader could not build a batch from its samples."""
+
+    message = "the DataLoader could not build a batch from its samples: {type}: {torch_says}"
+
+
+class WronglyUnpacked(Raised):
+    """The loop over a DataLoader unpacks a batch into a different number of parts than it has."""
+
+    parts: list[str]
+    wanted: int
+    message = "a batch of this DataLoader has {count} {noun} ({shown}), but `{expression}` unpacks {wanted}"
+
+    @property
+    def count(self) -> int:
+        """Return the number of parts of a batch."""
+        return len(self.parts)
+
+    @property
+    def noun(self) -> str:
+        """Return `part` or `parts`."""
+        return "part" if self.count == 1 else "parts"
+
+    @property
+    def shown(self) -> str:
+        """Return the parts in words."""
+        return ", ".join(self.parts)
+
+
+class ReportedLate(Raised):
+    """A GPU reported a failure that happened in an earlier operation."""
+
+    failure: str  # its name in the table of advice
+    message = (
+        "`{expression}` heard of a failure on the GPU, which may have happened in an earlier line, because a GPU "
+        "works on its own: {torch_says}"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return LATE_ADVICE[self.failure]
+
+
+class WrongBuild(ReportedLate):
+    """The installed torch has no code for this GPU."""
+
+    message = "the torch installed here has no code for this GPU: {torch_says}"
+
+
+class FileUnreadable(Raised):
+    """`torch.load` got a file that is damaged, or not a checkpoint."""
+
+    file: str | None
+    size: int | None  # in bytes
+    begins: str | None  # its first bytes, if they are not those of a checkpoint
+    message = "`{expression}` cannot read {name}: {why}"
+
+    @property
+    def name(self) -> str:
+        """Return the file."""
+        return self.file if self.file is not None else "the file"
+
+    @property
+    def why(self) -> str:
+        """Return what is wrong with the file."""
+        if self.size == 0:
+            return "it is empty"
+        if self.begins is not None:
+            return f"it is not a checkpoint of torch, it begins with {self.begins}"
+        return "it is damaged, probably because writing or copying it was cut off"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if self.begins is not None and self.size != 0:
+            return (FETCH,)
+        return (SAVE_AGAIN,)
+
+
+class RefusedByDistribution(Raised):
+    """A distribution refuses values outside of its range."""
+
+    distribution: str
+    argument: str
+    constraint: str
+    count: int
+    of: int
+    minimum: float
+    maximum: float
+    message = (
+        "{count} of {of} values of `{argument}` are not allowed in {distribution}: they must satisfy {constraint}, but "
+        "range from {minimum:.3g} to {maximum:.3g}"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if "GreaterThan" not in self.constraint:
+            return ()
+        return (
+            f"compute `{self.argument}` so that it is positive: `functional.softplus(raw) + 1e-6`, or `raw.exp()`",
+        )
+
+
+class ExtraMissing(Raised):
+    """A part of torch needs a package that is not installed."""
+
+    part: str
+    package: str
+    message = "`{part}` needs the package `{package}`, which is not installed and does not come with torch"
+    advice = "install it: `pip install {package}`"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (self.fill(self.advice),)
