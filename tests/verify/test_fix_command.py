@@ -92,7 +92,7 @@ def test_a_fix_is_tried_told_and_stored(workshop):
 def test_what_a_trial_writes_is_not_written_into_the_users_directory(workshop):
     folder, done = workshop
 
-    assert "in a copy of its directory" in done.stderr
+    assert "your files stay as they are" in done.stderr
     assert not (folder / "finished.txt").exists()
     assert not list(folder.glob(".torchwhy/runs/*/trials/*/directory"))
 
@@ -161,3 +161,65 @@ def test_a_change_that_only_the_diagnosis_tells_is_built_for_a_stored_run(tmp_pa
 
     assert "give the last layer 5 outputs" in done.stderr
     assert "+model = torch.nn.Linear(3, 5)" in done.stderr
+
+
+OPTION = """import argparse, json, os
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.01)
+rate = parser.parse_args().lr
+if os.path.exists("conf.json"):
+    rate = json.load(open("conf.json"))["lr"]
+torch.manual_seed(0)
+x = torch.randn(256, 16)
+y = x @ torch.randn(16, 1)
+net = torch.nn.Linear(16, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr={given})
+for step in range(40):
+    loss = torch.nn.functional.mse_loss(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_a_rate_from_the_command_line_is_lowered_there(tmp_path):
+    text = OPTION.replace("{given}", "rate")
+    text = text.replace(
+        'if os.path.exists("conf.json"):\n    rate = json.load(open("conf.json"))["lr"]\n', ""
+    )
+    (tmp_path / "train.py").write_text(text)
+
+    done = torchwhy(tmp_path, "fix", "train.py", "--lr", "30")
+    (fix, *_) = report_of(tmp_path)["findings"][0]["fixes"]
+    applied = torchwhy(tmp_path, "fix", "--apply", "--yes")
+
+    assert fix["trial"]["verdict"] == "cured", done.stderr
+    assert fix["diff"] == ""
+    assert fix["command"][:2] == ["train.py", "--lr"]
+    assert float(fix["command"][2]) < 1
+    assert f"To run it so: torchwhy run train.py --lr {fix['command'][2]}" in done.stderr
+    assert "[no-diff]" in applied.stderr
+    assert (tmp_path / "train.py").read_text() == text
+
+
+@pytest.mark.slow
+def test_a_rate_from_a_settings_file_is_lowered_there_and_written_on_request(tmp_path):
+    text = OPTION.replace("{given}", 'json.load(open("conf.json"))["lr"]')
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "conf.json").write_text('{"steps": 30, "lr": 30.0}\n')
+
+    done = torchwhy(tmp_path, "fix", "train.py")
+    untouched = (tmp_path / "conf.json").read_text()
+    (fix, *_) = report_of(tmp_path)["findings"][0]["fixes"]
+    applied = torchwhy(tmp_path, "fix", "--apply", "--yes")
+
+    assert fix["trial"]["verdict"] == "cured", done.stderr
+    assert untouched == '{"steps": 30, "lr": 30.0}\n'
+    assert applied.returncode == 0, applied.stderr
+    changed = json.loads((tmp_path / "conf.json").read_text())
+    assert changed["lr"] < 1
+    assert changed["steps"] == 30
+    assert (tmp_path / "train.py").read_text() == text

@@ -23,6 +23,7 @@ GIVES_WAY_TO: dict[str, tuple[str, ...]] = {
     "exploding-gradients": ("unscaled-inputs", "unscaled-targets"),
     "badly-scaled-initialisation": ("unscaled-inputs",),
     "sum-over-batch": ("unscaled-inputs", "unscaled-targets"),
+    "learning-rate-too-high": ("weight-decay-too-strong",),
 }
 
 # A network that does not learn shows these, whatever the cause.
@@ -44,6 +45,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "learning-rate-too-low": ("stuck-loss",),
     "learning-rate-too-high": (*SYMPTOMS, "loss-spike", "collapsing-loss-scale"),
     "weight-decay-too-strong": (*SYMPTOMS, "loss-spike"),
+    "loss-maximised": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "momentum-too-high": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "exploding-gradients": (
         *SYMPTOMS,

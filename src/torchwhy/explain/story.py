@@ -17,6 +17,7 @@ from torchwhy.explain.differential import (
     keep_most_specific,
     keep_one_per_crash,
 )
+from torchwhy.explain.effects import effect_of
 from torchwhy.explain.precedence import is_about_exception, is_dynamics
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
@@ -29,11 +30,12 @@ def tell(findings: list[Finding], trace: Trace) -> list[Finding]:
     kept = keep_most_specific(merge_repeats(keep_one_per_crash(weighed), ancestry))
     causes = dict(find_causes(kept, ancestry))
     causes.update(find_fatal_values(kept, trace))
-    return [
+    grown = [
         grow(finding, kept=kept, causes=causes)
         for number, finding in sorted(enumerate(kept), key=lambda pair: ancestry.rank(pair[1]))
         if number not in causes
     ]
+    return [replace(one, effect=effect_of(one, trace)) for one in grown]
 
 
 def merge_repeats(findings: list[Finding], ancestry: Ancestry) -> list[Finding]:

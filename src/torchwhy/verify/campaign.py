@@ -8,18 +8,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from torchwhy.confine.confined_run import FileProtectedError
 from torchwhy.detect.fixes.training.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.verify.candidates import candidates, effect_of, open_source
 from torchwhy.verify.diffs import EditError, edited_texts, joined
-from torchwhy.verify.run_result import RunResult, is_convincing, remaining
+from torchwhy.verify.run_result import RunResult
 from torchwhy.verify.trial import Laboratory, Tried, try_fix
+from torchwhy.verify.verdicts import remaining, shows_learning
 
 ENOUGH_SECONDS = 2.0  # With less time left, a trial would be killed soon after its start.
 MOST_SECOND_CHANGES = 3  # Tried together with a change that revealed a second cause.
 # If two cures end a hundredfold apart in loss, the worse one only hides the failure: 1 / 1e-12 is finite, too.
 FAR_ABOVE = 100.0
-RANK = {"cured": 0, "symptom-only": 1, "no-difference": 2, "not-run": 3}
+UNNOTICED = 1e-3  # A fix that moves healthy losses by at most this share leaves them as they were.
+RANK = {
+    "cured": 0,
+    "runs": 1,
+    "changes-intent": 2,
+    "symptom-only": 3,
+    "fits-this-call": 4,
+    "no-difference": 5,
+    "not-run": 6,
+}
 SAFETY_RANK = {"safe": 0, "changes-results": 1, "show-only": 2}
 NOTHING_KNOWN = "no change to the source is known that might cure this cause."
 NOT_REPEATED = (
@@ -27,10 +38,7 @@ NOT_REPEATED = (
     "without failure would prove nothing."
 )
 
-LEFT_THE_COPY = (
-    "the program needs files outside its directory, so the trials ran in the directory itself, and "
-    "the program wrote its output files again."
-)
+INTERRUPTED = "no fix was tried, because a signal ended the trials."
 
 Tell = Callable[[str], None]
 
@@ -47,15 +55,20 @@ def try_all(
     laboratory: Laboratory, findings: Sequence[Finding], *, limit_seconds: float, tell: Tell
 ) -> Outcome:
     """Try the candidates for the laboratory's finding until one cures it and learns, or time is up."""
-    chosen = choose(laboratory.finding, findings, laboratory.directory)
+    chosen = choose(laboratory.finding, findings, laboratory.directory, command=laboratory.command)
     if not chosen:
         return Outcome(laboratory.finding, (NOTHING_KNOWN,))
     if laboratory.run_seconds > limit_seconds:
         return Outcome(laboratory.finding, (_takes_too_long(laboratory, chosen, limit_seconds),))
     control = laboratory.control(findings)
     campaign = Campaign(laboratory, control, limit_seconds, tell)
-    if not laboratory.is_repeatable(control) and not campaign.fails_again():
-        return Outcome(laboratory.finding, (NOT_REPEATED,))
+    try:
+        if not laboratory.is_repeatable(control) and not campaign.fails_again():
+            return Outcome(laboratory.finding, (NOT_REPEATED,))
+    except KeyboardInterrupt:
+        return Outcome(laboratory.finding, (INTERRUPTED,))
+    except (FileProtectedError, OSError) as problem:
+        return Outcome(laboratory.finding, (f"no fix was tried: {problem}",))
     campaign.try_each(chosen)
     for go_on in (campaign.try_second_changes, campaign.try_lower_rate):
         if not campaign.is_cured and not campaign.interrupted:
@@ -63,11 +76,17 @@ def try_all(
     return Outcome(with_trials(laboratory.finding, campaign.judged()), tuple(campaign.notes))
 
 
-def choose(root: Finding, findings: Sequence[Finding], directory: Path) -> list[Fix]:
+def choose(
+    root: Finding,
+    findings: Sequence[Finding],
+    directory: Path,
+    *,
+    command: tuple[str, ...] = (),
+) -> list[Fix]:
     """Return the changes to try for the root cause; if there are none, those for the other errors."""
     others = [one for one in findings if one.severity == "error" and one is not root]
     for finding in (root, *others):
-        chosen = candidates(finding, directory)
+        chosen = candidates(finding, directory, command=command)
         if chosen:
             return chosen
     return []
@@ -102,8 +121,8 @@ class Campaign:
 
     @property
     def is_cured(self) -> bool:
-        """Tell whether one of the tried fixes cures the run."""
-        return any(fix.trial.verdict == "cured" for fix in self.fixes)
+        """Tell whether one of the tried fixes cures the run, as far as the run can show it."""
+        return any(map(self._convinces, self.tried))
 
     @property
     def seconds_left(self) -> float:
@@ -117,14 +136,14 @@ class Campaign:
         )
         again = self.laboratory.run(
             "control",
-            "",
+            Fix(""),
             stop_after_step=self.laboratory.last_step(self.control),
             limit_seconds=self.seconds_left / 2,
         )
         return again.failure is not None
 
     def try_each(self, fixes: Sequence[Fix]) -> bool:
-        """Try fixes one after another; return True at the first convincing cure."""
+        """Try fixes until one cures and leaves the steps before the failure as they were; tell whether one cures."""
         for number, fix in enumerate(fixes, start=1):
             if self.seconds_left < ENOUGH_SECONDS:
                 names = "; ".join(one.title for one in fixes[number - 1 :])
@@ -142,33 +161,32 @@ class Campaign:
                 )
                 self.interrupted = True
                 return self.is_cured
+            except (FileProtectedError, OSError) as problem:
+                self.notes.append(f"this was not tried: {fix.title}; {problem}")
+                self.interrupted = True
+                return self.is_cured
             self.tell(f"    {done.fix.trial.summary or done.fix.trial.verdict}")
             self.tried.append(done)
-            if done.left_the_copy and LEFT_THE_COPY not in self.notes:
-                self.tell(LEFT_THE_COPY)
-                self.notes.append(LEFT_THE_COPY)
-            if self._convinces(done):
+            if self._convinces(done) and noticed(done.fix) == 0.0:
                 return True
         return self.is_cured
 
     def _convinces(self, done: Tried) -> bool:
-        is_cured = done.fix.trial.verdict == "cured" and done.result is not None
-        return is_cured and done.result is not None and is_convincing(self.control, done.result)
+        """Tell whether a fix cures, or whether the run is of a kind that cannot show more than that it runs."""
+        if done.result is None or done.fix.trial.verdict not in ("cured", "runs"):
+            return False
+        is_of_players = len(done.result.players) > 1
+        learns = shows_learning(self.control, done.result)
+        return done.fix.trial.verdict == "cured" or learns is None or is_of_players
 
     def judged(self) -> list[Fix]:
-        """Return the tried fixes; if one visibly learns, cures that do not are marked `symptom-only`.
-
-        If none does, those whose loss ends far above that of another are.
-        """
-        cured = [one for one in self.tried if one.fix.trial.verdict == "cured"]
-        kept = [one for one in cured if self._convinces(one)]
-        if not kept:
-            least = min((_last(one) for one in cured), default=0.0)
-            bound = FAR_ABOVE * least if least > 0 else math.inf
-            kept = [one for one in cured if _last(one) <= bound]
+        """Return the tried fixes; those whose loss ends far above that of another only hide the symptom."""
+        cured = [one for one in self.tried if one.fix.trial.verdict in ("cured", "runs")]
+        least = min((_last(one) for one in cured), default=0.0)
+        bound = FAR_ABOVE * least if least > 0 else math.inf
         return [
             one.fix
-            if one in kept or one not in cured
+            if one not in cured or _last(one) <= bound
             else replace(one.fix, trial=replace(one.fix.trial, verdict="symptom-only"))
             for one in self.tried
         ]
@@ -187,58 +205,69 @@ class Campaign:
             return Tried(replace(fix, trial=Trial(with_it=problem.message)))
 
     def try_second_changes(self) -> None:
-        """If a change revealed a second cause, try it together with fixes for that cause."""
+        """If a change revealed a second cause, try fixes for that cause, alone and together with it."""
         for one in list(self.tried):
             left = None if one.result is None else remaining(one.result, self.laboratory.finding)
             if left is None or one.result is None or not self._is_further(left, one.result):
                 continue
-            directory = self.laboratory.directory
+            directory, command = self.laboratory.directory, self.laboratory.command
             texts = edited_texts(one.fix.diff, directory)
+            seconds = candidates(left, directory, texts, command=one.fix.command or command)
+            is_again = left.detector == self.laboratory.finding.detector
             pairs = [
-                Fix(
-                    f"{one.fix.title}; and {second.title}",
-                    diff=joined((one.fix.diff, second.diff), directory),
-                )
-                for second in candidates(left, directory, texts)[:MOST_SECOND_CHANGES]
+                self._both(one.fix, second, is_again=is_again)
+                for second in seconds[:MOST_SECOND_CHANGES]
             ]
-            tried = {effect_of(other.diff) for other in self.fixes}
-            pairs = [pair for pair in pairs if effect_of(pair.diff) not in tried]
-            if pairs:
-                self.tell(
-                    f"this reveals a second cause, {left.detector}: trying both changes together"
-                )
-                self.try_each(pairs)
+            alone = candidates(left, directory, command=command)[:MOST_SECOND_CHANGES]
+            tried = {effect_of(other) for other in self.fixes}
+            new = [fix for fix in (*alone, *pairs) if effect_of(fix) not in tried]
+            if new:
+                self.tell(f"this reveals a second cause, {left.detector}: trying changes for it")
+                self.try_each(new)
                 return
+
+    def _both(self, first: Fix, second: Fix, *, is_again: bool = False) -> Fix:
+        """Return both changes as one; `is_again` means that the second corrects the first."""
+        diffs = [fix.diff for fix in (first, second) if fix.diff]
+        return Fix(
+            second.title if is_again else f"{first.title}; and {second.title}",
+            diff=joined(diffs, self.laboratory.directory) if diffs else "",
+            command=second.command or first.command,
+            environment=(*first.environment, *second.environment),
+            hides=first.hides or second.hides,
+        )
 
     def try_lower_rate(self) -> None:
         """If a change removed the finding but the loss does not fall, try it with a lower learning rate."""
-        best = next((one for one in self.tried if one.fix.trial.verdict == "symptom-only"), None)
+        best = next(
+            (
+                one
+                for one in self.tried
+                if one.fix.trial.verdict == "symptom-only" and not one.fix.hides
+            ),
+            None,
+        )
         place = self.laboratory.finding.location
         if best is None or place is None:
             return
         directory = self.laboratory.directory
-        source = open_source(place.file, directory, edited_texts(best.fix.diff, directory))
+        texts = edited_texts(best.fix.diff, directory)
+        source = open_source(place.file, directory, texts, command=self.laboratory.command)
         slower = [] if source is None else list(lower_rate(None, source))[:1]
-        pairs = [
-            Fix(
-                f"{best.fix.title}; and {one.title}",
-                diff=joined((best.fix.diff, one.diff), directory),
-            )
-            for one in slower
-        ]
-        self.try_each(pairs)
+        self.try_each([self._both(best.fix, one) for one in slower])
 
     def _is_further(self, left: Finding, result: RunResult) -> bool:
-        """Tell whether the remaining finding is another cause that the first one hid."""
+        """Tell whether the remaining finding is another cause that the first one hid, or the same in a later batch."""
         first = self.laboratory.finding
         same_place = (
             left.location is not None
             and first.location is not None
             and left.location.expression == first.location.expression
         )
-        return result.steps >= self.control.steps and not (
-            left.detector == first.detector and same_place
-        )
+        if left.detector == first.detector and same_place:
+            is_exception = result.failure is not None and result.failure.is_exception
+            return is_exception and result.steps > self.control.steps
+        return result.steps >= self.control.steps
 
 
 def _last(tried: Tried) -> float:
@@ -246,9 +275,21 @@ def _last(tried: Tried) -> float:
     return 0.0 if last is None else last
 
 
+def noticed(fix: Fix) -> float:
+    """Return how far a fix moves the losses of healthy steps; 0 if it leaves them as they were."""
+    change = fix.trial.healthy_change
+    return 0.0 if change is None or change <= UNNOTICED else change
+
+
 def with_trials(finding: Finding, tried: Sequence[Fix]) -> Finding:
-    """Return the finding with the tried fixes first, best on top, and its advice after them."""
-    ranked = sorted(tried, key=lambda fix: (RANK[fix.trial.verdict], SAFETY_RANK[fix.safety]))
+    """Return the finding with the tried fixes first, best on top, and its advice after them.
+
+    Of several that cure, the one that changes the healthy steps least is best.
+    """
+    ranked = sorted(
+        tried,
+        key=lambda fix: (RANK[fix.trial.verdict], noticed(fix), SAFETY_RANK[fix.safety]),
+    )
     diffs = {fix.diff for fix in ranked}
     rest = [fix for fix in finding.fixes if not fix.diff or fix.diff not in diffs]
     is_cured = any(fix.trial.verdict == "cured" for fix in ranked)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from torchwhy.detect.registry import all_detectors
+from torchwhy.detect.views.nonfinite.judging import BirthDiagnosis
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.source.edits import Source
 from torchwhy.verify.diffs import EditError, changed_files, read
@@ -16,23 +17,28 @@ INSTALLED = {"site-packages", "dist-packages"}
 
 
 def candidates(
-    root: Finding, directory: Path, texts: Mapping[Path, str] | None = None
+    root: Finding,
+    directory: Path,
+    texts: Mapping[Path, str] | None = None,
+    *,
+    command: tuple[str, ...] = (),
 ) -> list[Fix]:
-    """Return the changes to try: those of the cause first, then those of its consequences.
+    """Return the changes to try: those of the cause, then those of its consequences, and those that hide it last.
 
-    `texts` are files as an earlier change left them.
+    `texts` are files as an earlier change left them, `command` is the one that ran the program.
     """
     chosen: dict[str, Fix] = {}
     for finding in (root, *_below(root)):
-        for fix in (*_ready(finding), *proposals(finding, directory, texts or {})):
-            chosen.setdefault(effect_of(fix.diff), fix)
-    return list(chosen.values())[:MOST_CANDIDATES]
+        proposed = proposals(finding, directory, texts or {}, command=command)
+        for fix in (*_ready(finding), *proposed):
+            chosen.setdefault(effect_of(fix), fix)
+    return sorted(chosen.values(), key=lambda fix: fix.hides)[:MOST_CANDIDATES]
 
 
-def effect_of(diff: str) -> str:
-    """Return the effect of a diff without its context and headings, to recognise equal changes."""
-    changed: list[str] = []
-    for name, hunks in changed_files(diff).items():
+def effect_of(fix: Fix) -> str:
+    """Return the effect of a fix without the context and headings of its diff, to recognise equal changes."""
+    changed = [*fix.environment, *fix.command]
+    for name, hunks in changed_files(fix.diff).items():
         for hunk in hunks:
             before, after = list(hunk.before), list(hunk.after)
             line = hunk.line
@@ -45,24 +51,32 @@ def effect_of(diff: str) -> str:
 
 
 def _below(finding: Finding) -> Iterator[Finding]:
+    """Yield the consequences of a finding; a change for a note can silence an error and cannot cure it."""
     for consequence in finding.explains:
-        yield consequence
+        if consequence.severity != "note":
+            yield consequence
         yield from _below(consequence)
 
 
 def _ready(finding: Finding) -> Iterator[Fix]:
     """Yield the finding's own diffs as untried; a trial on the operands alone is no proof."""
     for fix in finding.fixes:
-        if fix.diff and fix.safety != "show-only":
+        if fix.can_be_tried and fix.safety != "show-only":
             yield replace(fix, trial=Trial())
 
 
-def proposals(finding: Finding, directory: Path, texts: Mapping[Path, str]) -> Iterator[Fix]:
+def proposals(
+    finding: Finding,
+    directory: Path,
+    texts: Mapping[Path, str],
+    *,
+    command: tuple[str, ...] = (),
+) -> Iterator[Fix]:
     """Yield the changes that the finding's detector proposes for the current source."""
     detector = all_detectors().get(finding.detector)
-    if detector is None or finding.location is None:
+    if detector is None or finding.location is None or _is_in_library(finding):
         return
-    source = open_source(finding.location.file, directory, texts)
+    source = open_source(finding.location.file, directory, texts, command=command)
     if source is None or not source.still_holds(finding.location):
         return
     try:
@@ -71,7 +85,14 @@ def proposals(finding: Finding, directory: Path, texts: Mapping[Path, str]) -> I
         return
 
 
-def open_source(file: str, directory: Path, texts: Mapping[Path, str]) -> Source | None:
+def _is_in_library(finding: Finding) -> bool:
+    """Tell whether the operation at fault is not in the expression that a change would edit."""
+    return isinstance(finding.diagnosis, BirthDiagnosis) and finding.diagnosis.at.is_in_library
+
+
+def open_source(
+    file: str, directory: Path, texts: Mapping[Path, str], *, command: tuple[str, ...] = ()
+) -> Source | None:
     """Return a file of the program; None if it cannot be read or belongs to an installed package."""
     path = directory / file
     if INSTALLED & set(path.parts):
@@ -80,4 +101,6 @@ def open_source(file: str, directory: Path, texts: Mapping[Path, str]) -> Source
         text = texts[path] if path in texts else read(path)
     except EditError:
         return None
-    return Source(file, text, lambda other: open_source(other, directory, texts))
+    return Source(
+        file, text, lambda other: open_source(other, directory, texts, command=command), command
+    )

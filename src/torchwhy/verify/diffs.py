@@ -11,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchwhy.errors import TorchwhyError
+from torchwhy.errors import TorchwhyError, TraceError
 from torchwhy.finding import Finding
 from torchwhy.record.events import ProgramFile
+from torchwhy.record.run_file import trace_files
+from torchwhy.record.run_folder import read_bounded, read_json, replace_file
 from torchwhy.record.trace import read_events
 from torchwhy.source.edits import diff_between
 from torchwhy.source.files import digest
@@ -21,6 +23,7 @@ from torchwhy.source.text import split_lines
 
 HUNK = re.compile(r"@@ -(?P<line>\d+)(?:,(?P<count>\d+))? \+\d+(?:,\d+)? @@")
 SOURCES_FILE = "sources.json"
+LARGEST_SOURCE = 10_000_000  # bytes
 
 
 class EditError(TorchwhyError):
@@ -111,20 +114,29 @@ def joined(diffs: Iterable[str], directory: Path) -> str:
 def find(name: str, directory: Path) -> Path:
     """Return the absolute path of a file that a diff names."""
     for candidate in (directory / name, Path("/") / name):
-        if candidate.is_file():
-            return candidate
+        with suppress(OSError, ValueError):  # a loop of links, a name that no file has
+            if candidate.is_file():
+                return candidate
     raise EditError(f"{name} no longer exists.", slug="source-changed")
 
 
 def read(path: Path) -> str:
     """Return the text of a source file with its own line endings."""
     try:
-        with path.open(encoding="utf8", newline="") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as problem:
+        return content_of(path).decode("utf8")
+    except UnicodeDecodeError as problem:
         raise EditError(
             f"{path} cannot be read as UTF-8 text: {problem}.", slug="source-changed"
         ) from problem
+
+
+def content_of(path: Path) -> bytes:
+    """Return the bytes of a source file; raise `EditError` if it is not a regular file of ordinary size."""
+    try:
+        return read_bounded(path.resolve(), LARGEST_SOURCE)
+    except (OSError, RuntimeError, TraceError) as problem:
+        why = problem.message if isinstance(problem, TraceError) else f"{path}: {problem}"
+        raise EditError(why, slug="source-changed") from problem
 
 
 def write_all(texts: Mapping[Path, str]) -> None:
@@ -159,15 +171,15 @@ def record_sources(run_directory: Path, findings: Iterable[Finding], directory: 
     known = recorded_sources(run_directory)
     ran = _hashes_in_traces(run_directory)
     for name in sorted({name for finding in findings for name in _files_of(finding)} - set(known)):
-        with suppress(OSError):
-            known[name] = ran.get(name) or digest((directory / name).read_bytes())
-    (run_directory / SOURCES_FILE).write_text(json.dumps(known, indent=1) + "\n", encoding="utf8")
+        with suppress(OSError, EditError):
+            known[name] = ran.get(name) or digest(content_of(directory / name))
+    replace_file(run_directory / SOURCES_FILE, json.dumps(known, indent=1) + "\n")
 
 
 def _hashes_in_traces(run_directory: Path) -> dict[str, str]:
     return {
         event.file: event.sha256
-        for path in run_directory.glob("rank*.jsonl")
+        for path in trace_files(run_directory)
         for event in read_events(path)
         if isinstance(event, ProgramFile)
     }
@@ -183,10 +195,15 @@ def _files_of(finding: Finding) -> Iterable[str]:
 def recorded_sources(run_directory: Path) -> dict[str, str]:
     """Return the hashes of the files as they ran, by name."""
     try:
-        known = json.loads((run_directory / SOURCES_FILE).read_bytes())
-    except (OSError, ValueError):
+        known = read_json(run_directory / SOURCES_FILE)
+    except FileNotFoundError:
         return {}
-    return {str(name): str(value) for name, value in known.items()}
+    if not isinstance(known, dict) or not all(isinstance(one, str) for one in known.values()):
+        raise TraceError(
+            f"{run_directory / SOURCES_FILE} is no list of files and their hashes.",
+            slug="unreadable-trace",
+        )
+    return known
 
 
 def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) -> None:
@@ -194,9 +211,34 @@ def check_unchanged(run_directory: Path, names: Iterable[str], directory: Path) 
     known = recorded_sources(run_directory)
     for name in names:
         path = find(name, directory)
-        if name in known and known[name] != digest(path.read_bytes()):
+        if name in known and known[name] != digest(content_of(path)):
             raise EditError(
                 f"{name} has changed since the run. Run the program under torchwhy again to get a fix "
                 "for the current file.",
                 slug="source-changed",
             )
+
+
+def check_confined(run_directory: Path, names: Iterable[str], directory: Path) -> None:
+    """Raise `EditError` unless all files are sources of the run that lie in its directory, links resolved."""
+    known = recorded_sources(run_directory)
+    root = directory.resolve()
+    for name in names:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise _outside(name, root)
+        path = find(name, root)
+        if not path.resolve().is_relative_to(root):
+            raise _outside(name, root)
+        if name not in known:
+            raise EditError(
+                f"{name} is not among the sources that the run has recorded; torchwhy does not change it.",
+                slug="unknown-source",
+            )
+
+
+def _outside(name: str, root: Path) -> EditError:
+    return EditError(
+        f"{name} lies outside {root}, the directory of the run; torchwhy changes no file there. "
+        "Make this change by hand.",
+        slug="outside-project",
+    )

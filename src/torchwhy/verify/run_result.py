@@ -1,23 +1,26 @@
-"""How a run went, with or without a fix: losses, failure, findings; and the verdict on a fix by comparing two runs."""
+"""How a run went, with or without a fix: its losses, its failure, its findings, the gradients of its first steps."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import NamedTuple
 
 from torchwhy.detect.views.training.training import is_lower
-from torchwhy.finding import Finding, Verdict
-from torchwhy.record.events import ExceptionSeen, Replayed
+from torchwhy.finding import Finding
+from torchwhy.record.events import ExceptionSeen, OptimizerMade, Replayed, Step, Weights
 from torchwhy.record.numbers import decode
 from torchwhy.record.run_file import Run
 from torchwhy.record.trace import Trace
 
-ENOUGH_LOSSES = 16  # Fewer losses of a noisy run do not show whether they fall.
-REGAINED = 0.5  # A cured run must regain at least this share of what the broken one learnt before it failed.
-OF_THE_LOSS = frozenset({"broadcast-in-loss"})
-SAME = 1e-6  # Relative difference between losses of one batch with unchanged weights.
+ENOUGH_LOSSES = 16  # Fewer losses are judged by their order, pair by pair.
+FEWEST_LOSSES = 5  # Four losses fall by chance in one of 24 runs.
+IN_ORDER = (
+    2.2  # Standard errors of Kendall's statistic; five losses that fall each time have this many.
+)
 CURVE_POINTS = 200  # A curve in the report needs no more points.
 
 
@@ -46,6 +49,14 @@ class Failure:
         return f"{self.what} {at_step} {self.step}"
 
 
+class FirstGradients(NamedTuple):
+    """The RMS of each gradient that an optimizer got at its first step, by the name of its parameter."""
+
+    optimizer: int
+    name: str  # `Adam of train.py:8`
+    sizes: dict[str, float]
+
+
 @dataclass(frozen=True)
 class RunResult:
     """One run to its end or to the trial's; `failure` is what ended it."""
@@ -57,18 +68,15 @@ class RunResult:
     exit_code: int | None
     timed_out: bool = False
     repeated: bool = False  # A replay or a rerun reproduced the failure.
-    players: int = 1  # The number of optimizers that made steps, each on a loss of its own.
+    # The losses of each optimizer, if several made steps.
+    players: tuple[tuple[float, ...], ...] = ()
+    gradients: tuple[FirstGradients, ...] = ()
     unwatched: bool = False  # torchwhy could not start in it, so it ran without the change.
 
     @property
     def finite_losses(self) -> list[float]:
         """Return the losses before the first non-finite one."""
-        kept: list[float] = []
-        for loss in self.losses:
-            if not math.isfinite(loss):
-                break
-            kept.append(loss)
-        return kept
+        return _finite(self.losses)
 
     @property
     def first(self) -> float | None:
@@ -84,8 +92,11 @@ class RunResult:
 
     @property
     def learns(self) -> bool | None:
-        """Tell whether the loss falls; None if there are too few losses to tell."""
-        return falls(self.finite_losses)
+        """Tell whether the loss falls, with several optimizers that of each; None if there are too few losses."""
+        if len(self.players) < 2:
+            return falls(self.finite_losses)
+        each = [falls(_finite(losses)) for losses in self.players]
+        return None if None in each else all(each)
 
     def learns_after(self, step: int) -> bool | None:
         """Tell whether the loss falls from a step on; if the data changed there, earlier losses do not compare."""
@@ -110,15 +121,30 @@ class RunResult:
         return f"loss {self.first:.3g} → {self.last:.3g}"
 
 
+def _finite(losses: Sequence[float]) -> list[float]:
+    return list(itertools.takewhile(math.isfinite, losses))
+
+
 def falls(losses: Sequence[float]) -> bool | None:
     """Tell whether losses fall; None if there are too few to tell."""
     if len(losses) < ENOUGH_LOSSES:
-        return None
+        return True if _falls_in_order(losses) else None
     edge = len(losses) // 4
     last = list(losses[-edge:])
     return is_lower(last, than=list(losses[:edge])) or is_lower(
         last, than=list(losses[: _edge(losses)])
     )
+
+
+def _falls_in_order(losses: Sequence[float]) -> bool:
+    """Tell whether so many pairs of losses fall that chance does not explain it (the test of Mann and Kendall)."""
+    count = len(losses)
+    if count < FEWEST_LOSSES:
+        return False
+    pairs = itertools.combinations(losses, 2)
+    score = sum((later < earlier) - (later > earlier) for earlier, later in pairs)
+    error = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    return (score - 1) / error >= IN_ORDER
 
 
 def _edge(losses: Sequence[float]) -> int:
@@ -153,8 +179,37 @@ def result_of(
             for replayed in trace_or_rerun.of(Replayed)
             if replayed.how != "first-step"
         ),
-        players=max(1, len({step.optimizer for step in steps})),
+        players=_by_player(steps),
+        gradients=tuple(_first_gradients(trace)),
     )
+
+
+def _by_player(steps: Sequence[Step]) -> tuple[tuple[float, ...], ...]:
+    """Return the losses of each optimizer; nothing if one optimizer has them all.
+
+    Two optimizers that step after one backward pass share its loss, which counts for the first of them.
+    """
+    by_index: dict[int, list[float]] = {}
+    for step in steps:
+        if step.losses:
+            by_index.setdefault(step.optimizer, []).append(fmean(map(decode, step.losses)))
+    return tuple(map(tuple, by_index.values())) if len(by_index) > 1 else ()
+
+
+def _first_gradients(trace: Trace) -> Iterator[FirstGradients]:
+    names = {made.index: _name(made) for made in trace.of(OptimizerMade)}
+    seen: set[int] = set()
+    for weights in trace.of(Weights):
+        if weights.optimizer in seen:
+            continue
+        seen.add(weights.optimizer)
+        sizes = dict(zip(weights.names, map(decode, weights.gradient_rms), strict=True))
+        yield FirstGradients(weights.optimizer, names.get(weights.optimizer, ""), sizes)
+
+
+def _name(made: OptimizerMade) -> str:
+    place = made.location
+    return made.kind if place is None else f"{made.kind} of {place.file}:{place.line}"
 
 
 def failure_of(trace: Trace) -> Failure | None:
@@ -175,118 +230,3 @@ def _exit(run: Run) -> Failure | None:
     if run.timed_out or not run.exit_code:
         return None
     return Failure(f"exit code {run.exit_code}")
-
-
-def compare(control: RunResult, trial: RunResult, finding: Finding) -> tuple[Verdict, str]:
-    """Return the verdict on a trial, and the reason for it."""
-    if trial.unwatched:
-        return "not-run", "torchwhy could not start in the changed program"
-    left = remaining(trial, finding)
-    failing_step = finding.step if control.failure is not None else None
-    if trial.failure is not None:
-        return "no-difference", str(trial.failure)
-    if left is not None:
-        return "no-difference", f"still {left.detector}: {left.message}"
-    if trial.timed_out and (failing_step is None or trial.steps <= failing_step):
-        return "not-run", f"the time limit ended it at step {trial.steps}, too early to tell"
-    if stands_still(control, trial):
-        return "symptom-only", "no failure, but also no step past it"
-    if not learns_as_well(control, trial) and not is_another_loss(trial, finding):
-        return "symptom-only", _does_not_learn(control, trial)
-    return "cured", _all_well(control, trial)
-
-
-def _all_well(control: RunResult, trial: RunResult) -> str:
-    words = "no finding left" if not trial.findings else _left(trial)
-    if goes_alike(control, trial):
-        return f"{words}, the same losses as without it"
-    later = trial.learns_after(control.steps) if control.failure is not None else None
-    if trial.losses and not trial.learns and not later:
-        few = trial.learns is None or (control.failure is not None and later is None)
-        words += (
-            ", too few steps to tell how well it learns" if few else ", but its loss does not fall"
-        )
-    return words
-
-
-def remaining(trial: RunResult, finding: Finding) -> Finding | None:
-    """Return the finding that still breaks the program: an error, or the same cause as before."""
-    for one in trial.findings:
-        if one.severity == "error" or one.detector == finding.detector:
-            return one
-    return None
-
-
-def stands_still(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether a trial ended without a step past the failure, as a loop does that skips all bad batches."""
-    return control.failure is not None and not trial.timed_out and trial.steps < control.steps
-
-
-def learns_as_well(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether the cured program learns as well as the broken one did; True if there are too few losses."""
-    if trial.learns is None:
-        return True
-    later = trial.learns_after(control.steps) if control.failure is not None else None
-    if not trial.learns and not later:
-        if control.failure is not None and later is None:
-            return True
-        # If the broken run had learnt nothing either, there may be nothing to learn.
-        is_pinned = control.failure is not None and _is_constant(trial)
-        return not control.learns and not _grew(trial) and not is_pinned
-    if control.failure is not None and control.learns and not later:
-        assert control.first is not None
-        assert control.last is not None
-        wanted = control.first - REGAINED * (control.first - control.last)
-        return trial.last is not None and trial.last <= wanted
-    return True
-
-
-def is_another_loss(trial: RunResult, finding: Finding) -> bool:
-    """Tell whether the loss with the cure is another quantity, or need not fall, so that the two do not compare.
-
-    A broadcast loss, a mean over all pairs, falls although the model learns nothing. The losses of players that
-    learn to beat each other need not fall.
-    """
-    return (finding.detector in OF_THE_LOSS or trial.players > 1) and not _grew(trial)
-
-
-def is_convincing(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether a cured run visibly learns, or is too short to show it."""
-    if trial.learns is not False or goes_alike(control, trial):
-        return True
-    later = trial.learns_after(control.steps) if control.failure is not None else False
-    return later is not False
-
-
-def goes_alike(control: RunResult, trial: RunResult) -> bool:
-    """Tell whether a fix left the losses unchanged, as fixes for memory or evaluation must."""
-    pairs = list(zip(control.losses, trial.losses, strict=False))
-    return (
-        control.failure is None
-        and len(pairs) == len(control.losses) == len(trial.losses) > 1
-        and all(math.isclose(before, after, rel_tol=1e-6) for before, after in pairs)
-    )
-
-
-def _grew(trial: RunResult) -> bool:
-    return trial.first is not None and trial.last is not None and trial.last > 2 * abs(trial.first)
-
-
-def _is_constant(trial: RunResult) -> bool:
-    """Tell whether the loss is constant in the second half, because the change blocks the gradient."""
-    losses = trial.finite_losses
-    late = losses[len(losses) // 2 :]
-    return len(losses) >= ENOUGH_LOSSES and max(late) - min(late) <= SAME * abs(max(late))
-
-
-def _does_not_learn(control: RunResult, trial: RunResult) -> str:
-    assert trial.last is not None
-    gone = "the finding is gone"
-    if control.failure is not None:
-        gone = "no NaN" if control.failure.is_nan else "no failure"
-    return f"{gone}, but the loss stays at {trial.last:.3g}"
-
-
-def _left(trial: RunResult) -> str:
-    first = trial.findings[0]
-    return f"the {first.severity} {first.detector} is left"

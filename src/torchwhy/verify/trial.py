@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
+from torchwhy.confine.confined_run import FileProtectedError, refused_path
 from torchwhy.finding import Finding, Fix, Trial
-from torchwhy.observe.launch import run_quietly
 from torchwhy.record.events import Replayed
 from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
-from torchwhy.verify import scratch
 from torchwhy.verify.diffs import edited_texts
 from torchwhy.verify.edited_copies import lay
-from torchwhy.verify.run_result import Failure, RunResult, compare, result_of
+from torchwhy.verify.intents import thawed
+from torchwhy.verify.run_result import RunResult, result_of
+from torchwhy.verify.verdicts import compare, healthy_change
 
 LEAST_MARGIN = 100  # Fewer steps past the failure would miss a slow relapse.
 MARGIN_SHARE = 0.5
@@ -26,26 +25,24 @@ Examine = Callable[[Path], Sequence[Finding]]
 Launch = Callable[[Path, Run, float], Run]
 
 
-def _launch(trial_directory: Path, run: Run, limit_seconds: float) -> Run:
-    return run_quietly(trial_directory, run, limit_seconds=limit_seconds)
-
-
 @dataclass(frozen=True)
 class Laboratory:
-    """What the trials of one run share; `examine` returns the findings of a recorded run, `launch` runs one.
-
-    A trial runs in a copy of the program's directory if possible, so that it does not overwrite output files.
-    """
+    """What the trials of one run share; `examine` returns the findings of a recorded run, `launch` runs one."""
 
     run_directory: Path
     finding: Finding
     examine: Examine
-    launch: Launch = _launch
+    launch: Launch
 
     @property
     def directory(self) -> Path:
         """Return the program's working directory."""
         return Path(read_run(self.run_directory).directory)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Return the command that ran the program."""
+        return read_run(self.run_directory).command
 
     @property
     def run_seconds(self) -> float:
@@ -77,65 +74,44 @@ class Laboratory:
         failed = max(self.finding.step or 0, control.steps)
         return failed + max(LEAST_MARGIN, int(failed * MARGIN_SHARE))
 
-    @cached_property
-    def runs_in_place(self) -> str | None:
-        """Return why trials run in the program's own directory; None if they run in a copy of it."""
-        original = read_run(self.run_directory)
-        return scratch.reason_against(original.command, self.directory)
-
-    def place_of(self, name: str, *, in_copy: bool) -> Path:
-        """Return the run directory of a trial."""
-        return self.run_directory / "trials" / (name if in_copy else f"{name}-in-place")
-
     def run(
-        self, name: str, diff: str, *, stop_after_step: int | None, limit_seconds: float
+        self, name: str, fix: Fix, *, stop_after_step: int | None, limit_seconds: float
     ) -> RunResult:
-        """Run the program in `trials/<name>`, with a change unless `diff` is empty, and return its result."""
-        began = time.monotonic()
-        result = None
-        if self.runs_in_place is None:
-            result = self._run(name, diff, stop_after_step, limit_seconds, in_copy=True)
-        if result is None or _needs_more(result.failure):
-            left = limit_seconds - (time.monotonic() - began)
-            result = self._run(name, diff, stop_after_step, left, in_copy=False)
-        return result
+        """Run the program with a change in `trials/<name>`, and return its result.
 
-    def _run(
-        self,
-        name: str,
-        diff: str,
-        stop_after_step: int | None,
-        limit_seconds: float,
-        *,
-        in_copy: bool,
-    ) -> RunResult:
-        place = self.place_of(name, in_copy=in_copy)
-        place.mkdir(parents=True, exist_ok=True)
+        Raise `FileProtectedError` if that is impossible without a change of a user's file.
+        """
+        place = self.run_directory / "trials" / name
+        _make_anew(place)
         original = read_run(self.run_directory)
-        directory = Path(original.directory)
-        texts = edited_texts(diff, directory) if diff else {}
-        if in_copy:
-            directory = scratch.copy(directory, place / "directory").directory
-            texts = scratch.moved(texts, Path(original.directory), directory)
-        if diff:
-            lay(place, texts)
-            (place / "change.diff").write_text(diff, encoding="utf8")
+        if fix.diff:
+            lay(place, edited_texts(fix.diff, self.directory))
+            (place / "change.diff").write_text(fix.diff, encoding="utf8")
         unstarted = Run(
-            command=original.command,
-            directory=os.fspath(directory),
+            command=fix.command or original.command,
+            environment=fix.environment,
+            directory=original.directory,
             hash_seed=original.hash_seed,
             seeds_from=os.fspath(self.run_directory.absolute()),
             stop_after_step=stop_after_step,
         )
-        try:
-            ended = self.launch(place, unstarted, limit_seconds)
-            since = self.finding.observed_from or 0
-            traces = read_traces(place)
-            result = result_of(traces, self.examine(place), ended, since=since)
-            unwatched = not traces and (place / BOOT_FAILURE).exists()
-            return replace(result, unwatched=unwatched)
-        finally:
-            shutil.rmtree(place / "directory", ignore_errors=True)
+        ended = self.launch(place, unstarted, limit_seconds)
+        traces = read_traces(place)
+        since = self.finding.observed_from or 0
+        result = result_of(traces, self.examine(place), ended, since=since)
+        refused = refused_path(place)
+        if refused is not None and result.failure is not None and result.failure.is_exception:
+            raise FileProtectedError(refused, changed=False)
+        return replace(result, unwatched=not traces and (place / BOOT_FAILURE).exists())
+
+
+def _make_anew(place: Path) -> None:
+    """Make the run directory of a trial; nothing of an earlier one, and no link in it, may receive its output."""
+    for folder in (place.parent, place):
+        if folder.is_symlink():
+            folder.unlink()
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True, exist_ok=True)
 
 
 @dataclass(frozen=True)
@@ -144,7 +120,6 @@ class Tried:
 
     fix: Fix
     result: RunResult | None = None
-    left_the_copy: bool = False
 
 
 def try_fix(
@@ -153,11 +128,14 @@ def try_fix(
     """Run a trial of a fix and return both."""
     result = laboratory.run(
         name,
-        fix.diff,
+        fix,
         stop_after_step=laboratory.last_step(control),
         limit_seconds=limit_seconds,
     )
-    verdict, reason = compare(control, result, laboratory.finding)
+    verdict, reason = compare(control, result, laboratory.finding, fix)
+    undone = thawed(fix.diff, laboratory.directory) if verdict in ("cured", "runs") else None
+    if undone is not None:
+        verdict, reason = "changes-intent", f"no finding left, but without `{undone}`"
     trial = Trial(
         verdict,
         result.steps,
@@ -167,11 +145,9 @@ def try_fix(
         without_it=f"without it: {_without(control)}",
         before_losses=control.curve(),
         after_losses=result.curve(),
+        healthy_change=healthy_change(control, result),
     )
-    went_out = (
-        laboratory.runs_in_place is None and laboratory.place_of(name, in_copy=False).exists()
-    )
-    return Tried(replace(fix, trial=trial), result, left_the_copy=went_out)
+    return Tried(replace(fix, trial=trial), result)
 
 
 def with_the_fix(control: RunResult, result: RunResult, *, reason: str) -> str:
@@ -186,11 +162,6 @@ def _how_far(control: RunResult, result: RunResult) -> str:
     if control.failure is not None and result.steps > control.steps:
         return f"{_counted(result.steps - control.steps)} past the failure"
     return _counted(result.steps) if result.steps else "it ran to the end"
-
-
-def _needs_more(failure: Failure | None) -> bool:
-    """Tell whether the program failed for want of a file that the copy lacks."""
-    return failure is not None and failure.is_exception and failure.what in scratch.NEEDS_MORE
 
 
 def _counted(steps: int) -> str:

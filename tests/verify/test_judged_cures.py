@@ -1,0 +1,42 @@
+"""Cures that were once wrong, judged by hand: what comes of each trial, and which change comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.run_fixes import Fixed, run_fixes
+from tests.support.run_program import kept_programs
+
+# The verdict on the best change, and a part of its title; "" where nothing may be proposed.
+JUDGED = {
+    "inplace-modification/broken/step_between_two_losses": ("runs", "compute actor_loss after"),
+    "inplace-modification/broken/advantage_of_an_updated_critic": ("cured", "advantage.detach()"),
+    "log-of-nonpositive/broken/density_without_its_support": ("symptom-only", "clamp_min"),
+    "learning-rate-too-high/broken/passes_not_divided": ("cured", "(loss / accumulate)"),
+    "log-of-nonpositive/broken/entropy_of_a_certain_target": ("cured", "torch.xlogy"),
+    "log-of-nonpositive/broken/cross_entropy_by_hand": ("cured", "logsigmoid"),
+    "domain-error/broken/variance_by_two_means": ("cured", "clamp_min"),
+    "linear-size-mismatch/broken/one_wide_batch": ("", ""),
+    "index-out-of-range/broken/largest_index_comes_late": ("cured", "70 rows"),
+    "detached-graph/broken/reentrant_checkpoint": ("cured", "use_reentrant=False"),
+}
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory) -> dict[str, Fixed]:
+    programs = [program for program in kept_programs("broken") if program.id in JUDGED]
+    return run_fixes(programs, Path(tmp_path_factory.mktemp("judged")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", JUDGED)
+def test_the_best_change_is_the_right_one(program: str, fixed: dict[str, Fixed]) -> None:
+    result = fixed[program]
+    verdict, title = JUDGED[program]
+
+    assert result.was_proposed == bool(title)
+    if title:
+        first = result.finding.fixes[0]
+        assert (first.trial.verdict, title in first.title) == (verdict, True), result.describe()
