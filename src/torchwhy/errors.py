@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from torchwhy.printable import one_line
+
 
 class TorchwhyError(Exception):
     """The base class of all errors shown to users."""
 
     def __init__(self, message: str, *, slug: str) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = one_line(message)  # It may quote a stranger's file.
         self.slug = slug
 
     def __str__(self) -> str:

@@ -5,22 +5,32 @@ from __future__ import annotations
 import math
 import os
 import signal as signals
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from torchwhy.detect.checks.asking import checks_of
 from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import all_detectors, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
+from torchwhy.printable import one_line
+from torchwhy.record.crashes import Crash
 from torchwhy.record.events import ProbeFailed, RunEnded, RunStarted
 from torchwhy.record.numbers import is_finite
 from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
+from torchwhy.record.run_folder import read_note
+from torchwhy.record.secrets import masked_command
 from torchwhy.record.trace import Trace
 from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
+NO_TRAINING = (
+    "no training was watched: the program used torch, but no optimizer step was seen. If it trains in forked "
+    "processes, those are not watched; spawned ones are."
+)
+ENDED_EARLY = "no training was watched: the program ended with exit code {}, and no optimizer step was seen before."
 
 
 class BareAlarm(Diagnosis):
@@ -40,37 +50,65 @@ def load(run_directory: str | os.PathLike[str]) -> Report:
     """Return the report of a recorded run: the stored one, or a new one if none was stored."""
     directory = Path(run_directory)
     stored = directory / "report.json"
-    return read_report(stored) if stored.exists() else diagnose(directory)
+    is_there = stored.exists() or stored.is_symlink()
+    return read_report(stored) if is_there else diagnose(directory)
 
 
 def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     """Return the report of a run, from its traces; `notes` are added to the report's own."""
     run = read_run(run_directory)
     traces = read_traces(run_directory)
-    notices: list[str] = []
+    failed: dict[str, str] = {}
+    unordered: list[str] = []
     findings: list[Finding] = []
     for trace in sorted(traces, key=_first_alarm):
-        findings += _without_echoes(examine(trace, notices), findings)
+        findings += _without_echoes(examine(trace, failed, unordered), findings)
     findings = _without_needless_last_resort(findings)
     steps = max((_steps_of(trace) for trace in traces), default=0)
-    if not traces:
-        notices.append(why_nothing_was_seen(run_directory, run))
-    elif (failure := boot_failure(run_directory)) is not None:
-        notices.append(f"torchwhy could not start in one of the processes {failure}")
-    notices += _broken_off(run_directory, steps)
-    if traces and steps == 0 and not findings:
-        notices.append(
-            "the program used torch, but no optimizer step was seen; nothing wrong was found."
-        )
-    notices += [*_ending(run, findings), *_left_out(traces), *_switched_off(traces), *notes]
+    unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
+    unseen += [note for trace in traces for note in trace.damage]
+    if traces and not steps and not findings:
+        unseen.append(_why_no_training(run))
+    unseen += [*_blind_spots(traces), *_not_judged(failed), *unordered]
     return build(
         findings,
-        command=run.command,
+        command=masked_command(run.command),
         steps=steps,
         directory=Path(run.directory),
-        notes=tuple(dict.fromkeys(notices)),
+        notes=tuple(
+            dict.fromkeys(
+                [*_ending(run, findings, shows_itself=_shows_itself(traces, steps=steps)), *notes]
+            )
+        ),
         cost=_cost_of(traces),
+        unseen=tuple(dict.fromkeys(unseen)),
+        checks=checks_of(traces, findings, detectors=all_detectors(), failed=failed),
     )
+
+
+def _unwatched(
+    run_directory: Path, run: Run, traces: Sequence[Trace], *, steps: int
+) -> Iterator[str]:
+    """Yield what was not watched, and why."""
+    if not traces:
+        yield why_nothing_was_seen(run_directory, run)
+    elif (failure := boot_failure(run_directory)) is not None:
+        yield f"torchwhy could not start in one of the processes {failure}"
+    yield from _broken_off(run_directory, steps)
+
+
+def _blind_spots(traces: Sequence[Trace]) -> Iterator[str]:
+    """Yield the probes that failed, and those that this torch or Python does not allow."""
+    yield from _switched_off(traces)
+    yield from _left_out(traces)
+
+
+def _not_judged(failed: Mapping[str, str]) -> Iterator[str]:
+    """Yield the detectors that failed, and the files of detectors that could not be imported."""
+    for name, why in failed.items():
+        yield f"the detector {name} failed and was skipped: {why}"
+    for file, why in failures.items():
+        yield f"the detector file {file} failed and was skipped: {why}"
 
 
 def _cost_of(traces: Sequence[Trace]) -> Cost | None:
@@ -82,8 +120,8 @@ def _cost_of(traces: Sequence[Trace]) -> Cost | None:
     return Cost(worst.own_seconds, worst.wall_seconds)
 
 
-def examine(trace: Trace, notices: list[str]) -> list[Finding]:
-    """Return the story of one rank; `notices` names each detector that failed."""
+def examine(trace: Trace, failed: dict[str, str], unordered: list[str]) -> list[Finding]:
+    """Return the story of one rank; `failed` gets each detector that failed, `unordered` why there is no story."""
     found: list[Finding] = []
     finished: set[str] = set()
     for name, detector in all_detectors().items():
@@ -91,16 +129,13 @@ def examine(trace: Trace, notices: list[str]) -> list[Finding]:
             found += findings_of(detector(), trace)
             finished.add(name)
         except Exception as problem:
-            notices.append(f"the detector {name} failed and was skipped: {_in_short(problem)}")
-    notices += [
-        f"the detector file {file} failed and was skipped: {why}" for file, why in failures.items()
-    ]
+            failed[name] = _in_short(problem)
     if trace.alarms and not found and LAST_RESORT not in finished:
         found.append(_bare_alarm(trace))
     try:
         return tell(found, trace)
     except Exception as problem:
-        notices.append(f"the findings are not ordered by cause: {_in_short(problem)}")
+        unordered.append(f"the findings are not ordered by cause: {_in_short(problem)}")
         return found
 
 
@@ -118,6 +153,7 @@ def _bare_alarm(trace: Trace) -> Finding:
         step=alarm.step,
         rank=trace.rank,
         location=alarm.location,
+        effect="training-broke",
     )
 
 
@@ -147,9 +183,9 @@ def _without_needless_last_resort(findings: list[Finding]) -> list[Finding]:
 
 def _broken_off(run_directory: Path, steps: int) -> Iterator[str]:
     """Yield a note if the recording stopped before the end of the run."""
-    stopped = run_directory / RECORDING_STOPPED
-    if stopped.exists():
-        reason = stopped.read_text(errors="replace").strip() or "is the disk full?"
+    reason = read_note(run_directory / RECORDING_STOPPED)
+    if reason is not None:
+        reason = one_line(reason) or "is the disk full?"
         yield (
             f"the recording stopped after {steps} steps ({reason}); the rest of the run was not watched."
         )
@@ -174,15 +210,31 @@ def _left_out(traces: Sequence[Trace]) -> Iterator[str]:
 def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
     for trace in traces:
         for failure in trace.of(ProbeFailed):
-            yield f"the probe {failure.probe} failed and was switched off: {failure.reason}"
+            yield f"the {failure.probe} failed and was switched off: {failure.reason}"
 
 
-def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield how the program ended, unless the findings show it already."""
+def _why_no_training(run: Run) -> str:
+    return ENDED_EARLY.format(run.exit_code) if _failed_itself(run) else NO_TRAINING
+
+
+def _failed_itself(run: Run) -> bool:
+    """Tell whether the program ended by itself with an error, not by a signal."""
+    return bool(run.exit_code) and run.signal is None
+
+
+def _shows_itself(traces: Sequence[Trace], *, steps: int) -> bool:
+    """Tell whether an exit code needs no line: the traceback is on the screen, or `ENDED_EARLY` says it."""
+    if traces and not steps:
+        return True
+    return any(not one.caught for trace in traces for one in trace.of(Crash))
+
+
+def _ending(run: Run, findings: Sequence[Finding], *, shows_itself: bool) -> Iterator[str]:
+    """Yield how the program ended, unless the findings or its own traceback show it already."""
     if run.exit_code is None:
         yield "the run has not ended, or torchwhy was killed; the report covers what was recorded so far."
     if run.signal is not None:
-        name = signals.Signals(run.signal).name
+        name = _signal_name(run.signal)
         if name == "SIGINT":
             yield "the program was interrupted from the keyboard; the report covers the run until then."
         elif name == "SIGKILL":
@@ -192,8 +244,15 @@ def _ending(run: Run, findings: Sequence[Finding]) -> Iterator[str]:
             )
         else:
             yield f"{name} ended the program."
-    elif run.exit_code and not findings:
+    elif run.exit_code and not findings and not shows_itself:
         yield f"the program itself ended with exit code {run.exit_code}."
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signals.Signals(number).name
+    except ValueError:  # The run is from another system.
+        return f"signal {number}"
 
 
 def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
@@ -207,19 +266,22 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
             f"the program ran unwatched, because `{flag}` makes Python ignore the environment variables "
             f"that start torchwhy; run it without `{flag}`."
         )
+    if _failed_itself(run):
+        return "nothing was watched: no watched Python process trained with torch before the program ended."
     return (
-        "nothing to report: no watched Python process used torch. If one did, it was forked from another process "
-        '(multiprocessing\'s "fork"; with "spawn" it is watched), or started without torchwhy\'s environment '
-        "(PYTHONPATH, TORCHWHY_RUN)."
+        "nothing was watched: no watched Python process made a backward pass or an optimizer step with torch. If one "
+        'did, it was forked from another process (multiprocessing\'s "fork"; with "spawn" it is watched), or started '
+        "without torchwhy's environment (PYTHONPATH, TORCHWHY_RUN)."
     )
 
 
 def boot_failure(run_directory: Path) -> str | None:
     """Return why torchwhy could not start in a process of the run; None if it could."""
     path = run_directory / BOOT_FAILURE
-    if not path.exists():
+    text = read_note(path)
+    if text is None:
         return None
-    lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()] or ["no reason is known"]
     return f"({lines[-1].strip()}); details are in {os.path.relpath(path)}."
 
 

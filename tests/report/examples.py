@@ -50,6 +50,7 @@ ROOT = Finding(
     said("the gradient of a square root at 0 is infinite: squared reached 0 for one pair"),
     step=300,
     location=SPAN,
+    effect="training-broke",
     certainty="replayed",
     sample=Sample(7, 3091),
     evidence=(

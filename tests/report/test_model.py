@@ -13,6 +13,7 @@ from tests.report.examples import CLIPPED, DIRECTORY, RATE, ROOT, SPAN, report
 from tests.support.findings import said
 from torchwhy.errors import TraceError
 from torchwhy.finding import Evidence, Finding, Trial
+from torchwhy.question import Check, Question
 from torchwhy.report.model import build, from_json, read_report
 
 
@@ -29,7 +30,8 @@ def test_report_json_has_exactly_the_promised_form():
     root = facts["findings"][0]
     assert list(root) == [
         *("id", "detector", "severity", "certainty", "step", "rank", "message", "location"),
-        *("sample", "evidence", "explains", "fixes", "facts", "scope"),
+        *("sample", "evidence", "explains", "fixes", "facts", "scope", "effect"),
+        "symptom_location",
     ]
     assert root["location"] == {
         "file": "train.py",
@@ -50,6 +52,9 @@ def test_report_json_has_exactly_the_promised_form():
         "location": None,
         "series": None,
     }
+    assert list(root["fixes"][0]) == [
+        *("title", "diff", "safety", "command", "environment", "hides", "trial"),
+    ]
     assert root["fixes"][0]["trial"] == {
         "verdict": "cured",
         "steps": 200,
@@ -60,6 +65,7 @@ def test_report_json_has_exactly_the_promised_form():
         "after_losses": None,
         "with_it": "",
         "without_it": "",
+        "healthy_change": None,
     }
     assert root["fixes"][1]["trial"] == {
         "verdict": "not-run",
@@ -71,6 +77,7 @@ def test_report_json_has_exactly_the_promised_form():
         "after_losses": None,
         "with_it": "",
         "without_it": "",
+        "healthy_change": None,
     }
 
 
@@ -171,3 +178,31 @@ def test_the_curves_of_a_trial_read_back(tmp_path):
     read = read_report(tmp_path / "report.json")
 
     assert read.findings[0].fixes[0].trial == trial
+
+
+def test_checks_and_what_was_not_seen_are_read_back_as_they_were_written():
+    question = Question("loss-falls", "Does the loss fall?")
+    checks = [
+        Check(question, "yes", measured=said("2 → 1")),
+        Check(question, "could-not-ask", reason="too short", is_blind=True),
+        Check(question, "no", causes=("stuck-loss",)),
+    ]
+    written = build(
+        [], command=[], steps=1, directory=DIRECTORY, checks=checks, unseen=["u"], notes=["n"]
+    ).to_json()
+
+    read = from_json(json.loads(json.dumps(written)))
+
+    assert read.to_json() == written
+    assert (read.unseen, read.notes) == (("u",), ("n",))
+    assert written["notes"] == ["u", "n"]
+    assert written["checks"][1] == {
+        "question": "loss-falls",
+        "words": "Does the loss fall?",
+        "answer": "could-not-ask",
+        "facts": {},
+        "text": None,
+        "reason": "too short",
+        "blind": True,
+        "causes": [],
+    }

@@ -11,9 +11,10 @@ import pytest
 from tests.report.examples import PROGRAM, RATE, ROOT, report
 from tests.support.findings import said
 from torchwhy.finding import Fix, SourceSpan, Trial
+from torchwhy.question import Answer, Check, Question
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
-from torchwhy.report.terminal import Place, show
+from torchwhy.report.terminal import Place, show, show_checks
 
 GOLDEN_80 = """\
 torchwhy: training broke at step 300 ───────────────────────────────────────────
@@ -37,7 +38,9 @@ torchwhy: training broke at step 300 ──────────────�
   or        use torch.nn.functional.pairwise_distance, which has the constant
             built in
 
-  F3 warning train.py:12 in main: the learning rate 0.5 is 4.2 times above the …
+  F3 warning train.py:12 in main: the learning rate 0.5 is 4.2 times above the
+             stable 0.119 and the loss swings since step 31
+             [learning-rate-too-high]
 
   note: the detector dead-units failed and was skipped: KeyError: 'x'
 
@@ -113,13 +116,82 @@ def test_colours_only_on_a_terminal_and_not_with_no_color(shown, monkeypatch):
 def test_a_healthy_run_is_one_line(shown, steps, words):
     text = shown(build([], command=["x"], steps=steps, directory=Path("/")))
 
-    assert text == f"torchwhy: {words} watched, nothing wrong.\n"
+    assert text == f"torchwhy: nothing found in {words}.\n"
+
+
+def check(answer: Answer, slug: str = "finite-numbers", **more: object) -> Check:
+    return Check(Question(slug, f"Is {slug} fine?"), answer, **more)
+
+
+def test_a_healthy_run_says_how_much_was_asked(shown):
+    checks = [check("yes"), check("could-not-ask", reason="no loader"), check("yes")]
+
+    text = shown(build([], command=["x"], steps=400, directory=Path("/"), checks=checks))
+
+    assert text == (
+        "torchwhy: nothing found in 400 steps (2 of 3 checks could be made; "
+        "`torchwhy report --checks` lists them).\n"
+    )
+
+
+def test_what_was_not_seen_comes_before_that_nothing_was_found(shown):
+    unseen = ("the probe step probe failed and was switched off: KeyError",)
+
+    lines = shown(
+        build([], command=["x"], steps=4, directory=Path("/"), unseen=unseen, notes=("ended.",))
+    ).splitlines()
+
+    assert lines == [
+        f"torchwhy: {unseen[0]}",
+        "torchwhy: nothing found in 4 steps.",
+        "torchwhy: ended.",
+    ]
+
+
+def test_a_note_is_counted_and_shown_whole(shown):
+    note = replace(
+        RATE, severity="note", diagnosis=said("the loss " + "hardly falls " * 12 + "at all")
+    )
+
+    text = shown(build([note], command=["x"], steps=4, directory=Path("/")))
+
+    assert text.startswith(
+        "torchwhy: 1 note, nothing else found in 4 steps.\n  F1 note train.py:12"
+    )
+    assert " ".join(text.split()).endswith("hardly falls at all [learning-rate-too-high]")
 
 
 def test_a_run_that_was_not_seen_claims_nothing(shown):
-    text = shown(build([], command=["x"], steps=0, directory=Path("/"), notes=("no torch.",)))
+    blind = check("could-not-ask", reason="nothing was watched", is_blind=True)
+
+    text = shown(
+        build(
+            [], command=["x"], steps=0, directory=Path("/"), unseen=("no torch.",), checks=[blind]
+        )
+    )
 
     assert text == "torchwhy: no torch.\n"
+
+
+def test_the_list_of_checks_begins_with_what_matters_most(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    checks = [
+        check("could-not-ask", "schedule", reason="there is none"),
+        check("yes", "memory", measured=said("6 looks")),
+        check("could-not-ask", "modes", reason="the mode probe failed", is_blind=True),
+        check("no", "rate", causes=(RATE.detector,)),
+    ]
+    stream = Screen()
+
+    show_checks(build([RATE], command=["x"], steps=4, directory=Path("/"), checks=checks), stream)
+
+    assert [" ".join(line.split()) for line in stream.getvalue().splitlines()] == [
+        "torchwhy: 4 checks: 1 fine, 1 not, 2 could not be made",
+        "✗ Is rate fine? F1 [learning-rate-too-high] train.py:12 in main",
+        "– Is modes fine? the mode probe failed",
+        "✓ Is memory fine? 6 looks",
+        "– Is schedule fine? there is none",
+    ]
 
 
 def test_only_warnings_are_not_called_broken(shown):
@@ -129,7 +201,7 @@ def test_only_warnings_are_not_called_broken(shown):
 
 
 def test_lost_batches_are_called_so(shown):
-    lost = replace(RATE, scope="lost-batches")
+    lost = replace(RATE, effect="lost-batches")
 
     text = shown(build([lost], command=["x"], steps=9, directory=Path("/")))
 
@@ -229,10 +301,10 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
 
 
 def test_a_failure_that_only_evaluation_shows_is_not_called_a_broken_training() -> None:
-    seen = replace(ROOT, scope="evaluation")
+    seen = replace(ROOT, effect="nan-in-evaluation")
     told = build([seen], command=["train.py"], steps=4, directory=Path())
     stream = io.StringIO()
 
     show(told, Place(Path(), Path()), stream)
 
-    assert stream.getvalue().startswith("torchwhy: evaluation broke at step 300")
+    assert stream.getvalue().startswith("torchwhy: evaluation produced NaN at step 300")

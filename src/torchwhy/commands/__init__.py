@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,9 +12,12 @@ from typing import NoReturn
 
 from torchwhy import __version__
 from torchwhy.errors import TorchwhyError, UsageError
+from torchwhy.printable import one_line
 
 COMMANDS = ("run", "fix", "report", "explain", "doctor")
 BAD_INPUT = 2
+DEBUG_VARIABLE = "TORCHWHY_DEBUG"
+LONGEST_REASON = 300
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,6 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as problem:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        kind, reason = type(problem).__name__, one_line(str(problem))[:LONGEST_REASON]
+        print(
+            f"torchwhy: {kind}: {reason}. This is a bug in torchwhy, or a recorded file is damaged; "
+            f"`{DEBUG_VARIABLE}=1` shows the traceback. [internal-error]",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
 
 
 def _dispatch(words: list[str]) -> int:

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from torchwhy.printable import printable
+
 OLDEST_TORCH = (2, 4)
 CHILD_SECONDS = 120.0  # The first import of torch from a cold disk takes long.
 PROBE = """
@@ -49,9 +51,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Print one line per check; return 1 if something does not work."""
     boot, missing = check_boot()
-    checks = [check_python(), check_torch(), boot, check_accelerator(missing), *last_run()]
+    checks = [
+        check_python(),
+        check_torch(),
+        boot,
+        check_accelerator(missing),
+        check_confinement(),
+        *last_run(),
+    ]
     for works, line in checks:
-        print(f"{'ok     ' if works else 'problem'}  {line}")
+        print(printable(f"{'ok     ' if works else 'problem'}  {line}"))
     for line in feature_lines(missing, verbose=options.verbose):
         print(line)
     return 0 if all(works for works, _ in checks) else 1
@@ -137,6 +146,20 @@ def check_accelerator(missing: dict[str, list[str]]) -> Check:
         True,
         f"no accelerator ({reason}): Python code watches every step, which takes about 40 µs more",
     )
+
+
+def check_confinement() -> Check:
+    """Return how second runs and trials leave the user's files alone."""
+    from torchwhy.confine.confined_run import way_here
+
+    told = {
+        "layers": "second runs and trials write into a layer over your files, which is thrown away",
+        "mounts": "second runs and trials run in a copy, and all other files are read-only for them",
+        "landlock": "second runs and trials run in a copy, and the kernel lets them write nowhere else",
+        "hook": "second runs and trials run in a copy, and Python lets them write nowhere else",
+    }
+    way = way_here(Path.cwd())
+    return way in told, told.get(way, "second runs and trials cannot start here")
 
 
 def check_boot() -> tuple[Check, dict[str, list[str]]]:

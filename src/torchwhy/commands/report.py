@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from torchwhy.errors import TraceError
-from torchwhy.observe.launch import RUNS_FOLDER
+from torchwhy.observe.run_directories import RUNS_FOLDER, CannotRecordError, temporary_runs
 
 MOMENT_LENGTH = len("20260131T120000Z")
 
@@ -20,32 +22,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("run", metavar="RUN", nargs="?", help="which run (default: the last)")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--checks",
+        action="store_true",
+        help="list the questions that the run was asked: fine, not fine, or why one could not be asked",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print the report to stdout."""
-    from torchwhy.pipeline import load
+    from torchwhy.pipeline import diagnose, load
     from torchwhy.record.run_file import read_run
 
     directory = find_run(options.run)
     run = read_run(directory)
     report = load(directory)
+    if options.checks and not report.checks:  # written by an older version
+        report = diagnose(directory)
     if options.format == "json":
         import json
 
-        print(json.dumps(report.to_json(), indent=1, allow_nan=False))
+        facts = report.to_json()
+        shown = facts["checks"] if options.checks else facts
+        print(json.dumps(shown, indent=1, allow_nan=False))
         return 0
-    from torchwhy.report.terminal import Place, show
+    from torchwhy.report.terminal import Place, show, show_checks
 
+    if options.checks:
+        show_checks(report, sys.stdout)
+        return 0
     show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), sys.stdout)
     return 0
 
 
 def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
-    """Return the directory of the named run, or of the last one."""
+    """Return the directory of the named run, or of the last one: here, or below the temporary directory."""
     known = sorted(
-        (path.parent for path in runs.glob("*/run.json")),
-        key=lambda path: (path.name[:MOMENT_LENGTH], (path / "run.json").stat().st_mtime),
+        (path.parent for path in (*runs.glob("*/run.json"), *_recorded_elsewhere())),
+        key=lambda path: (path.name[:MOMENT_LENGTH], (path / "run.json").lstat().st_mtime),
     )
     if name is None:
         if not known:
@@ -54,7 +68,7 @@ def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
                 slug="unknown-run",
             )
         return known[-1]
-    if Path(name).is_dir():
+    if "\0" not in name and Path(name).is_dir():
         return Path(name)
     matches = [path for path in known if path.name.startswith(name) or path.name.endswith(name)]
     if len(matches) == 1:
@@ -65,6 +79,17 @@ def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
         )
     recorded = f"recorded are {_names(known)}" if known else "none is recorded"
     raise TraceError(f"there is no run {name!r} in {runs}; {recorded}.", slug="unknown-run")
+
+
+def _recorded_elsewhere() -> Iterator[Path]:
+    """Yield the runs of this directory that could not be recorded in it."""
+    from torchwhy.record.run_file import read_run
+
+    with suppress(CannotRecordError):
+        for path in temporary_runs(make=False).glob("*/run.json"):
+            with suppress(TraceError):
+                if read_run(path.parent).directory == str(Path.cwd()):
+                    yield path
 
 
 def _names(runs: list[Path], most: int = 3) -> str:

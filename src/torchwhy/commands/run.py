@@ -13,19 +13,27 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from torchwhy.confine.created_files import names_below, note_created
 from torchwhy.errors import TorchwhyError, UsageError
-from torchwhy.observe.launch import (
-    child_command,
-    describe_run,
-    is_script,
-    make_run_directory,
-    run_in_foreground,
+from torchwhy.observe.ending_signals import ending
+from torchwhy.observe.launch import child_command, describe_run, is_script, run_in_foreground
+from torchwhy.observe.run_directories import (
+    RUNS_FOLDER,
+    CannotRecordError,
+    begin_recording,
+    temporary_runs,
 )
 from torchwhy.observe.torch_features.interpreter import options_with_values
-from torchwhy.record.run_file import Run
+from torchwhy.printable import one_line, printable
+from torchwhy.record.run_file import Run, read_run
+
+if TYPE_CHECKING:
+    from torchwhy.report.model import Report
 
 FAIL_ON_CODE = 65
 WITHHELD_CODE = 1
@@ -42,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--on-failure",
         choices=("stop", "skip", "continue"),
         default="stop",
-        help="after torchwhy withheld and replayed a bad step: stop the program (default), go on "
-        "without that update, or go on with it as if torchwhy were not there",
+        help="at a step with a bad loss or gradient: withhold its update, replay it and stop the "
+        "program (default), go on without that update, or go on as if torchwhy were not there",
     )
     parser.add_argument(
         "--fail-on",
@@ -74,12 +82,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="after a failure, try changes to the source, each in its own run, and report which one cures it",
     )
-    add_limit(parser)
+    add_trial_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
 
 
-def add_limit(parser: argparse.ArgumentParser) -> None:
-    """Add the option that `torchwhy run` and `torchwhy fix` share."""
+def add_trial_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `torchwhy run` and `torchwhy fix` share."""
+    parser.add_argument(
+        "--rerun-in-place",
+        action="store_true",
+        help="let second runs and trials write the program's files again; by default they change no file",
+    )
     parser.add_argument(
         "--fix-limit",
         metavar="SECONDS",
@@ -130,8 +143,8 @@ def execute(options: argparse.Namespace) -> int:
     return run_and_report(options)[0]
 
 
-def run_and_report(options: argparse.Namespace) -> tuple[int, Path]:
-    """Run the program and report; return the exit code and the run directory."""
+def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
+    """Run the program and report; return the exit code and the run directory, None if nothing was recorded."""
     command: list[str] = options.program
     check_program(command)
     if options.json is not None and not options.json.absolute().parent.is_dir():
@@ -139,13 +152,42 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path]:
             f"--json {options.json}: there is no directory {options.json.absolute().parent}.",
             slug="cannot-write-report",
         )
-    run_directory = make_run_directory(command)
-    run = run_in_foreground(
-        run_directory,
-        describe_run(command, on_failure=options.on_failure, budget=options.budget),
-    )
-    outcome = _report_if_possible(run_directory, run, options)
-    return _exit_code(run_directory, run, outcome=outcome, options=options), run_directory
+    run = describe_run(command, on_failure=options.on_failure, budget=options.budget)
+    run_directory = _recording(run)
+    if run_directory is not None:
+        run = read_run(run_directory)  # It has its seal by now.
+    before = names_below(Path(run.directory))
+    run = run_in_foreground(run_directory, run)
+    if run_directory is None:
+        ending.exit_by = run.signal
+        return run.exit_code or 0, None
+    note_created(run_directory, Path(run.directory), before)
+    ended_by = ending.received
+    with ending.watched():
+        outcome = _report_if_possible(run_directory, run, options)
+    code = _exit_code(run_directory, run, outcome=outcome, options=options)
+    ending.exit_by = run.signal if code == run.exit_code else None
+    if (
+        ended_by is None and ending.asks_to_leave
+    ):  # The program had ended; the signal was for torchwhy.
+        ending.exit_by = ending.asks_to_leave
+    return code, run_directory
+
+
+def _recording(run: Run) -> Path | None:
+    """Begin to record here, else below the temporary directory, else not at all; tell where and why."""
+    try:
+        return begin_recording(run)
+    except CannotRecordError as problem:
+        here = f"{RUNS_FOLDER} cannot be written here ({problem})"
+    try:
+        directory = begin_recording(run, temporary_runs())
+    except CannotRecordError as problem:
+        where = f"{here}, nor below the temporary directory ({problem})"
+        print(f"torchwhy: the program runs unwatched, because {where}.", file=sys.stderr)
+        return None
+    print(f"torchwhy: recording in {directory}, because {here}.", file=sys.stderr)
+    return directory
 
 
 def _exit_code(
@@ -175,7 +217,7 @@ def _report_if_possible(run_directory: Path, run: Run, options: argparse.Namespa
         with suppress(OSError):
             details.write_text(traceback.format_exc(), encoding="utf8")
         print(
-            f"torchwhy: the report failed ({type(problem).__name__}: {problem}). This is a bug in "
+            f"torchwhy: the report failed ({type(problem).__name__}: {one_line(str(problem))}). This is a bug in "
             f"torchwhy; details are in {_as_typed(details)}. [internal-error]",
             file=sys.stderr,
         )
@@ -218,7 +260,7 @@ def check_program(command: list[str]) -> None:
 def _show_as_python_does(problem: SyntaxError) -> None:
     import traceback
 
-    sys.stderr.writelines(traceback.format_exception_only(problem))
+    sys.stderr.write(printable("".join(traceback.format_exception_only(problem))))
 
 
 def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
@@ -226,34 +268,46 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     from torchwhy.commands.rerun import rerun_if_needed
     from torchwhy.pipeline import diagnose
 
+    stream = None if options.quiet else sys.stderr
     note = rerun_if_needed(
         run_directory,
         run,
         allowed=not options.no_rerun,
         limit_seconds=options.rerun_limit,
-        stream=None if options.quiet else sys.stderr,
+        in_place=options.rerun_in_place,
+        stream=stream,
     )
     report = diagnose(run_directory, notes=() if note is None else (note,))
-    report.write(run_directory / "report.json")
-    trials.remember_sources(run_directory, report)
-    if options.fix:
+    report = report.with_launcher(time.process_time())
+    unwritten = trials.store(run_directory, report)
+    if options.fix and ending.received is None and unwritten is None:
         report = trials.try_fixes(
             run_directory,
             report,
             limit_seconds=options.fix_limit,
             allowed=not options.no_rerun,
-            stream=None if options.quiet else sys.stderr,
+            in_place=options.rerun_in_place,
+            stream=stream,
         )
-        report.write(run_directory / "report.json")
-        trials.remember_sources(run_directory, report)
-    if options.json is not None:
-        report.write(options.json)
+        unwritten = trials.store(run_directory, report)
     if not options.quiet:
         from torchwhy.report.terminal import Place, show
 
         show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)
         trials.print_next_step(report, Path(run.directory), tried=options.fix, stream=sys.stderr)
+    if unwritten is not None:
+        print(f"torchwhy: the report is not stored: {unwritten}.", file=sys.stderr)
+    if options.json is not None:
+        _write_copy(report, options.json)
     return report.outcome
+
+
+def _write_copy(report: Report, path: Path) -> None:
+    try:
+        report.write(path)
+    except OSError as problem:
+        reason = problem.strerror or problem
+        print(f"torchwhy: --json {path} cannot be written: {reason}.", file=sys.stderr)
 
 
 def _as_typed(run_directory: Path) -> Path:

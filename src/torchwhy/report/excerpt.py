@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from torchwhy.errors import TraceError
 from torchwhy.finding import SourceSpan
+from torchwhy.record.run_folder import read_bounded
 
+LARGEST_SOURCE = 10_000_000  # bytes
 LARGEST_SPAN_LINES = 5  # Of a longer expression, only the beginning is shown.
 
 
@@ -22,9 +25,8 @@ class Line:
 
 def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
     """Return the lines of the span, dedented together; empty if the file cannot be read or has changed."""
-    try:
-        source = (directory / span.file).read_text(encoding="utf8").splitlines()
-    except (OSError, UnicodeDecodeError):
+    source = _lines_of(directory / span.file)
+    if span.line < 1:
         return []
     last = min(span.end_line or span.line, span.line + LARGEST_SPAN_LINES - 1, len(source))
     lines = [_marked(span, number, source[number - 1]) for number in range(span.line, last + 1)]
@@ -33,11 +35,19 @@ def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
     return _dedented(lines)
 
 
+def _lines_of(path: Path) -> list[str]:
+    """Return the lines of a file; none if it is not a regular one of ordinary size."""
+    try:
+        return read_bounded(path.resolve(), LARGEST_SOURCE).decode("utf8").splitlines()
+    except (OSError, RuntimeError, ValueError, TraceError):  # RuntimeError: a loop of links.
+        return []
+
+
 def _still_the_same(span: SourceSpan, source: list[str]) -> bool:
     """Tell whether the file still has the recorded expression on its line; else the marks would be wrong."""
     if span.expression is None:
         return True
-    first_words = span.expression.strip().splitlines()[0].strip()
+    first_words = (span.expression.strip().splitlines() or [""])[0].strip()
     return first_words in source[span.line - 1]
 
 
@@ -48,9 +58,9 @@ def _marked(span: SourceSpan, number: int, text: str) -> Line:
     if span.column is None or span.end_column is None:
         return _marked_by_expression(span, number, text)
     if number == span.line:
-        start = span.column
+        start = min(max(span.column, 0), len(text))
     if number == end_line:
-        end = span.end_column
+        end = min(span.end_column, len(text))
     return Line(number, text, start, max(start, end))
 
 

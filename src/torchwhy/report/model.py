@@ -10,8 +10,14 @@ from typing import Any, Literal
 
 from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
-from torchwhy.finding import Evidence, Finding, Fix, Sample, SourceSpan, Trial
-from torchwhy.record.numbers import Real, decode, encode
+from torchwhy.finding import Evidence, Finding, Sample, SourceSpan
+from torchwhy.printable import escaped_json
+from torchwhy.question import Check, Question
+from torchwhy.record.numbers import decode
+from torchwhy.record.run_file import known_secrets
+from torchwhy.record.run_folder import read_json, replace_file
+from torchwhy.report.fix_json import fix_from_json, fix_to_json, real_of
+from torchwhy.report.schema import check_report
 
 SCHEMA = 1
 
@@ -35,8 +41,8 @@ class Cost:
 class Report:
     """The report of one run; the first finding is the root cause unless the run is healthy.
 
-    `notes` are sentences about the recording itself: what torchwhy could not see, and why. `trial_notes` say what
-    the last trials of fixes left untried.
+    `unseen` says what torchwhy could not watch or judge, and why; `notes` say how the program and the recording
+    ended, `trial_notes` what the last trials of fixes left untried. `checks` are the questions that the run was asked.
     """
 
     command: tuple[str, ...]
@@ -45,11 +51,13 @@ class Report:
     notes: tuple[str, ...] = ()
     trial_notes: tuple[str, ...] = ()
     cost: Cost | None = None
+    unseen: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """Return the notes about the recording, then those about trials."""
-        return (*self.notes, *self.trial_notes)
+        """Return what was not seen, the notes about the recording, then those about trials."""
+        return (*self.unseen, *self.notes, *self.trial_notes)
 
     @property
     def outcome(self) -> Outcome:
@@ -63,6 +71,12 @@ class Report:
     def root_cause(self) -> Finding | None:
         """Return the finding that explains the others."""
         return None if self.outcome == "healthy" else self.findings[0]
+
+    def with_launcher(self, seconds: float) -> Report:
+        """Return the report with the launcher's own time added to its cost."""
+        if self.cost is None:
+            return self
+        return replace(self, cost=replace(self.cost, own_seconds=self.cost.own_seconds + seconds))
 
     def id_of(self, finding: Finding) -> str:
         """Return `F1` for the first finding, and so on."""
@@ -80,7 +94,9 @@ class Report:
             "steps": self.steps,
             "root_cause": None if root is None else self.id_of(root),
             "findings": [self._finding_to_json(finding) for finding in self.findings],
+            "checks": [_check_to_json(check) for check in self.checks],
             "notes": list(self.all_notes),
+            "unseen": list(self.unseen),
             "trial_notes": list(self.trial_notes),
             "cost": None
             if cost is None
@@ -97,24 +113,34 @@ class Report:
             "rank": finding.rank,
             "message": finding.message,
             "location": _span_to_json(finding.location),
-            "sample": None if finding.sample is None else asdict(finding.sample),
+            "sample": _sample_to_json(finding.sample),
             "evidence": [_evidence_to_json(evidence) for evidence in finding.evidence],
             "explains": [self.id_of(explained) for explained in finding.explains],
-            "fixes": [_fix_to_json(fix) for fix in finding.fixes],
+            "fixes": [fix_to_json(fix) for fix in finding.fixes],
             "facts": finding.diagnosis.facts(),
             "scope": finding.scope,
+            "effect": finding.effect,
+            "symptom_location": _span_to_json(finding.symptom_at),
         }
 
     def write(self, path: Path) -> None:
-        """Write report.json."""
-        text = json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+        """Write the report to a file that the user named."""
         try:
-            path.write_text(text + "\n", encoding="utf8")
+            path.write_text(self._as_text(), encoding="utf8")
         except OSError as problem:
             raise TorchwhyError(
                 f"cannot write the report to {path}: {problem.strerror}.",
                 slug="cannot-write-report",
             ) from problem
+
+    def store(self, run_directory: Path) -> None:
+        """Write report.json into the run directory."""
+        replace_file(run_directory / "report.json", self._as_text())
+
+    def _as_text(self) -> str:
+        facts = known_secrets().masked_data(self.to_json())
+        text = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False)
+        return escaped_json(text) + "\n"
 
 
 def build(
@@ -125,6 +151,8 @@ def build(
     directory: Path,
     notes: Sequence[str] = (),
     cost: Cost | None = None,
+    unseen: Sequence[str] = (),
+    checks: Sequence[Check] = (),
 ) -> Report:
     """Return the report of a story, root cause first; paths inside `directory` become relative to it.
 
@@ -139,7 +167,15 @@ def build(
     for finding in (*ordered, *_explained(ordered)):
         relative = _relative(finding, directory)
         by_key.setdefault(_key(relative), relative)
-    return Report(tuple(command), steps, tuple(by_key.values()), tuple(notes), cost=cost)
+    return Report(
+        tuple(command),
+        steps,
+        tuple(by_key.values()),
+        tuple(notes),
+        cost=cost,
+        unseen=tuple(unseen),
+        checks=tuple(checks),
+    )
 
 
 def _explained(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -158,6 +194,7 @@ def _relative(finding: Finding, directory: Path) -> Finding:
     return replace(
         finding,
         location=_relative_span(finding.location, directory),
+        symptom_at=_relative_span(finding.symptom_at, directory),
         evidence=tuple(
             replace(evidence, location=_relative_span(evidence.location, directory))
             for evidence in finding.evidence
@@ -183,55 +220,64 @@ def _span_to_json(span: SourceSpan | None) -> dict[str, Any] | None:
     return facts
 
 
+def _sample_to_json(sample: Sample | None) -> dict[str, Any] | None:
+    if sample is None:
+        return None
+    facts = asdict(sample)
+    if sample.rows_of is None:
+        del facts["rows_of"]
+    return facts
+
+
 def _evidence_to_json(evidence: Evidence) -> dict[str, Any]:
     return {
         "claim": evidence.claim,
-        "value": _real(evidence.value),
+        "value": real_of(evidence.value),
         "step": evidence.step,
         "location": _span_to_json(evidence.location),
-        "series": None if evidence.series is None else [_real(value) for value in evidence.series],
+        "series": None
+        if evidence.series is None
+        else [real_of(value) for value in evidence.series],
     }
 
 
-def _real(value: float | str | None) -> Real | None:
-    return encode(value) if isinstance(value, float) else value
-
-
-def _fix_to_json(fix: Fix) -> dict[str, Any]:
-    trial = fix.trial
+def _check_to_json(check: Check) -> dict[str, Any]:
+    measured = check.measured
     return {
-        "title": fix.title,
-        "diff": fix.diff,
-        "safety": fix.safety,
-        "trial": {
-            "verdict": trial.verdict,
-            "steps": trial.steps,
-            "before": _measures_to_json(trial.before),
-            "after": _measures_to_json(trial.after),
-            "summary": trial.summary,
-            "before_losses": _curve_to_json(trial.before_losses),
-            "after_losses": _curve_to_json(trial.after_losses),
-            "with_it": trial.with_it,
-            "without_it": trial.without_it,
-        },
+        "question": check.question.slug,
+        "words": check.question.words,
+        "answer": check.answer,
+        "facts": {} if measured is None else measured.facts(),
+        "text": None if measured is None else measured.sentence,
+        "reason": check.reason,
+        "blind": check.is_blind,
+        "causes": list(check.causes),
     }
 
 
-def _curve_to_json(curve: Sequence[float] | None) -> list[Real | None] | None:
-    return None if curve is None else [_real(value) for value in curve]
-
-
-def _measures_to_json(measures: Mapping[str, float] | None) -> dict[str, Real | None]:
-    return {name: _real(value) for name, value in (measures or {}).items()}
+def _check_from_json(facts: Mapping[str, Any]) -> Check:
+    text = facts.get("text")
+    return Check(
+        Question(facts["question"], facts["words"]),
+        facts["answer"],
+        measured=None if text is None else Stored(text=text, data=facts["facts"]),
+        reason=facts["reason"],
+        is_blind=facts["blind"],
+        causes=tuple(facts["causes"]),
+    )
 
 
 def read_report(path: Path) -> Report:
     """Read a report.json."""
     try:
-        return from_json(json.loads(path.read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        return from_json(read_json(path))
+    except (
+        *(OSError, TraceError, RecursionError),
+        *(ValueError, KeyError, TypeError, AttributeError),
+    ) as problem:
+        why = problem.message if isinstance(problem, TraceError) else str(problem)
         raise TraceError(
-            f"{path} is not a report of schema {SCHEMA} ({type(problem).__name__}: {problem}). "
+            f"{path} is not a report of schema {SCHEMA} ({type(problem).__name__}: {why}). "
             "Delete it, and torchwhy makes the report again from the trace.",
             slug="unreadable-report",
         ) from problem
@@ -241,17 +287,20 @@ def from_json(facts: Mapping[str, Any]) -> Report:
     """Return the report that `to_json` wrote."""
     if facts["schema"] != SCHEMA:
         raise ValueError(f"schema {facts['schema']}")
+    check_report(facts)
     by_id = {finding["id"]: finding for finding in facts["findings"]}
     findings = tuple(_finding_from_json(finding, by_id, above=()) for finding in by_id.values())
     cost = facts.get("cost")
-    trial_notes = tuple(facts.get("trial_notes", ()))
+    trial_notes, unseen = tuple(facts.get("trial_notes", ())), tuple(facts.get("unseen", ()))
     return Report(
         tuple(facts["command"]),
         facts["steps"],
         findings,
-        tuple(note for note in facts.get("notes", ()) if note not in trial_notes),
+        tuple(note for note in facts.get("notes", ()) if note not in (*trial_notes, *unseen)),
         trial_notes,
         None if cost is None else Cost(cost["own_seconds"], cost["seconds"]),
+        unseen,
+        tuple(_check_from_json(check) for check in facts.get("checks", ())),
     )
 
 
@@ -265,6 +314,8 @@ def _finding_from_json(
         severity=facts["severity"],
         diagnosis=Stored(text=facts["message"], data=facts.get("facts", {})),
         scope=facts.get("scope", "training"),
+        effect=facts.get("effect", "training-broke" if facts["severity"] == "error" else "fault"),
+        symptom_at=_span_from_json(facts.get("symptom_location")),
         step=facts["step"],
         rank=facts["rank"],
         location=_span_from_json(facts["location"]),
@@ -272,7 +323,7 @@ def _finding_from_json(
         certainty=facts["certainty"],
         sample=None if facts["sample"] is None else Sample(**facts["sample"]),
         explains=tuple(_finding_from_json(one, by_id, above=path) for one in explains),
-        fixes=tuple(_fix_from_json(fix) for fix in facts["fixes"]),
+        fixes=tuple(fix_from_json(fix) for fix in facts["fixes"]),
     )
 
 
@@ -289,30 +340,3 @@ def _evidence_from_json(facts: Mapping[str, Any]) -> Evidence:
         location=_span_from_json(facts["location"]),
         series=None if series is None else tuple(decode(value) for value in series),
     )
-
-
-def _fix_from_json(facts: Mapping[str, Any]) -> Fix:
-    trial = facts["trial"]
-    return Fix(
-        facts["title"],
-        diff=facts["diff"],
-        safety=facts["safety"],
-        trial=Trial(
-            trial["verdict"],
-            trial["steps"],
-            before=_measures_from_json(trial["before"]),
-            after=_measures_from_json(trial["after"]),
-            with_it=trial.get("with_it", trial.get("summary", "")),
-            without_it=trial.get("without_it", ""),
-            before_losses=_curve_from_json(trial.get("before_losses")),
-            after_losses=_curve_from_json(trial.get("after_losses")),
-        ),
-    )
-
-
-def _curve_from_json(curve: Sequence[Real] | None) -> tuple[float, ...] | None:
-    return None if curve is None else tuple(decode(value) for value in curve)
-
-
-def _measures_from_json(measures: Mapping[str, Real]) -> dict[str, float] | None:
-    return {name: decode(value) for name, value in measures.items()} or None

@@ -43,4 +43,6 @@ def _bar(value: float, low: float, *, high: float) -> str:
         return NOT_FINITE
     if high == low:
         return LEVELS[0]
-    return LEVELS[round((value - low) / (high - low) * (len(LEVELS) - 1))]
+    # Halves, because the difference of two large numbers may not be finite.
+    share = (value / 2 - low / 2) / (high / 2 - low / 2)
+    return LEVELS[round(share * (len(LEVELS) - 1))]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.printable import printable
+from torchwhy.report.checklist import checklist, counted, nothing_found
 from torchwhy.report.excerpt import excerpt
+from torchwhy.report.headlines import headline, moment
 from torchwhy.report.model import Report
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.window import DiffLines, SourceLine
@@ -38,14 +42,18 @@ SAFETY_WORDS = {
 }
 VERDICT_WORDS = {
     "cured": "tried: cured",
+    "runs": "tried: runs, learning not shown",
+    "changes-intent": "tried: runs, but undoes what the program states",
     "symptom-only": "tried: only hides the symptom",
+    "fits-this-call": "tried: fits this call",
     "no-difference": "tried: no difference",
     "not-run": "not tried",
 }
+OFFERED = ("cured", "runs", "fits-this-call", "not-run")
 PLAIN_SIGNS = str.maketrans(
     dict(zip("▁▂▃▄▅▆▇█", "__--==##", strict=True))
     | {"×": "x", "─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "λ": "lambda", "−": "-"}
-    | {"≤": "<=", "≥": ">=", "–": "-", "’": "'", "²": "^2", "≈": "~"}
+    | {"✓": "+", "✗": "x", "≤": "<=", "≥": ">=", "–": "-", "’": "'", "²": "^2", "≈": "~"}
 )
 
 
@@ -57,12 +65,32 @@ class Place:
     directory: Path
 
 
+class _SafeConsole(Console):
+    """A console on which nothing but its own styles steers the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield the segments without control characters from the program or the run."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
 def show(report: Report, place: Place, stream: IO[str]) -> None:
     """Write the report to a stream, with colours and width as the stream allows."""
+    _print(_parts(report, place), stream)
+
+
+def show_checks(report: Report, stream: IO[str]) -> None:
+    """Write the list of checks to a stream, after what was not seen."""
+    _print([*(Text(f"torchwhy: {note}") for note in report.unseen), *checklist(report)], stream)
+
+
+def _print(parts: Iterable[RenderableType], stream: IO[str]) -> None:
     terminal = stream.isatty()
     buffer = io.StringIO()
     sizing = Console(file=stream)
-    console = Console(
+    console = _SafeConsole(
         file=buffer,
         force_terminal=terminal,
         color_system="auto" if terminal and not os.environ.get("NO_COLOR") else None,
@@ -71,7 +99,7 @@ def show(report: Report, place: Place, stream: IO[str]) -> None:
         markup=False,
         emoji=False,
     )
-    for part in _parts(report, place):
+    for part in parts:
         # The terminal wraps plain lines itself, so that a path in them can be copied whole.
         console.print(part, soft_wrap=isinstance(part, Text))
     stream.write(
@@ -111,28 +139,17 @@ def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
 
 
 def _healthy(report: Report) -> Iterator[RenderableType]:
-    if report.steps:
-        steps = "1 step" if report.steps == 1 else f"{report.steps} steps"
-        # With a note, such as an exit code, "nothing wrong" alone would claim too much.
-        wrong = "nothing wrong in them" if report.notes else "nothing wrong"
-        yield Text(f"torchwhy: {steps} watched, {wrong}{_cost(report, before='; ')}.")
-    yield from (Text(f"torchwhy: {note}") for note in report.all_notes)
-    yield from (_one_line(report, finding) for finding in report.findings)
+    """Yield what was not seen, then that nothing was found and how much was asked, then all notes."""
+    yield from (Text(f"torchwhy: {note}") for note in report.unseen)
+    if report.steps or any(check.answer == "yes" for check in report.checks):
+        yield Text(f"torchwhy: {nothing_found(report)}{_cost(report, before='; ')}.")
+    yield from (Text(f"torchwhy: {note}") for note in (*report.notes, *report.trial_notes))
+    yield from (Padding(_in_short(report, one), (0, 0, 0, 2)) for one in report.findings)
 
 
 def _title(report: Report, root: Finding) -> Text:
-    words = {"failed": "training broke", "suspect": "training has a problem"}
-    if root.scope == "evaluation":
-        words["failed"] = "evaluation broke"
-    if root.scope == "lost-batches":
-        words["suspect"] = "training lost batches"
-    when = f" {_moment(root.step)}" if root.step is not None else ""
     rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
-    return Text(f"torchwhy: {words[report.outcome]}{when}{rank}", style=STYLES[root.severity])
-
-
-def _moment(step: int) -> str:
-    return "before the first step" if step < 0 else f"at step {step}"
+    return Text(f"torchwhy: {headline(root)}{rank}", style=STYLES[root.severity])
 
 
 def _headline(root: Finding) -> Text:
@@ -162,11 +179,11 @@ def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
     if root.explains:
         yield "led to", _listed("→", _consequences(root))
     for fix in root.fixes[:1]:
-        label = "fix" if fix.trial.verdict in ("cured", "not-run") else "tried"
+        label = "fix" if fix.trial.verdict in OFFERED else "tried"
         file = root.location.file if root.location is not None else None
         yield label, Group(*_fix(fix, with_diff=True, file=file))
     for fix in root.fixes[1:FIXES_SHOWN]:
-        label = "or" if fix.trial.verdict in ("cured", "not-run") else "also tried"
+        label = "or" if fix.trial.verdict in OFFERED else "also tried"
         yield label, Group(*_fix(fix, with_diff=False))
 
 
@@ -205,7 +222,8 @@ def _since(root: Finding) -> str:
     if root.sample is not None:
         sample = f"sample {root.sample.position} of the batch"
         if root.sample.dataset_index is not None:
-            sample += f" (row {root.sample.dataset_index} of the dataset)"
+            where = f"`{root.sample.rows_of}`" if root.sample.rows_of else "the dataset"
+            sample += f" (row {root.sample.dataset_index} of {where})"
         words.append(sample)
     return ", ".join(words)
 
@@ -221,7 +239,7 @@ def _evidence_lines(root: Finding) -> Iterator[Text]:
 def _evidence_line(root: Finding, evidence: Evidence) -> Text:
     line = Text(evidence.claim)
     if evidence.step is not None and evidence.step != root.step:
-        line.append(f" ({_moment(evidence.step)})", style="dim")
+        line.append(f" ({moment(evidence.step)})", style="dim")
     if evidence.location is not None and evidence.location != root.location:
         line.append(f" [{evidence.location}]", style="dim")
     if evidence.series:
@@ -252,7 +270,7 @@ def _chain(finding: Finding, depth: int) -> Iterator[tuple[int, Finding]]:
 def _fix(fix: Fix, *, with_diff: bool, file: str | None = None) -> Iterator[RenderableType]:
     """Yield a fix and its trial; a change to another file than `file`, the finding's, names its place."""
     title = Text(fix.title)
-    if fix.diff or fix.trial.verdict != "not-run":
+    if fix.can_be_tried or fix.trial.verdict != "not-run":
         words = f" ({SAFETY_WORDS[fix.safety]}; {VERDICT_WORDS[fix.trial.verdict]})"
         title.append(words, style="dim")
     yield title
@@ -298,24 +316,27 @@ def _further(report: Report, root: Finding) -> Iterator[RenderableType]:
     if others:
         yield ""
     for finding in others[:FURTHER_SHOWN]:
-        yield Padding(_one_line(report, finding), (0, 0, 0, 2))
+        yield Padding(_in_short(report, finding), (0, 0, 0, 2))
     if len(others) > FURTHER_SHOWN:
         left = len(others) - FURTHER_SHOWN
         yield Padding(Text(f"and {left} more in the full report", style="dim"), (0, 0, 0, 2))
 
 
-def _one_line(report: Report, finding: Finding) -> Text:
-    line = Text(no_wrap=True, overflow="ellipsis")
-    line.append(f"{report.id_of(finding)} {finding.severity} ", style=STYLES[finding.severity])
-    if finding.location is not None:
-        line.append(f"{finding.location}: ")
-    line.append(f"{finding.message} ")
-    line.append(f"[{finding.detector}]", style="dim")
-    return line
+def _in_short(report: Report, finding: Finding) -> Table:
+    """Return a finding in a few lines: what, where, which cause."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    place = f"{finding.location}: " if finding.location is not None else ""
+    said = Text(f"{place}{finding.message} ")
+    said.append(f"[{finding.detector}]", style="dim")
+    label = f"{report.id_of(finding)} {finding.severity}"
+    table.add_row(Text(label, style=STYLES[finding.severity]), said)
+    return table
 
 
 def _where_to_read_on(report: Report, root: Finding, place: Place) -> Text:
-    steps = "1 step" if report.steps == 1 else f"{report.steps} steps"
+    steps = counted(report.steps)
     cost = f"\n  Watched {steps}{_cost(report, before='; ')}." if report.cost is not None else ""
     return Text(
         f"\n  Full report: {place.run / 'report.json'}\n"

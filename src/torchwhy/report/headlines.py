@@ -1,0 +1,48 @@
+"""The first line of a report: what broke, and when."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from torchwhy.finding import Effect, Finding
+
+WORDS: dict[Effect, str] = {
+    "training-broke": "training broke",
+    "nan-in-evaluation": "evaluation produced NaN",
+    "infinity-in-evaluation": "evaluation produced an infinity",
+    "nan-computed": "a NaN was computed",
+    "infinity-computed": "an infinity was computed",
+    "lost-batches": "training lost batches",
+    "exception": "an exception",
+    "memory-grows": "memory grows",
+    "evaluation-wrong": "evaluation gives wrong numbers",
+    "loss-grew": "the loss grew and stays high",
+    "loss-never-falls": "the loss never falls",
+    "fault": "training has a problem",
+}
+# What lasts for the whole run has no moment.
+LASTING = {"memory-grows", "evaluation-wrong", "loss-grew", "loss-never-falls"}
+
+
+def headline(root: Finding) -> str:
+    """Return what broke and when: `an exception in forward at step 3`."""
+    words = WORDS[root.effect]
+    if root.effect == "exception":
+        words += _place(root)
+    if root.step is None or root.effect in LASTING:
+        return words
+    return f"{words} {moment(root.step)}"
+
+
+def moment(step: int) -> str:
+    """Return `at step 3`."""
+    return "before the first step" if step < 0 else f"at step {step}"
+
+
+def _place(root: Finding) -> str:
+    """Return the function in which the exception was raised, or else the file."""
+    at = root.symptom_at or root.location
+    if at is None:
+        return ""
+    is_named = at.function is not None and not at.function.startswith("<")
+    return f" in {at.function if is_named else PurePath(at.file).name}"
