@@ -141,8 +141,12 @@ def test_a_healthy_run_prints_one_line_and_writes_a_report(records):
     ended = workshop.watched("train.py")
 
     assert ended.out == "trained\n"
-    assert ended.err == "torchwhy: 12 steps watched, nothing wrong.\n"
     facts = json.loads((workshop.run_directory / "report.json").read_text())
+    made = sum(check["answer"] != "could-not-ask" for check in facts["checks"])
+    assert ended.err == (
+        f"torchwhy: nothing found in 12 steps ({made} of {len(facts['checks'])} checks could be made; "
+        "`torchwhy report --checks` lists them).\n"
+    )
     assert (facts["outcome"], facts["steps"], facts["root_cause"]) == ("healthy", 12, None)
 
 
@@ -196,8 +200,8 @@ def test_a_failure_that_was_not_seen_is_run_again(records):
 
     assert ended.out == "trained\n"
     assert ended.err.splitlines()[0] == (
-        "torchwhy: running the program again up to step 4 to find where the bad value appears "
-        "(`--no-rerun` forbids it)."
+        "torchwhy: running the program again up to step 4 to find where the bad value appears: "
+        "your files stay as they are, what it does over the network is repeated (`--no-rerun` forbids it)."
     )
     assert "log-of-nonpositive · error · replayed" in ended.err
     again = workshop.run_directory / "rerun"

@@ -35,6 +35,30 @@ WIRING = {
     "replay/equipment.py",
 }
 
+# Files of a watched process that read a clock, and why no answer depends on it. Bound everything else by counts.
+CLOCKS = {
+    "observe/boot/wire.py": "what start-up takes",
+    "observe/guest.py": "what probes take",
+    "observe/launch.py": "the supervisor: how long a run takes, and limits that the user sets",
+    "observe/native/native_descriptors.py": "hands the clock of steps to the accelerator",
+    "observe/session.py": "when the run began, and what its end takes",
+    "observe/steps/budget.py": "CPU time, in doublings: the budget is a share of the time",
+    "observe/steps/cruise.py": "how long steps take, and what we add",
+    "observe/steps/step_events.py": "how long steps take",
+    "observe/steps/training_state.py": "how long steps take",
+    "replay/experiments/curvature.py": "CPU time of one gradient: three products instead of twelve if it is long",
+    "replay/experiments/sample_independence.py": "what the experiment took",
+    "replay/microscope/dispatch_mode.py": "what looking takes",
+}
+CLOCK_NAMES = {
+    "perf_counter",
+    "monotonic",
+    "thread_time",
+    "process_time",
+    "time_ns",
+    "monotonic_ns",
+}
+
 FOLDERS = sorted(path for path in SOURCE.rglob("*") if path.is_dir() and path.name != "__pycache__")
 
 
@@ -70,3 +94,22 @@ def test_only_the_wiring_sees_all_parts_of_a_process():
 
     assert seeing
     assert seeing <= WIRING
+
+
+def test_no_answer_depends_on_a_clock():
+    reading = set()
+    for stage in ("observe", "replay"):
+        for path in (SOURCE / stage).rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf8"))
+            names = {
+                alias.name
+                for node in ast.walk(tree)
+                if isinstance(node, ast.ImportFrom) and node.module == "time"
+                for alias in node.names
+            }
+            names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            if names & CLOCK_NAMES:
+                reading.add(_name(path))
+
+    assert reading - set(CLOCKS) == set()
+    assert set(CLOCKS) - reading == set(), "no longer reads a clock"

@@ -11,22 +11,25 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-SHARED = {"diagnosis", "finding", "errors", "source", "record"}
+SHARED = {"diagnosis", "finding", "question", "errors", "printable", "source", "record"}
 # What the shared ones may import besides themselves.
 SHARED_TABLE = {
     "diagnosis": {"finding"},
     "finding": {"diagnosis", "errors"},
-    "errors": set(),
+    "question": {"diagnosis"},
+    "printable": set(),
+    "errors": {"printable"},
     "source": {"finding", "errors"},
-    "record": {"finding", "errors", "source"},
+    "record": {"finding", "errors", "printable", "source"},
 }
 # What a stage may import besides itself and the shared ones.
 TABLE = {
     "observe": set(),
-    "replay": {"observe"},
+    "confine": {"observe.launch", "observe.ending_signals"},
+    "replay": {"observe", "confine"},
     "detect": set(),
     "explain": {"detect"},
-    "verify": {"detect", "explain", "observe.launch"},
+    "verify": {"detect", "explain", "confine"},
     "report": set(),
     "pipeline": {"detect", "explain", "report"},
     "commands": {"*"},
@@ -38,6 +41,7 @@ NOBODY_IMPORTS = {"commands", "integrations"}
 WITHOUT_TORCH = (
     "source",
     "record",
+    "confine",
     "detect",
     "explain",
     "verify",

@@ -65,7 +65,7 @@ def test_a_detector_that_fails_is_left_out_and_named(recorded, monkeypatch):
     report = diagnose(recorded(steps(3), exit_code=0))
 
     assert [finding.detector for finding in report.findings] == ["barking"]
-    assert report.notes == (
+    assert report.unseen == (
         "the detector crashing failed and was skipped: KeyError: 'broken detector'",
     )
 
@@ -81,7 +81,7 @@ def test_a_story_that_fails_leaves_the_findings(recorded, monkeypatch):
     report = diagnose(recorded(steps(3), exit_code=0))
 
     assert report.outcome == "suspect"
-    assert "lost the thread" in report.notes[0]
+    assert "lost the thread" in report.unseen[0]
 
 
 def test_an_alarm_is_visible_even_when_no_detector_works(recorded, monkeypatch):
@@ -124,10 +124,10 @@ def test_the_way_a_program_ended_is_noted(recorded, ending, words):
 
 def test_a_probe_that_was_switched_off_is_noted(recorded):
     report = diagnose(
-        recorded([*steps(2), ProbeFailed(probe="loss", reason="KeyError: 1")], exit_code=0)
+        recorded([*steps(2), ProbeFailed(probe="loss probe", reason="KeyError: 1")], exit_code=0)
     )
 
-    assert report.notes == ("the probe loss failed and was switched off: KeyError: 1",)
+    assert report.unseen == ("the loss probe failed and was switched off: KeyError: 1",)
 
 
 def started_without(**missing):
@@ -150,20 +150,20 @@ def test_what_this_torch_lacks_is_noted_once_for_all_ranks(recorded):
     lacking = started_without(names=["torch._C._x"], lost="losses are not recorded")
     report = diagnose(recorded([lacking, *steps(2)], [lacking, *steps(2)], exit_code=0))
 
-    assert report.notes == ("torch 2.99.0 lacks `torch._C._x`: losses are not recorded.",)
+    assert report.unseen == ("torch 2.99.0 lacks `torch._C._x`: losses are not recorded.",)
 
 
 def test_what_this_python_lacks_is_told_of_python(recorded):
     lacking = started_without(names=["warnings._show"], lost="warnings are not recorded")
     report = diagnose(recorded([lacking, *steps(2)], exit_code=0))
 
-    assert report.notes == ("Python 3.19.0 lacks `warnings._show`: warnings are not recorded.",)
+    assert report.unseen == ("Python 3.19.0 lacks `warnings._show`: warnings are not recorded.",)
 
 
 def test_a_feature_that_only_saves_time_is_not_worth_a_note(recorded):
     lacking = started_without(names=["torch._x"], lost="it takes longer", only_time=True)
 
-    assert diagnose(recorded([lacking, *steps(2)], exit_code=0)).notes == ()
+    assert diagnose(recorded([lacking, *steps(2)], exit_code=0)).unseen == ()
 
 
 @pytest.mark.parametrize(("left_out", "again"), [("microscope", None), ("loss probe", 4)])
@@ -178,15 +178,15 @@ def test_a_process_in_which_we_could_not_start_is_noted(recorded):
     directory = recorded(steps(3), exit_code=0)
     (directory / "boot-failure.txt").write_text("process 7, python\nTraceback\nKeyError: 'x'\n\n")
 
-    (note,) = diagnose(directory).notes
+    (note,) = diagnose(directory).unseen
 
     assert note.startswith("torchwhy could not start in one of the processes (KeyError: 'x')")
 
 
 def test_a_run_without_trace_says_why_nothing_can_be_said(recorded):
-    (note,) = diagnose(recorded(exit_code=0)).notes
+    (note,) = diagnose(recorded(exit_code=0)).unseen
 
-    assert note.startswith("nothing to report")
+    assert note.startswith("nothing was watched")
 
 
 @pytest.mark.parametrize(

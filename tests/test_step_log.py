@@ -102,4 +102,6 @@ def test_half_a_ring_is_read_as_far_as_it_goes(writer, tmp_path):
     ring = ring_of(tmp_path / "rank0.jsonl")
     ring.write_bytes(ring.read_bytes()[: 5 * 32 + 7])
 
-    assert [step.step for step in recent_steps(tmp_path / "rank0.jsonl")] == [0, 1, 2, 3, 4]
+    recent, damage = recent_steps(tmp_path / "rank0.jsonl", last=-1)
+    assert [step.step for step in recent] == [0, 1, 2, 3, 4]
+    assert damage == ()

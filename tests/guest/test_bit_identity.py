@@ -14,6 +14,9 @@ TOLD = {
     "counted",
     "inductor",
     "edited_meanwhile",
+    "versions",
+    "failing",
+    "lifetimes",
 }  # these have tests of their own
 # These are for test_faults.py.
 SABOTAGED = {"blind_microscope", "breaks_while_cruising", "full_disk", "no_run_directory"}

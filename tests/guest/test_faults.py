@@ -95,7 +95,7 @@ def test_full_disk_does_not_disturb_training(pairs: Pairs) -> None:
     assert not any(isinstance(event, RunEnded) for event in watched.events)
     assert any(
         "the recording stopped after 3 steps" in note
-        for note in diagnose(watched.folder / "run").notes
+        for note in diagnose(watched.folder / "run").unseen
     )
 
 

@@ -119,7 +119,7 @@ def _question(outcome: Outcome) -> str:
 def _complaint(outcome: Outcome) -> str:
     """Say what differs from the expectation."""
     expected, found = outcome.program.expected, outcome.root
-    broken = next((note for note in outcome.report.notes if "failed and was" in note), None)
+    broken = next((note for note in outcome.report.all_notes if "failed and was" in note), None)
     if broken is not None:
         return f"torchwhy itself failed: {broken}"
     if outcome.ended.timed_out:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -30,7 +32,6 @@ from torchwhy.pipeline import diagnose
 from torchwhy.record.run_file import Run, write_run
 from torchwhy.verify.campaign import try_all
 from torchwhy.verify.candidates import candidates
-from torchwhy.verify.scratch import copy
 from torchwhy.verify.trial import Laboratory
 
 LIMIT_SECONDS = 120.0
@@ -45,9 +46,17 @@ class Fixed:
 
     @property
     def cure(self) -> Fix | None:
-        """Return the fix that cured it."""
+        """Return the fix that cured it, or that at least makes it run."""
         fixes = () if self.finding is None else self.finding.fixes
-        return next((f for f in fixes if f.trial.verdict == "cured" and f.trial.summary), None)
+        works = ("cured", "runs")
+        return next((f for f in fixes if f.trial.verdict in works and f.trial.summary), None)
+
+    @property
+    def is_only_hidden(self) -> bool:
+        """Tell whether the failure goes away, but only by changes that hide it or undo what the program states."""
+        fixes = () if self.finding is None else self.finding.fixes
+        verdicts = {fix.trial.verdict for fix in fixes}
+        return self.cure is None and bool({"symptom-only", "changes-intent"} & verdicts)
 
     @property
     def was_proposed(self) -> bool:
@@ -105,9 +114,8 @@ def _launch(place: Path, run: Run, *, limit_seconds: float, zygote: Zygote) -> R
     changes = place / "overlay.json"
     overlay = json.loads(changes.read_text()) if changes.exists() else {}
     original = Path(run.directory)
-    directory = original
-    if not original.is_relative_to(place):
-        directory = copy(original, place / "program").directory
+    directory = place / "program"
+    shutil.copytree(original, directory, ignore=shutil.ignore_patterns(".torchwhy"))
     for path, edited in overlay.items():
         if Path(path).is_relative_to(original):
             (directory / Path(path).relative_to(original)).write_bytes(Path(edited).read_bytes())
@@ -137,17 +145,21 @@ def main() -> int:
         names = [name for name in arguments.detector if name != "all"]
         programs += [p for p in documented_programs(*names) if "-broken-" in p.id]
     folder = Path(tempfile.mkdtemp(prefix="torchwhy-fixes-"))
-    counts = {"cured": 0, "uncured": 0, "nothing proposed": 0}
+    counts: Counter[str] = Counter()
     for fixed in run_fixes(programs, folder).values():
-        word = "cured" if fixed.cure else "uncured" if fixed.was_proposed else "nothing proposed"
+        word = "uncured" if fixed.was_proposed else "nothing proposed"
+        if fixed.cure is not None:
+            word = fixed.cure.trial.verdict
+        elif fixed.is_only_hidden:
+            word = "hidden"
         counts[word] += 1
         title = fixed.cure.title if fixed.cure else ""
         right = "" if fixed.outcome.as_expected else " (wrong diagnosis)"
         sys.stdout.write(f"{word:17}{fixed.outcome.program.id}: {title}{right}\n")
-        if arguments.verbose or word == "uncured":
+        if arguments.verbose or word in ("uncured", "hidden"):
             sys.stdout.write(fixed.describe() + "\n\n")
         sys.stdout.flush()
-    sys.stdout.write(f"{counts}\n")
+    sys.stdout.write(f"{dict(counts)}\n")
     return 0
 
 

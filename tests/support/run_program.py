@@ -38,8 +38,9 @@ WITHOUT_REPORT = {
     "no_run_directory",
     "watched_inside",
     "inductor",
-    "lets_go",  # how many of its evaluations are seen depends on when memory is collected
-    "first_fetch_fails",  # whether its caught exception is seen depends on the time until the next step
+    "versions",
+    "failing",
+    "lifetimes",
 }
 RUN = Path(".torchwhy") / "runs" / "run"
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
@@ -102,7 +103,7 @@ class Outcome:
 
         A probe or detector of ours that broke on the way is never as expected.
         """
-        broke = any("failed and was" in note for note in self.report.notes)
+        broke = any("failed and was" in note for note in self.report.all_notes)
         if broke or self.ended.timed_out or self.root != self.program.expected:
             return False
         cause = self.cause
@@ -117,7 +118,7 @@ class Outcome:
         lines = [
             f"{self.program.id}: expected {spell(self.program.expected)}, found {spell(self.root)}",
             f"{how} after {self.ended.seconds:.1f} s{reran}; recorded in {self.run_directory}",
-            *self.report.notes,
+            *self.report.all_notes,
         ]
         nested = {below.message for finding in self.report.findings for below in finding.explains}
         for finding in self.report.findings:

@@ -24,6 +24,9 @@ FLOAT = re.compile(r"(?<![\w.])[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+)(?!\w)")
 MEASURED = re.compile(
     r"(?<![\w.])\d+(?= ?(?:×(?!\d)|MB|%))"
 )  # a ratio, a share or an amount of memory
+CHECKS_MADE = re.compile(
+    r"\(\d+ of \d+(?= checks)"
+)  # Experiments may be refused on a busy machine.
 CURVE = re.compile("[▁▂▃▄▅▆▇█]+")
 RULE = re.compile("─+")
 NUMBER = re.compile(r"[-+]?(\d+|#)")
@@ -85,7 +88,7 @@ def differences(pinned: str, new: str) -> list[str]:
 
 
 def _words(report: str) -> list[str]:
-    masked = CURVE.sub("▁", RULE.sub("─", report))
+    masked = CHECKS_MADE.sub("(#", CURVE.sub("▁", RULE.sub("─", report)))
     masked = MEASURED.sub("#", FLOAT.sub("#", masked))
     return masked.split()
 

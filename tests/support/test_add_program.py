@@ -100,7 +100,7 @@ def test_a_healthy_program_is_kept_with_the_cause_it_resembles(
     target = add_here(file, name="log_of_more_than_one", healthy="log-of-nonpositive")
 
     assert target == folder / "log-of-nonpositive" / "healthy" / "log_of_more_than_one.py"
-    assert "nothing wrong" in target.with_name("log_of_more_than_one.report.txt").read_text()
+    assert "nothing found" in target.with_name("log_of_more_than_one.report.txt").read_text()
 
 
 @pytest.mark.parametrize(

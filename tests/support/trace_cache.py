@@ -78,7 +78,7 @@ class TraceCache:
             path.write_bytes(path.read_bytes().replace(bytes(folder), bytes(entry)))
         (new / ENDED).write_text(json.dumps(asdict(ended)))
         if entry.exists():
-            shutil.rmtree(entry)
+            shutil.rmtree(entry, ignore_errors=True)
         new.rename(entry)
 
     def _entry(self, texts: Iterable[tuple[str, str]]) -> Path:

@@ -33,6 +33,7 @@ for epoch in range(3):
     with torch.no_grad():
         right = sum((model(features).argmax(1) == labels).sum().item() for features, labels in loader)
     print(epoch, right)
+model.state_dict()  # before compiled code runs
 double = torch.compile(lambda t: t * 2, backend="eager")
 witness.swear("doubled", double(torch.ones(2)))
 witness.swear("model", model)

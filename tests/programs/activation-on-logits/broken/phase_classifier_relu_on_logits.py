@@ -7,7 +7,7 @@ Y = X[:, :3].argmax(1)
 
 
 def block(i, o):
-    return nn.Sequential(nn.Linear(i, o), nn.ReLU())
+    return nn.Sequential(nn.Linear(i, o), nn.ReLU())  # <- activation-on-logits
 
 
 enc = nn.Sequential(block(7, 24), block(24, 24))
@@ -21,7 +21,7 @@ clf = nn.Sequential(enc, block(24, 3))
 opt = torch.optim.SGD(clf.parameters(), lr=0.1)
 ce = nn.CrossEntropyLoss()
 for i in range(60):
-    loss = ce(clf(X), Y)  # <- activation-on-logits
+    loss = ce(clf(X), Y)
     opt.zero_grad(); loss.backward(); opt.step()
     if i % 20 == 0:
         print(loss.item())

@@ -13,7 +13,7 @@ class MultiTask(nn.Module):
 
     def forward(self, x, task):
         h = self.shared(x)
-        return self.regress(h) if task == "regress" else torch.sigmoid(self.tag(h))
+        return self.regress(h) if task == "regress" else torch.sigmoid(self.tag(h))  # <- sigmoid-before-bce-with-logits
 
 
 PHASES = [
@@ -27,7 +27,7 @@ def loss_of(task, out, x):
     truth = x @ W
     if task == "regress":
         return nn.functional.mse_loss(out, truth[:, :2])
-    return nn.functional.binary_cross_entropy_with_logits(out, (truth[:, 2:] > 0).float())  # <- sigmoid-before-bce-with-logits
+    return nn.functional.binary_cross_entropy_with_logits(out, (truth[:, 2:] > 0).float())
 
 
 model = MultiTask()

@@ -7,7 +7,7 @@ class ConvNet(nn.Module):
     def __init__(self):
         super().__init__()
         self.features = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten())
-        self.classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(32, 4), nn.Softmax(dim=-1))
+        self.classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(32, 4), nn.Softmax(dim=-1))  # <- softmax-before-cross-entropy
 
     def forward(self, x):
         return self.classifier(self.features(x))
@@ -22,7 +22,7 @@ class Trainer:
 
     def training_step(self, batch):
         images, labels = batch
-        return self.criterion(self.model(images), labels)  # <- softmax-before-cross-entropy
+        return self.criterion(self.model(images), labels)
 
     def fit(self, epochs):
         for _ in range(epochs):

@@ -24,7 +24,7 @@ class Classifier(nn.Module):
     def forward(self, x):
         with torch.no_grad():
             z = self.encoder(x)
-        return torch.softmax(self.fc(z), dim=1)
+        return torch.softmax(self.fc(z), dim=1)  # <- softmax-before-cross-entropy
 
 
 x = torch.randn(600, 20)
@@ -46,7 +46,7 @@ optimizer = torch.optim.SGD(clf.fc.parameters(), lr=0.1)
 for epoch in range(4):
     for xb, yb in loader:
         optimizer.zero_grad()
-        loss = criterion(clf(xb), yb)  # <- softmax-before-cross-entropy
+        loss = criterion(clf(xb), yb)
         loss.backward()
         optimizer.step()
     print(epoch, loss.item())
