@@ -9,7 +9,7 @@ RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source test
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast sanitize lint bench clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
@@ -21,6 +21,23 @@ test: lint
 # What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
 test-fast: $(STAMP)
 	$(BIN)/pytest -q --cached -n 2 -m "not slow" $(RIGHT_OF_THE_RECORD)
+
+# The tests of the accelerator, built with AddressSanitizer and UBSan in a copy of the sources; needs gcc. Python and
+# torch allocate in their own ways, so leaks are looked for by the tests and not by the sanitizer.
+SANITIZED := build/sanitized
+SANITIZED_TESTS := tests/observe/native tests/replay/microscope/test_backward_log.py \
+	tests/guest/test_native.py \
+	tests/guest/test_versions.py tests/guest/test_lifetimes.py
+sanitize: $(STAMP)
+	rm -rf $(SANITIZED)
+	mkdir -p $(SANITIZED)
+	cp -r pyproject.toml setup.py README.md LICENSE src tests $(SANITIZED)
+	rm -f $(SANITIZED)/src/torchwhy/observe/native/*.so
+	cd $(SANITIZED) && CFLAGS="-g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	cd $(SANITIZED) && PYTHONPATH=src LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(abspath $(BIN))/pytest -q -p no:cacheprovider $(SANITIZED_TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -34,11 +51,14 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/first.py
 	$(BIN)/python benchmarks/inside.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/whole.py
 
 $(STAMP): pyproject.toml setup.py constraints.txt $(wildcard src/torchwhy/observe/native/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' torch==2.13.0 numpy
+	@# As pip does for a package that is not editable: start-up takes twice as long without bytecode.
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 clean:
-	rm -rf $(VENV) .torchwhy
+	rm -rf $(VENV) .torchwhy build
