@@ -14,6 +14,7 @@ NOT_SOURCE = {".so", ".pyd", ".pyc", ".o"}
 
 # Folders that may hold more: one file per cause.
 LARGE_BY_DESIGN = {
+    "detect/causes/data",
     "detect/causes/dynamics",
     "detect/causes/errors",
     "detect/causes/numerics",

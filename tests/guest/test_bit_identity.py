@@ -17,6 +17,7 @@ TOLD = {
     "versions",
     "failing",
     "lifetimes",
+    "two_optimizers",
 }  # these have tests of their own
 # These are for test_faults.py.
 SABOTAGED = {"blind_microscope", "breaks_while_cruising", "full_disk", "no_run_directory"}

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from torchwhy.detect.checks.asked_question import StandingQuestion
 from torchwhy.detect.checks.recorded_facts import Need
-from torchwhy.detect.checks.standing_questions import StandingQuestion, question_of_family
+from torchwhy.detect.checks.standing_questions import question_of_family
 from torchwhy.detect.manuals.page import Manual, Program, manual_of
 from torchwhy.detect.manuals.symptoms import Symptom, symptom_of_family
 from torchwhy.diagnosis import Diagnosis

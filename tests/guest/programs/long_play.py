@@ -2,8 +2,9 @@
 
 import torch
 from torch import nn
+import witness
 
-torch.manual_seed(0)
+witness.seed()
 policy = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 2))
 optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3)
 for update in range(3):
@@ -18,3 +19,7 @@ for update in range(3):
     loss.backward()
     optimizer.step()
     print(update, loss.item())
+    witness.swear("loss", loss)
+witness.swear("policy", policy)
+witness.swear("optimizer", optimizer)
+witness.testify()

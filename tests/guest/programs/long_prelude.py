@@ -4,8 +4,9 @@ import gc
 
 import torch
 from torch import nn
+import witness
 
-torch.manual_seed(0)
+witness.seed()
 rows, targets = [], []
 for _ in range(5000):
     angle = torch.rand(1) * 6.28
@@ -23,3 +24,6 @@ for step in range(30):
     optimizer.step()
     print(step, loss.item())
 print(gc.isenabled(), gc.get_threshold())
+witness.swear("net", net)
+witness.swear("optimizer", optimizer)
+witness.testify()

@@ -6,11 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.asked_question import StandingQuestion
+from torchwhy.detect.checks.question_list import all_questions
 from torchwhy.detect.checks.recorded_facts import Need, Obstacle
-from torchwhy.detect.checks.standing_questions import QUESTIONS, StandingQuestion
+from torchwhy.detect.checks.standing_questions import OTHER
 from torchwhy.finding import Finding
 from torchwhy.question import Check
 from torchwhy.record.events import LeftOut, Recorded
+from torchwhy.record.learning import Experiment
 from torchwhy.record.trace import Trace
 
 NOTHING_WATCHED = "nothing was watched"
@@ -27,9 +30,9 @@ def checks_of(
     found = {one.detector for one in _all(findings) if one.severity != "note"}
     noted = {one.detector for one in _all(findings)}
     checks = []
-    for asked in QUESTIONS:
+    for asked in all_questions():
         own = {name: one for name, one in detectors.items() if one.answers() is asked}
-        if own:
+        if (own or asked is not OTHER) and _is_for(asked, traces):
             causes = tuple(sorted(noted & set(own)))
             denied = [fact for trace in traces if (fact := asked.denied(trace)) is not None]
             if found & set(own) or denied:
@@ -38,6 +41,14 @@ def checks_of(
                 answer = _answer(asked, traces, own, failed)
             checks.append(replace(answer, causes=causes))
     return tuple(checks)
+
+
+def _is_for(asked: StandingQuestion, traces: Sequence[Trace]) -> bool:
+    """Tell whether a run lists a question: those of `torchwhy check` are for its rehearsals."""
+    if not asked.in_rehearsal:
+        return True
+    slug = asked.question.slug
+    return any(one.question == slug for trace in traces for one in trace.of(Experiment))
 
 
 def _answer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torchwhy.detect.views.memory.growth import FEWEST_OF_BATCHES, FEWEST_SNAPSHOTS
 from torchwhy.detect.views.training.training import ENOUGH_STEPS, trainings
@@ -114,19 +114,22 @@ def _why_losses_are_not_judged(trace: Trace) -> str:
     return "the losses do not measure progress: some are below 0, or they are maximised"
 
 
-def _refusal(trace: Trace) -> str:
-    for experiment in trace.of(Experiment):
-        if experiment.question == SAMPLES_QUESTION and "refused" in experiment.answer:
-            return f"the experiment was refused: {experiment.answer['refused']}"
-    return "no step was observed"
+def answered(trace: Trace, question: str) -> list[Experiment]:
+    """Return the experiments that were made for a question; an event with `refused` says why one was not."""
+    every = trace.of(Experiment)
+    return [one for one in every if one.question == question and "refused" not in one.answer]
 
 
-def _is_answered(trace: Trace) -> bool:
-    """Tell whether samples were exchanged, or no operation could mix them."""
-    return any(
-        one.question == SAMPLES_QUESTION and "refused" not in one.answer
-        for one in trace.of(Experiment)
-    )
+def experiment(question: str, absent: str, *, probes: tuple[str, ...] = ()) -> Need:
+    """Return the need for an experiment, which an `Experiment` event of this name records."""
+
+    def refusal(trace: Trace) -> str:
+        for one in trace.of(Experiment):
+            if one.question == question and "refused" in one.answer:
+                return f"the experiment was refused: {one.answer['refused']}"
+        return absent
+
+    return Need(lambda trace: bool(answered(trace, question)), refusal, probes=probes)
 
 
 def _has_snapshots(trace: Trace) -> bool:
@@ -173,7 +176,10 @@ OUTPUTS = Need(
     probes=("activity probe",),
     by_microscope=True,
 )
-SAMPLES = Need(_is_answered, _refusal, probes=("samples experiment",), by_microscope=True)
+SAMPLES = replace(
+    experiment(SAMPLES_QUESTION, "no step was observed", probes=("samples experiment",)),
+    by_microscope=True,
+)
 LOSSES = Need(
     lambda trace: any(len(one.losses) >= FEWEST_LOSSES for one in trainings(trace)),
     f"fewer than {FEWEST_LOSSES} losses were seen",

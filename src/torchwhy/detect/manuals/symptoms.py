@@ -25,6 +25,7 @@ OF_FAMILY: dict[str, Symptom] = {
     "wiring": "no-learning",
     "dynamics": "no-learning",
     "memory": "memory",
+    "data": "no-learning",
 }
 CAUSES = "torchwhy.detect.causes."
 

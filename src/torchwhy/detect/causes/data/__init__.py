@@ -1,0 +1,1 @@
+"""What goes in: the data, its order, and how it is drawn."""

@@ -1,0 +1,1 @@
+"""What goes in: samplers, loaders, evaluation data, values."""

@@ -1,0 +1,1 @@
+"""What the model computes: time, padding, spread, modes, results that nobody reads."""

@@ -1,0 +1,1 @@
+"""What is kept and updated: parameters, averages, checkpoints, seeds."""
