@@ -17,6 +17,8 @@ class Settings:
     rerun_step: int | None = None  # in a rerun, the step to look at
     seeds_from: Path | None = None  # in a trial, the run whose seeds it uses
     stop_after_step: int | None = None  # in a trial, its last step
+    rehearsal_steps: int | None = None  # in a rehearsal, its last step; then it puts its questions
+    rehearsal_seconds: float = 60.0  # how long it may take for them
     on_failure: str = (
         "stop"  # what to do about an update that would ruin the weights: stop, skip, continue
     )
@@ -34,6 +36,8 @@ class Settings:
             rerun_step=None if rerun is None else int(rerun["step"]),
             seeds_from=Path(seeds) if seeds else None,
             stop_after_step=options.get("stop_after_step"),
+            rehearsal_steps=options.get("rehearsal_steps"),
+            rehearsal_seconds=float(options.get("rehearsal_seconds") or 60.0),
             on_failure=str(options.get("on_failure", "stop")),
             budget=float(options["budget"]) if options.get("budget") else None,
         )

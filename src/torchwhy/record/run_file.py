@@ -42,7 +42,8 @@ class Run:
     """One run of the user's command; `rerun_step` is set if it is a rerun up to that step.
 
     A trial of a fix starts with the seeds of another run, `seeds_from`, ends after `stop_after_step`, and may set
-    variables, `environment` (`LR=0.05`). `exit_code` is None while it runs, then as in a shell: 128 + n after signal n.
+    variables, `environment` (`LR=0.05`). A rehearsal of `torchwhy check` ends after `rehearsal_steps` and then puts its
+    questions for at most `rehearsal_seconds`. `exit_code` is None while it runs, then as in a shell: 128 + n after signal n.
     """
 
     command: tuple[str, ...]
@@ -53,6 +54,8 @@ class Run:
     rerun_step: int | None = None
     seeds_from: str | None = None
     stop_after_step: int | None = None
+    rehearsal_steps: int | None = None
+    rehearsal_seconds: float | None = None
     environment: tuple[str, ...] = ()
     exit_code: int | None = None
     signal: int | None = None
@@ -85,6 +88,9 @@ class Run:
             facts["options"]["budget"] = self.budget
         if self.stop_after_step is not None:
             facts["options"]["stop_after_step"] = self.stop_after_step
+        if self.rehearsal_steps is not None:
+            facts["options"]["rehearsal_steps"] = self.rehearsal_steps
+            facts["options"]["rehearsal_seconds"] = self.rehearsal_seconds
         if self.exit_code is not None:
             facts["exit_code"] = self.exit_code
             facts["signal"] = self.signal
@@ -233,6 +239,8 @@ def _from_json(facts: _Fields) -> Run:
         rerun_step=facts.inner("rerun").whole("step", -1, LARGEST_STEP),
         seeds_from=facts.text("seeds_from"),
         stop_after_step=options.whole("stop_after_step", -1, LARGEST_STEP),
+        rehearsal_steps=options.whole("rehearsal_steps", 1, LARGEST_STEP),
+        rehearsal_seconds=options.number("rehearsal_seconds", 1e12),
         environment=facts.texts("environment") if facts.has("environment") else (),
         exit_code=facts.whole("exit_code", -(2**31), 2**32),
         signal=facts.whole("signal", 1, 255),
