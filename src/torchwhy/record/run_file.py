@@ -42,8 +42,9 @@ class Run:
     """One run of the user's command; `rerun_step` is set if it is a rerun up to that step.
 
     A trial of a fix starts with the seeds of another run, `seeds_from`, ends after `stop_after_step`, and may set
-    variables, `environment` (`LR=0.05`). A rehearsal of `torchwhy check` ends after `rehearsal_steps` and then puts its
-    questions for at most `rehearsal_seconds`. `exit_code` is None while it runs, then as in a shell: 128 + n after signal n.
+    variables, `environment` (`LR=0.05`). A rehearsal of `torchwhy check` ends after `rehearsal_steps` and then puts
+    its questions for at most `rehearsal_seconds`. `exit_code` is None while it runs, then as in a shell: 128 + n after
+    signal n.
     """
 
     command: tuple[str, ...]
