@@ -47,6 +47,7 @@ class Started:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=_heed_hangups,  # noqa: PLW1509 (this process has no threads)
         )
         with server, server.accept()[0] as connection:
             self.repeated = [int(word) for word in connection.recv(100).split()]
@@ -63,6 +64,11 @@ class Started:
         ):
             time.sleep(0.02)
         return alive
+
+
+def _heed_hangups() -> None:
+    """Undo what `nohup` did for the process that runs the tests."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _lives(process: int) -> bool:
