@@ -145,6 +145,8 @@ def _of_message(crash: CrashView, common: dict[str, Any]) -> Raised | None:
                 constraint=crash.fact("refused_constraint") or "a constraint",
                 count=crash.count("refused_count") or 0,
                 of=crash.count("refused_of") or 0,
+                each=crash.count("refused_each") or 1,
+                nonfinite=crash.count("refused_nonfinite") or 0,
                 minimum=crash.real("refused_minimum"),
                 maximum=crash.real("refused_maximum"),
             )

@@ -154,16 +154,30 @@ class RefusedByDistribution(Raised):
     constraint: str
     count: int
     of: int
+    each: int  # elements that one judgement covers: a row of logits, or a single value
+    nonfinite: int
     minimum: float
     maximum: float
-    message = (
-        "{count} of {of} values of `{argument}` are not allowed in {distribution}: they must satisfy {constraint}, but "
-        "range from {minimum:.3g} to {maximum:.3g}"
-    )
+    message = "{count} of {of} {units} of `{argument}` are not allowed in {distribution}: {why}"
+
+    @property
+    def units(self) -> str:
+        """Return what is counted."""
+        return "rows" if self.each > 1 else "values"
+
+    @property
+    def why(self) -> str:
+        """Return what the values are, and what they should be."""
+        if self.nonfinite:
+            are = "element is" if self.nonfinite == 1 else "elements are"
+            return f"{self.nonfinite} {are} not finite"
+        return self.fill(
+            "they must satisfy {constraint}, but range from {minimum:.3g} to {maximum:.3g}"
+        )
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        if "GreaterThan" not in self.constraint:
+        if self.nonfinite or "GreaterThan" not in self.constraint:
             return ()
         return (
             f"compute `{self.argument}` so that it is positive: `functional.softplus(raw) + 1e-6`, or `raw.exp()`",

@@ -29,5 +29,7 @@ def note_refused_range(frames: list[TracebackFrame], hidden: HiddenFacts) -> Non
     hidden.facts["refused_constraint"] = str(limits)
     hidden.facts["refused_count"] = float((~valid).sum().item())
     hidden.facts["refused_of"] = float(valid.numel())
+    hidden.facts["refused_each"] = float(value.numel() // max(valid.numel(), 1))
+    hidden.facts["refused_nonfinite"] = float(numbers.numel() - finite.numel())
     lowest, highest = torch.aminmax(finite)
     hidden.facts.update(refused_minimum=float(lowest.item()), refused_maximum=float(highest.item()))
