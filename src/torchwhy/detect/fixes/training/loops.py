@@ -254,7 +254,7 @@ def evaluate_in_eval_mode(place: SourceSpan | None, source: Source, *, path: str
         if isinstance(outer, ast.With | ast.For) and _only_evaluates(source, outer)
         else statement
     )
-    if not isinstance(evaluation, ast.stmt) or not isinstance(node.func, ast.Name | ast.Attribute):
+    if not isinstance(evaluation, ast.stmt) or model is None:
         return
     back = train_edit(place, source, model)
     yield from source.fix(
@@ -284,13 +284,21 @@ def dropout_with_mode(place: SourceSpan | None, source: Source) -> Iterator[Fix]
     yield from source.fix("pass the module's mode to dropout", source.replace(call, changed))
 
 
-def _evaluated(source: Source, call: ast.Call, path: str) -> str:
-    """Return the model that a call evaluates: the called object, or the argument of that name."""
-    name = path.rpartition(".")[2]
+def _evaluated(source: Source, call: ast.Call, path: str) -> str | None:
+    """Return the model that a call evaluates: the called object, the owner of the method, or an argument.
+
+    `path` names the recorded module, which may be a part of that model.
+    """
+    names = path.split(".")
     texts = [source.of(given) for given in call.args if isinstance(given, ast.Name | ast.Attribute)]
-    function = source.of(call.func)
-    given = [text for text in texts if text.rpartition(".")[2] == name]
-    return given[0] if given and function.rpartition(".")[2] != name else function
+    if isinstance(call.func, ast.Attribute):
+        texts = [source.of(call.func), source.of(call.func.value), *texts]
+    elif isinstance(call.func, ast.Name) and call.func.id == names[-1]:
+        return call.func.id
+    named = [text for text in texts if text.rpartition(".")[2] in names]
+    if named:
+        return named[0]
+    return call.func.id if isinstance(call.func, ast.Name) else None
 
 
 def _only_evaluates(source: Source, block: ast.AST) -> bool:
