@@ -158,11 +158,11 @@ def _summed(source: Source, node: ast.Call) -> Iterator[Fix]:
 
 
 def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> Iterator[Fix]:
-    """Yield a loop over a loader that replaces bad values in its batches with 0, the tensor `held_by` first."""
+    """Yield a loop over a loader that replaces bad values in its batches with 0, those of `held_by`."""
     line = place.line if place is not None else 0
     statement = source.statement_at(line)
     if isinstance(statement, ast.For):
-        for name in _tensors_of(source, statement, first=held_by):
+        for name in _tensors_of(source, statement, held_by=held_by):
             text = f"{name} = {name}{CLEANED}"
             yield from source.fix(
                 f"set NaN and infinity to 0: {text}",
@@ -190,8 +190,11 @@ def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> 
         yield from source.fix(f"set NaN and infinity to 0: {text}", edit, hides=True)
 
 
-def _tensors_of(source: Source, loop: ast.For, *, first: str) -> list[str]:
-    """Return the tensors of a batch as the loop writes them: `x`, or `batch["image"]` if it uses string keys."""
+def _tensors_of(source: Source, loop: ast.For, *, held_by: str) -> list[str]:
+    """Return the tensor that holds the bad values as the loop writes it; all of the batch if it has another name.
+
+    That is `x`, or `batch["image"]` if the loop uses string keys.
+    """
     names = [one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)]
     keys = [
         source.of(part)
@@ -202,7 +205,7 @@ def _tensors_of(source: Source, loop: ast.For, *, first: str) -> list[str]:
         and source.of(part.value) in names
     ]
     found = list(dict.fromkeys(keys))[:3] or names[:2]
-    return sorted(found, key=lambda one: _key_of(one) != _key_of(first))
+    return [one for one in found if _key_of(one) == _key_of(held_by)] or found
 
 
 def _key_of(name: str) -> str:
