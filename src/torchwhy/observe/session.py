@@ -42,6 +42,7 @@ class Replay(Protocol):
     @property
     def runs_eagerly(self) -> bool: ...  # compiled code included
     def begin(self) -> None: ...
+    def ask(self) -> None: ...  # what a rehearsal asks when the program is over
 
 
 class Session:
@@ -64,6 +65,7 @@ class Session:
             step_ended=self._leave_after_last_step,
         )
         self._evaluations: Evaluations
+        self._ask: Callable[[], object] = lambda: None
         self._own_seconds = 0.0
         self._stopped_by_us = False
         self._ended = False
@@ -82,6 +84,7 @@ class Session:
         parts, hooks = self.parts, self.parts.hooks
         guests, sentinel, protect = parts.guests, parts.sentinel, parts.guests.protect
         parts.handlers.current, self._evaluations = replay.handler, replay.evaluations
+        self._ask = replay.ask
         files.remember_torch(torch.__file__)
         frames.restart_in(str(Path.cwd()))
         guests.fault = os.environ.get("TORCHWHY_FAULT")
@@ -121,6 +124,8 @@ class Session:
             parts.write_files()
         protect("call order probe", parts.calls.at_exit)(parts.state.step)
         self.spend(time.thread_time() - began - (self.spent_seconds - spent))
+        parts.hooks.remove_all()
+        protect("rehearsal", self._ask)()
         if parts.state.step or self._stopped_by_us:
             self.recorder.write(
                 RunEnded(
@@ -130,7 +135,6 @@ class Session:
                     wall_seconds=round(time.perf_counter() - self.began, 4),
                 )
             )
-        parts.hooks.remove_all()
         self._step_log.close()
         self._writer.close()
         atexit.unregister(self.end)
@@ -152,9 +156,10 @@ class Session:
             path.write_text(f"{problem}\n", encoding="utf8")
 
     def _leave_after_last_step(self) -> None:
-        """In a trial, close the trace after its last step and end the process without a traceback."""
-        last = self.settings.stop_after_step
-        if last is not None and self.parts.state.step > last:
+        """In a trial or a rehearsal, close the trace after the last step and end the process without a traceback."""
+        last, rehearsed = self.settings.stop_after_step, self.settings.rehearsal_steps
+        step = self.parts.state.step
+        if (last is not None and step > last) or (rehearsed is not None and step >= rehearsed):
             self.end()
             for stream in (sys.stdout, sys.stderr):
                 with suppress(Exception):

@@ -30,6 +30,8 @@ from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
 from torchwhy.replay.nonfinite.last_values import LastValues
 from torchwhy.replay.observing.quiet_steps import QuietSteps
 from torchwhy.replay.observing.switch import IN_A_RERUN
+from torchwhy.replay.rehearsal.rehearsal import Rehearsal
+from torchwhy.replay.rehearsal.rehearsing import Rehearsing
 from torchwhy.replay.step.earlier_run import EarlierRun
 from torchwhy.replay.step.loop_repeater import LoopRepeater
 from torchwhy.replay.step.rerun_child import RerunChild
@@ -50,11 +52,16 @@ class Replay:
         """Put the microscope on for the first steps."""
         raise NotImplementedError
 
+    def ask(self) -> None:
+        """Put the questions of a rehearsal, when the program is over and the hooks are off."""
+
 
 def assemble(session: Session) -> Replay:
-    """Return the parts of replay for this process: of a rerun if `run.json` names a step, else of a run."""
-    is_rerun = session.settings.rerun_step is not None
-    return RerunReplay(session) if is_rerun else RunReplay(session)
+    """Return the parts of replay for this process: of a rerun, a rehearsal, or an ordinary run, as `run.json` says."""
+    if session.settings.rerun_step is not None:
+        return RerunReplay(session)
+    is_rehearsal = session.settings.rehearsal_steps is not None
+    return RehearsalReplay(session) if is_rehearsal else RunReplay(session)
 
 
 class RerunReplay(Replay):
@@ -103,6 +110,8 @@ class RerunReplay(Replay):
 class RunReplay(Replay):
     """Watches an ordinary run, under `Watching`; while a step is repeated, under `Repeating`."""
 
+    _handler_kind = Watching
+
     def __init__(self, session: Session) -> None:
         self._parts = parts = session.parts
         self._equipment = equipment = Equipment(parts, session.spend)
@@ -120,7 +129,7 @@ class RunReplay(Replay):
             switch=equipment.switch,
             recorder=parts.recorder,
         )
-        self.handler = Watching(
+        self.handler = self._handler_kind(
             parts.handlers,
             equipment.switch,
             step=equipment.step,
@@ -155,6 +164,36 @@ class RunReplay(Replay):
         self._equipment.switch.put_on_first()
         self._curvature.install()
         note_profiler(self._parts.hooks.replace, self._equipment.switch.program_profiles)
+
+
+class RehearsalReplay(RunReplay):
+    """Watches like `RunReplay`, captures steps, and asks questions of them in the end; compiled code runs eagerly."""
+
+    _handler_kind = Rehearsing
+    runs_eagerly = True
+    handler: Rehearsing
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        parts = session.parts
+        self._rehearsal = Rehearsal(
+            parts.optimizers,
+            parts.recorder,
+            parts.state,
+            seconds=session.settings.rehearsal_seconds,
+            failed=lambda problem: parts.guests.switch_off("rehearsal", problem),
+        )
+        self.handler.rehearse(self._rehearsal, parts.guests.protect)
+
+    def begin(self) -> None:
+        """Put the microscope on for the first steps, and capture all of them."""
+        super().begin()
+        if self._parts.guests.may_run("rehearsal", dispatch_mode.NEEDS):
+            self._rehearsal.begin()
+
+    def ask(self) -> None:
+        """Put the questions."""
+        self._rehearsal.ask()
 
 
 def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]) -> Rewind:

@@ -55,7 +55,7 @@ class Watching:
         state: TrainingState,
         protect: Callable[..., Any],
     ) -> None:
-        self.quiet = quiet
+        self.quiet: QuietSteps | None = quiet
         self._handlers = handlers
         self._switch = switch
         self._step = step

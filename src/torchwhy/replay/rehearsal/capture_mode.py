@@ -1,0 +1,199 @@
+"""The dispatch mode of a rehearsal: logs every operation that depends on a parameter, and copies what feeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torchwhy.observe.program.frames import Site
+from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.autograd_nodes import current_node
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.replay.microscope.arguments import written_by
+from torchwhy.replay.microscope.call_sites import call_site
+from torchwhy.replay.microscope.operations import info_of
+from torchwhy.replay.observing.pausable_mode import PausableMode
+from torchwhy.replay.rehearsal.captured_program import CapturedOperation, Ref, exchanged, flat
+from torchwhy.replay.rehearsal.operation_log import (
+    MOST_BYTES,
+    MOST_OPERATIONS,
+    CannotCapture,
+    OperationLog,
+    flat_tensors,
+)
+
+# Results that depend on the shape of their operand only.
+OF_SHAPES = {
+    "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like",
+    "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided", "_local_scalar_dense", "item",
+    "is_same_size", "equal", "is_nonzero",
+}  # fmt: skip
+# Draws: what was drawn is data, as an action that was taken.
+DRAWS = {"multinomial", "bernoulli", "bernoulli_", "poisson", "binomial", "normal", "geometric_"}
+ALIASES = {"detach", "alias"}
+
+
+@dataclass
+class Pending:
+    """An operation that is about to run, with its references."""
+
+    function: Any
+    args: Any
+    kwargs: Any
+    writes: tuple[int, ...]
+    random_state: torch.Tensor | None
+    site: Site | None
+
+
+class CaptureMode(PausableMode):
+    """Logs operations; `is_parameter` tells parameters from data that requires a gradient."""
+
+    def __init__(
+        self,
+        log: OperationLog,
+        state: TrainingState,
+        *,
+        is_parameter: Callable[[torch.Tensor], bool],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__()
+        self.log = log
+        self._state = state
+        self._is_parameter = is_parameter
+        self._failed = failed
+        self.before_next: Callable[[], object] | None = (
+            None  # called once, when a backward pass is over
+        )
+
+    def enter(self) -> None:
+        """Start logging."""
+        if not self.is_on:
+            self.is_on = True
+            self._put_on()
+
+    def leave(self) -> None:
+        """Stop logging."""
+        self.is_on = False
+        self.tidy()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.is_on:
+            return self.run(func, args, kwargs)
+        in_backward = current_node() is not None
+        if self.before_next is not None and not in_backward:
+            called, self.before_next = self.before_next, None
+            called()
+        # A backward pass is a part of a step if it is differentiated itself.
+        if self._state.in_update or (in_backward and not torch.is_grad_enabled()):
+            return self.run(func, args, kwargs)
+        pending = self._prepare(func, args, kwargs)
+        result = self.run(func, args, kwargs)
+        if pending is not None:
+            self._note(pending, result)
+        return result
+
+    @unseen
+    def _prepare(self, func: Any, args: Any, kwargs: Any) -> Pending | None:
+        try:
+            return self._prepared(func, args, kwargs)
+        except CannotCapture as reason:
+            self.log.current.failure = str(reason)
+        except Exception as problem:
+            self._failed(problem)
+        return None
+
+    def _prepared(self, func: Any, args: Any, kwargs: Any) -> Pending | None:
+        info, log = info_of(func), self.log
+        if info.base in OF_SHAPES or (info.is_ignored and info.base not in ALIASES):
+            return None
+        given = flat_tensors((args, kwargs))
+        if not any(map(log.depends, given)):
+            return None
+        written = written_by(info, args, kwargs) if info.writes else []
+        if info.base in DRAWS or any(map(self._is_of_parameter, written)):
+            return None  # a draw is data; what writes into a parameter belongs to no step
+        site = self._site()
+        owned = [log.find(one) or log.own(one, site) for one in written]
+        filled = exchanged((args, kwargs), lambda one: self._ref(one, site))
+        state = None
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+            state = torch.get_rng_state()
+        numbers = tuple(ref.number for ref in owned)
+        return Pending(func, filled[0], filled[1], numbers, state, site)
+
+    def _is_of_parameter(self, tensor: torch.Tensor) -> bool:
+        if tensor.requires_grad and tensor.is_leaf:
+            return True
+        key = storage_key(tensor)
+        return key is not None and key in self.log.parameters.memories
+
+    def _site(self) -> Site | None:
+        sites = call_site(frame_at(3)).sites
+        return sites[0] if sites else None
+
+    def _ref(self, value: Any, site: Site | None) -> Any:
+        if isinstance(value, torch.Generator):
+            return None  # the recorded state is put back into torch's own
+        if not isinstance(value, torch.Tensor):
+            return value
+        is_leaf = value.is_leaf
+        if value.requires_grad and is_leaf and self._is_parameter(value):
+            return Ref("parameter", self.log.parameters.number_of(value))
+        known = self.log.find(value)
+        if known is not None:
+            cut = not value.requires_grad or is_leaf
+            return Ref(known.kind, known.number, cut and known.kind != "slot")
+        return self.log.slot(value, site, is_missing=value.requires_grad and not is_leaf)
+
+    @unseen
+    def _note(self, pending: Pending, result: Any) -> None:
+        try:
+            self._log(pending, result)
+        except CannotCapture as reason:
+            self.log.current.failure = str(reason)
+        except Exception as problem:
+            self._failed(problem)
+
+    def _log(self, pending: Pending, result: Any) -> None:
+        log = self.log
+        if info_of(pending.function).base in ALIASES:
+            source = pending.args[0]
+            if isinstance(source, Ref) and isinstance(result, torch.Tensor):
+                log.name(result, Ref(source.kind, source.number))
+            return
+        numbers = tuple(self._number(one) for one in flat(result))
+        operation = CapturedOperation(
+            pending.function,
+            pending.args,
+            pending.kwargs,
+            numbers,
+            shapes=tuple(_shape(one) for one in flat(result)),
+            with_grad=torch.is_grad_enabled(),
+            writes=pending.writes,
+            random_state=pending.random_state,
+            site=pending.site,
+        )
+        segment = log.current
+        segment.operations.append(operation)
+        if len(segment.operations) > MOST_OPERATIONS or segment.bytes > MOST_BYTES:
+            log.clear("too much is computed between two backward passes")
+
+    def _number(self, result: Any) -> int | None:
+        if not isinstance(result, torch.Tensor):
+            return None
+        known = self.log.find(result) if self.log.is_named(result) else None
+        if known is not None:
+            return known.number if known.kind == "value" else None
+        number = self.log.new_number()
+        self.log.name(result, Ref("value", number))
+        return number
+
+
+def _shape(result: Any) -> tuple[int, ...] | None:
+    return tuple(result.shape) if isinstance(result, torch.Tensor) else None

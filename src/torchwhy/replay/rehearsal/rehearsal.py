@@ -1,0 +1,239 @@
+"""Captures steps while the program runs, and then puts the questions, one after another."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
+from torchwhy.observe.recorder import Recorder
+from torchwhy.observe.steps.check import Check
+from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.tensor_parts import gradient_of
+from torchwhy.record.learning import Experiment
+from torchwhy.replay.microscope.call_sites import call_site
+from torchwhy.replay.rehearsal import questions
+from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
+from torchwhy.replay.rehearsal.answer import Answer
+from torchwhy.replay.rehearsal.capture_mode import CaptureMode
+from torchwhy.replay.rehearsal.captured_program import CapturedStep
+from torchwhy.replay.rehearsal.operation_log import CannotCapture, OperationLog, ParameterTable
+from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollection, StepGroup
+from torchwhy.replay.rehearsal.step_cut import cut_step
+
+LONGEST_REASON = 300
+Waiting = tuple[StepGroup, CapturedStep, dict[int, torch.Tensor | None]]
+
+
+class Rehearsal:
+    """Follows backward passes and updates; `ask` ends it."""
+
+    def __init__(
+        self,
+        optimizers: WatchedOptimizers,
+        recorder: Recorder,
+        state: TrainingState,
+        *,
+        seconds: float,
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._optimizers = optimizers
+        self._recorder = recorder
+        self._state = state
+        self._seconds = seconds
+        self.parameters = ParameterTable()
+        self.log = OperationLog(self.parameters)
+        self.mode = CaptureMode(
+            self.log, state, is_parameter=self._is_parameter, failed=self._stop_because(failed)
+        )
+        self.collection = StepCollection()
+        self._held: set[int] = set()  # identities of the parameters that optimizers hold
+        self._passes = 0
+        self._waiting: list[Waiting] = []  # kept steps that no update has followed yet
+        self._is_over = False
+
+    def _stop_because(
+        self, failed: Callable[[BaseException], None]
+    ) -> Callable[[BaseException], None]:
+        def stop(problem: BaseException) -> None:
+            self.mode.leave()
+            failed(problem)
+
+        return stop
+
+    def begin(self) -> None:
+        """Start capturing."""
+        self.mode.enter()
+
+    def _is_parameter(self, leaf: torch.Tensor) -> bool:
+        if isinstance(leaf, torch.nn.Parameter) or id(leaf) in self._held:
+            return True
+        return not self._optimizers.any_made
+
+    @property
+    def has_optimizers(self) -> bool:
+        """Tell whether the program has made an optimizer."""
+        return self._optimizers.any_made
+
+    def optimizer_made(self) -> None:
+        """Learn which tensors optimizers hold."""
+        self._held = {id(p) for one in self._optimizers.all() for p in one.parameters()}
+
+    def before_backward(self, losses: list[torch.Tensor]) -> None:
+        """Capture the step that ends here."""
+        if not self.mode.is_on:
+            return
+        self.optimizer_made()
+        self._passes += 1
+        self._pass_is_over()
+        try:
+            self._capture(losses)
+        except CannotCapture as reason:
+            self.collection.refused[str(reason)] += 1
+        except Exception as problem:  # an operation that cannot run again
+            self.collection.refused[f"{type(problem).__name__}: {problem}"[:LONGEST_REASON]] += 1
+        self.log.begin_segment()
+
+    def _capture(self, losses: list[torch.Tensor]) -> None:
+        sites = call_site(frame_at(2))
+        found = sites.sites or sites.outer
+        step = cut_step(self.log, losses, number=self._passes, site=found[0] if found else None)
+        group = self.collection.group_of(step)
+        if group is None:
+            raise CannotCapture("its operations are others at every step")
+        wanted = group.wants_next
+        group.seen += 1
+        if not wanted:
+            return
+        live = {n: self.parameters.tensors[n].detach() for n in step.parameters}
+        again = step.loss_with(live)
+        if again != step.loss:
+            raise CannotCapture(f"it gave {again:.6g} instead of {step.loss:.6g} when it ran again")
+        if not group.steps or self.collection.weights_fit(step, self.parameters):
+            step = replace(step, weights={n: w.clone() for n, w in live.items()})
+        self.collection.keep(group, step)
+        before = {n: _gradient(self.parameters.tensors[n]) for n in step.parameters}
+        self._waiting.append((group, step, before))
+        if step.weights is not None:
+            self.mode.before_next = self._pass_is_over
+
+    def _pass_is_over(self) -> None:
+        """Note the gradients that the last backward pass left."""
+        self.mode.before_next = None
+        if not self._waiting or self._waiting[-1][1].gradients is not None:
+            return
+        group, step, before = self._waiting[-1]
+        gradients = {}
+        for number, earlier in before.items():
+            now = gradient_of(self.parameters.tensors[number])
+            if now is not None and not now.is_sparse:
+                gradients[number] = now.detach() - earlier if earlier is not None else now.clone()
+        self._waiting[-1] = (group, self._put(group, step, gradients=gradients), {})
+
+    def _put(self, group: StepGroup, step: CapturedStep, **changes: Any) -> CapturedStep:
+        """Return a step with more facts, which takes its place in its group."""
+        new = replace(step, **changes)
+        for place, one in enumerate(group.steps):
+            if one.number == step.number:
+                group.steps[place] = new
+        return new
+
+    def before_update(self) -> None:
+        """Note gradients before an optimizer uses them."""
+        if self.mode.is_on:
+            self._pass_is_over()
+
+    def after_update(self, check: Check | None) -> None:
+        """Note who has updated which parameters, and by how much."""
+        if not self.mode.is_on or check is None or check.watched is None:
+            return
+        held = {id(p) for p in check.watched.parameters()}
+        for group, step, _ in self._waiting:
+            owned = frozenset(n for n in step.parameters if id(self.parameters.tensors[n]) in held)
+            if not owned:
+                continue
+            facts: dict[str, Any] = {"owned": owned, "optimizer": check.watched.index}
+            if step.weights is not None:
+                facts["changes"] = {
+                    n: self.parameters.tensors[n].detach() - step.weights[n] for n in owned
+                }
+            self._put(group, step, **facts)
+        self._waiting.clear()
+
+    def leave(self) -> None:
+        """Stop capturing."""
+        self.mode.leave()
+
+    def ask(self) -> None:
+        """Put every question; the program stands still, and the hooks are off."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self.leave()
+        self._own_without_optimizer()
+        allowance = Allowance(self._seconds)
+        steps = CapturedSteps(
+            [group for group in self.collection.groups.values() if group.steps],
+            self.parameters,
+            optimizers=self._optimizers.all(),
+            allowance=allowance,
+            refused=self.collection.refused,
+        )
+        found = list(_questions())
+        for place, question in enumerate(found):
+            allowance.begin_question(len(found) - place)
+            self._put_question(question, steps)
+
+    def _own_without_optimizer(self) -> None:
+        if self._optimizers.any_made:
+            return
+        for group in self.collection.groups.values():
+            for step in list(group.steps):
+                owned = frozenset(step.gradients or ())
+                self._put(group, step, owned=owned)
+
+    def _put_question(self, question: ModuleType, steps: CapturedSteps) -> None:
+        began = time.perf_counter()
+        before = torch.get_rng_state()
+        try:
+            with warnings.catch_warnings(), torch.enable_grad(), _without_autocast():
+                warnings.simplefilter("ignore")
+                answer = question.ask(steps)
+        except CannotAsk as reason:
+            answer = Answer({"refused": str(reason)})
+        except Exception as problem:
+            failure = f"{type(problem).__name__}: {problem}"
+            answer = Answer({"refused": failure[:LONGEST_REASON]})
+        torch.set_rng_state(before)
+        self._recorder.write(
+            Experiment(
+                step=self._state.step,
+                question=question.SLUG,
+                answer=answer.facts,
+                seconds=round(time.perf_counter() - began, 4),
+                places={name: span for name, span in answer.places.items() if span is not None},
+            )
+        )
+
+
+def _gradient(parameter: torch.Tensor) -> torch.Tensor | None:
+    gradient = gradient_of(parameter)
+    return gradient.detach().clone() if gradient is not None and not gradient.is_sparse else None
+
+
+def _without_autocast() -> Any:
+    return torch.autocast("cpu", enabled=False)
+
+
+def _questions() -> Iterator[ModuleType]:
+    for found in sorted(pkgutil.iter_modules(questions.__path__), key=lambda one: one.name):
+        yield importlib.import_module(f"{questions.__name__}.{found.name}")
