@@ -189,7 +189,7 @@ class RehearsalReplay(RunReplay):
         """Put the microscope on for the first steps, and capture all of them."""
         super().begin()
         if self._parts.guests.may_run("rehearsal", dispatch_mode.NEEDS):
-            self._rehearsal.begin()
+            self._rehearsal.begin(self._parts.hooks.replace)
 
     def ask(self) -> None:
         """Put the questions."""

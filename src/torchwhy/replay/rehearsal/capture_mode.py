@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
 
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.autograd_nodes import current_node
+from torchwhy.observe.torch_features.autograd_nodes import backward_entry_code, current_node
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import storage_key
@@ -36,6 +37,7 @@ OF_SHAPES = {
 # Draws: what was drawn is data, as an action that was taken.
 DRAWS = {"multinomial", "bernoulli", "bernoulli_", "poisson", "binomial", "normal", "geometric_"}
 ALIASES = {"detach", "alias"}
+_backward_entry = backward_entry_code()
 
 
 @dataclass
@@ -66,6 +68,8 @@ class CaptureMode(PausableMode):
         self._state = state
         self._is_parameter = is_parameter
         self._failed = failed
+        self._prepare = self.guarded(unseen(self._prepared))
+        self._note = self.guarded(unseen(self._log))
         self.before_next: Callable[[], object] | None = (
             None  # called once, when a backward pass is over
         )
@@ -87,6 +91,9 @@ class CaptureMode(PausableMode):
             return self.run(func, args, kwargs)
         in_backward = current_node() is not None
         if self.before_next is not None and not in_backward:
+            # A backward pass inside of another one, as of a checkpoint, ends with no node.
+            in_backward = _running_backwards(frame_at(1)) > 0
+        if self.before_next is not None and not in_backward:
             called, self.before_next = self.before_next, None
             called()
         # A backward pass is a part of a step if it is differentiated itself.
@@ -98,15 +105,19 @@ class CaptureMode(PausableMode):
             self._note(pending, result)
         return result
 
-    @unseen
-    def _prepare(self, func: Any, args: Any, kwargs: Any) -> Pending | None:
-        try:
-            return self._prepared(func, args, kwargs)
-        except CannotCapture as reason:
-            self.log.current.failure = str(reason)
-        except Exception as problem:
-            self._failed(problem)
-        return None
+    def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that looks at the program and never raises into it."""
+
+        def safe(*args: Any) -> Any:
+            try:
+                return function(*args)
+            except CannotCapture as reason:
+                self.log.current.failure = str(reason)
+            except Exception as problem:
+                self._failed(problem)
+            return None
+
+        return safe
 
     def _prepared(self, func: Any, args: Any, kwargs: Any) -> Pending | None:
         info, log = info_of(func), self.log
@@ -120,7 +131,7 @@ class CaptureMode(PausableMode):
             return None  # a draw is data; what writes into a parameter belongs to no step
         site = self._site()
         owned = [log.find(one) or log.own(one, site) for one in written]
-        filled = exchanged((args, kwargs), lambda one: self._ref(one, site))
+        filled = exchanged((args, kwargs), lambda one: self.ref(one, site))
         state = None
         if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             state = torch.get_rng_state()
@@ -137,7 +148,8 @@ class CaptureMode(PausableMode):
         sites = call_site(frame_at(3)).sites
         return sites[0] if sites else None
 
-    def _ref(self, value: Any, site: Site | None) -> Any:
+    def ref(self, value: Any, site: Site | None) -> Any:
+        """Return the reference of a tensor among arguments, anything else as it is."""
         if isinstance(value, torch.Generator):
             return None  # the recorded state is put back into torch's own
         if not isinstance(value, torch.Tensor):
@@ -150,15 +162,6 @@ class CaptureMode(PausableMode):
             cut = not value.requires_grad or is_leaf
             return Ref(known.kind, known.number, cut and known.kind != "slot")
         return self.log.slot(value, site, is_missing=value.requires_grad and not is_leaf)
-
-    @unseen
-    def _note(self, pending: Pending, result: Any) -> None:
-        try:
-            self._log(pending, result)
-        except CannotCapture as reason:
-            self.log.current.failure = str(reason)
-        except Exception as problem:
-            self._failed(problem)
 
     def _log(self, pending: Pending, result: Any) -> None:
         log = self.log
@@ -193,6 +196,19 @@ class CaptureMode(PausableMode):
         number = self.log.new_number()
         self.log.name(result, Ref("value", number))
         return number
+
+
+def is_inside_another() -> bool:
+    """Tell whether a backward pass begins inside of another one; called when it begins."""
+    return _running_backwards(frame_at(1)) > 1
+
+
+def _running_backwards(frame: FrameType | None) -> int:
+    count = 0
+    while frame is not None:
+        count += frame.f_code is _backward_entry
+        frame = frame.f_back
+    return count
 
 
 def _shape(result: Any) -> tuple[int, ...] | None:

@@ -69,6 +69,9 @@ def like(optimizer: Any, parameters: list[torch.Tensor]) -> MakeOptimizer:
     if not kind.__module__.startswith("torch.optim") or isinstance(optimizer, NEEDS_CLOSURE):
         raise CannotAsk(f"{kind.__name__} cannot be made a second time")
 
+    if any("initial_lr" in group for group in optimizer.param_groups):
+        raise CannotAsk("a scheduler changes the learning rate")
+
     def make(trained: Mapping[int, torch.Tensor]) -> torch.optim.Optimizer:
         number_of = {id(parameters[number]): number for number in trained}
         groups = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,12 +22,14 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.record.learning import Experiment
+from torchwhy.record.numbers import encode
 from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.rehearsal import questions
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.capture_mode import CaptureMode
+from torchwhy.replay.rehearsal.capture_mode import CaptureMode, is_inside_another
 from torchwhy.replay.rehearsal.captured_program import CapturedStep
+from torchwhy.replay.rehearsal.custom_functions import CustomFunctions
 from torchwhy.replay.rehearsal.operation_log import CannotCapture, OperationLog, ParameterTable
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollection, StepGroup
 from torchwhy.replay.rehearsal.step_cut import cut_step
@@ -70,8 +74,9 @@ class Rehearsal:
 
         return stop
 
-    def begin(self) -> None:
+    def begin(self, replace_attribute: Callable[[Any, str, Any], Any]) -> None:
         """Start capturing."""
+        CustomFunctions(self.mode).install(replace_attribute)
         self.mode.enter()
 
     def _is_parameter(self, leaf: torch.Tensor) -> bool:
@@ -90,11 +95,13 @@ class Rehearsal:
 
     def before_backward(self, losses: list[torch.Tensor]) -> None:
         """Capture the step that ends here."""
-        if not self.mode.is_on:
-            return
+        if not self.mode.is_on or is_inside_another():
+            return  # a checkpoint differentiates inside of a backward pass
         self.optimizer_made()
         self._passes += 1
         self._pass_is_over()
+        if not self.has_optimizers:
+            self._note_update(set(map(id, self.parameters.tensors)), None)
         try:
             self._capture(losses)
         except CannotCapture as reason:
@@ -154,14 +161,15 @@ class Rehearsal:
 
     def after_update(self, check: Check | None) -> None:
         """Note who has updated which parameters, and by how much."""
-        if not self.mode.is_on or check is None or check.watched is None:
-            return
-        held = {id(p) for p in check.watched.parameters()}
+        if self.mode.is_on and check is not None and check.watched is not None:
+            self._note_update({id(p) for p in check.watched.parameters()}, check.watched.index)
+
+    def _note_update(self, held: set[int], optimizer: int | None) -> None:
         for group, step, _ in self._waiting:
             owned = frozenset(n for n in step.parameters if id(self.parameters.tensors[n]) in held)
             if not owned:
                 continue
-            facts: dict[str, Any] = {"owned": owned, "optimizer": check.watched.index}
+            facts: dict[str, Any] = {"owned": owned, "optimizer": optimizer}
             if step.weights is not None:
                 facts["changes"] = {
                     n: self.parameters.tensors[n].detach() - step.weights[n] for n in owned
@@ -179,7 +187,9 @@ class Rehearsal:
             return
         self._is_over = True
         self.leave()
-        self._own_without_optimizer()
+        if not self.has_optimizers:
+            self._pass_is_over()
+            self._note_update(set(map(id, self.parameters.tensors)), None)
         allowance = Allowance(self._seconds)
         steps = CapturedSteps(
             [group for group in self.collection.groups.values() if group.steps],
@@ -192,14 +202,6 @@ class Rehearsal:
         for place, question in enumerate(found):
             allowance.begin_question(len(found) - place)
             self._put_question(question, steps)
-
-    def _own_without_optimizer(self) -> None:
-        if self._optimizers.any_made:
-            return
-        for group in self.collection.groups.values():
-            for step in list(group.steps):
-                owned = frozenset(step.gradients or ())
-                self._put(group, step, owned=owned)
 
     def _put_question(self, question: ModuleType, steps: CapturedSteps) -> None:
         began = time.perf_counter()
@@ -218,7 +220,7 @@ class Rehearsal:
             Experiment(
                 step=self._state.step,
                 question=question.SLUG,
-                answer=answer.facts,
+                answer={name: _recorded(fact) for name, fact in answer.facts.items()},
                 seconds=round(time.perf_counter() - began, 4),
                 places={name: span for name, span in answer.places.items() if span is not None},
             )
@@ -228,6 +230,13 @@ class Rehearsal:
 def _gradient(parameter: torch.Tensor) -> torch.Tensor | None:
     gradient = gradient_of(parameter)
     return gradient.detach().clone() if gradient is not None and not gradient.is_sparse else None
+
+
+def _recorded(fact: Any) -> Any:
+    """Return a fact as the record holds it; among several numbers the largest float stands for infinity."""
+    if isinstance(fact, (list, tuple)):
+        return [float(one) if math.isfinite(one) else sys.float_info.max for one in fact]
+    return encode(fact) if isinstance(fact, float) else fact
 
 
 def _without_autocast() -> Any:

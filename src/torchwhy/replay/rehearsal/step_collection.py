@@ -13,7 +13,8 @@ from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.captured_program import CapturedStep, same
 from torchwhy.replay.rehearsal.operation_log import ParameterTable
 
-MOST_STEPS = 32  # of one group; then every second one goes
+FIRST_STEPS = 24  # of one group, which all stay: within the first epoch no sample comes twice
+MOST_STEPS = 32  # of one group; then every second one of the later ones goes
 MOST_GROUPS = 64
 MOST_BYTES = 256 * 2**20
 MOST_BYTES_OF_WEIGHTS = 64 * 2**20
@@ -33,7 +34,12 @@ class StepGroup:
     @property
     def wants_next(self) -> bool:
         """Tell whether the next step of this path is kept."""
-        return self.seen % self.every == 0
+        return self.seen < FIRST_STEPS or (self.seen - FIRST_STEPS) % self.every == 0
+
+    def thin(self) -> None:
+        """Drop every second step but the first one."""
+        self.steps[:] = self.steps[::2]
+        self.every *= 2
 
     def alike(self) -> list[CapturedStep]:
         """Return the steps whose slots have the shapes that most have: their data can be exchanged."""
@@ -61,7 +67,7 @@ class StepCollection:
         """Keep a step, and thin the group if there are many."""
         group.steps.append(step)
         if len(group.steps) > MOST_STEPS:
-            group.steps[:] = group.steps[::2]
+            group.steps[FIRST_STEPS:] = group.steps[FIRST_STEPS::2]
             group.every *= 2
         while self.bytes > MOST_BYTES and self._thin():
             pass
@@ -97,8 +103,7 @@ class StepCollection:
         longest = max(self.groups.values(), key=lambda group: len(group.steps))
         if len(longest.steps) < 3:
             return False
-        longest.steps[:] = longest.steps[::2]
-        longest.every *= 2
+        longest.thin()
         return True
 
 

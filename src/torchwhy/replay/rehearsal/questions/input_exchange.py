@@ -1,0 +1,68 @@
+"""Do the inputs matter? The loss of a batch with the inputs of other batches, before and after training."""
+
+from __future__ import annotations
+
+import torch
+
+from torchwhy.replay.rehearsal.allowance import CannotAsk
+from torchwhy.replay.rehearsal.answer import Answer
+from torchwhy.replay.rehearsal.captured_program import CapturedStep, Tensors
+from torchwhy.replay.rehearsal.copy_training import Trainee, adam
+from torchwhy.replay.rehearsal.data_exchange import from_others
+from torchwhy.replay.rehearsal.step_collection import CapturedSteps
+
+SLUG = "inputs-matter"
+OTHERS = 6
+UPDATES = 30
+RATE = 1e-2
+
+
+def ask(steps: CapturedSteps) -> Answer:
+    """Return by how much the loss moves with other inputs, at first and after some training on this batch."""
+    group = steps.main
+    alike = group.alike()
+    step = alike[0]
+    inputs = meeting_parameters(step)
+    if not inputs:
+        raise CannotAsk("nothing that differs between steps meets a parameter")
+    if len(alike) < 3:
+        raise CannotAsk("fewer than 3 captured steps have the same shapes")
+    others = from_others(step, alike[: OTHERS + 1], inputs)
+    weights = steps.initial_weights(group)
+    facts: dict[str, object] = {"loss": step.loss_with(weights)}
+    facts["others"] = _losses(step, weights, others, steps)
+    trainee = Trainee(weights, steps.trainable(group), adam(RATE), steps.allowance)
+    for _ in range(UPDATES):
+        trainee.learn(step)
+    facts["loss after"] = trainee.loss(step)
+    facts["others after"] = _losses(step, trainee.copies, others, steps)
+    facts["differ"] = not all(
+        torch.equal(one[n], step.slots[n].tensor) for one in others for n in inputs
+    )
+    return Answer(facts, {"input": step.slots[inputs[0]].span, "loss": step.place})
+
+
+def meeting_parameters(step: CapturedStep) -> list[int]:
+    """Return the inputs that an operation takes together with a parameter, or a view of one."""
+    of_weights: set[int] = set()
+    found: list[int] = []
+    for operation in step.operations:
+        refs = operation.refs
+        is_weight = [
+            r.kind == "parameter" or (r.kind == "value" and r.number in of_weights) for r in refs
+        ]
+        if refs and all(is_weight):
+            of_weights.update(n for n in operation.results if n is not None)
+        elif any(is_weight):
+            found += [ref.number for ref in refs if ref.kind == "slot"]
+    return [n for n in dict.fromkeys(found) if step.slots[n].role == "input"]
+
+
+def _losses(
+    step: CapturedStep, weights: Tensors, others: list[Tensors], steps: CapturedSteps
+) -> list[float]:
+    losses = []
+    for slots in others:
+        steps.allowance.spend(len(step.operations))
+        losses.append(step.loss_with(weights, slots=slots))
+    return losses
