@@ -70,6 +70,7 @@ class CaptureMode(PausableMode):
         self._failed = failed
         self._prepare = self.guarded(unseen(self._prepared))
         self._note = self.guarded(unseen(self._log))
+        self.logged = 0  # operations so far
         self.before_next: Callable[[], object] | None = (
             None  # called once, when a backward pass is over
         )
@@ -184,6 +185,7 @@ class CaptureMode(PausableMode):
         )
         segment = log.current
         segment.operations.append(operation)
+        self.logged += 1
         if len(segment.operations) > MOST_OPERATIONS or segment.bytes > MOST_BYTES:
             log.clear("too much is computed between two backward passes")
 

@@ -110,7 +110,7 @@ class OperationLog:
         self._next = 0
         self._earlier = 0  # numbers up to this one belong to earlier segments
         self._refs: dict[int, Ref] = {}
-        self._slot_of: dict[tuple[int, int], int] = {}
+        self._slot_of: dict[tuple[int, int], tuple[int, weakref.ref[torch.Tensor]]] = {}
         self._views: dict[int, list[tuple[Geometry, int]]] = {}  # values by their memory
         self._bases: dict[int, int] = {}  # the value that is all of a memory which a slot was
 
@@ -170,7 +170,9 @@ class OperationLog:
         }
         for number in gone:
             self.slots.pop(number, None)
-        self._slot_of = {key: n for key, n in self._slot_of.items() if n in self.slots}
+        self._slot_of = {
+            key: known for key, known in self._slot_of.items() if known[0] in self.slots
+        }
 
     def new_number(self) -> int:
         """Return a number for a value or a slot."""
@@ -237,9 +239,11 @@ class OperationLog:
     def slot(self, tensor: torch.Tensor, site: Site | None, *, is_missing: bool = False) -> Ref:
         """Return the slot of a tensor as it is now."""
         key = (id(tensor), version_of(tensor))
-        number = self._slot_of.get(key)
+        known = self._slot_of.get(key)
+        number = known[0] if known is not None and known[1]() is tensor else None
         if number is None:
-            number = self._slot_of[key] = self.new_number()
+            number = self.new_number()
+            self._slot_of[key] = (number, weakref.ref(tensor))
             self.slots[number] = LoggedSlot(self._copies.of(tensor), site, is_missing)
             self.current.bytes += tensor.numel() * tensor.element_size()
             self.hold(tensor)

@@ -35,6 +35,9 @@ from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollect
 from torchwhy.replay.rehearsal.step_cut import cut_step
 
 LONGEST_REASON = 300
+MOST_LOGGED = (
+    100_000  # operations, each of which takes some 0.1 ms; what was captured by then has to do
+)
 Waiting = tuple[StepGroup, CapturedStep, dict[int, torch.Tensor | None]]
 
 
@@ -109,6 +112,8 @@ class Rehearsal:
         except Exception as problem:  # an operation that cannot run again
             self.collection.refused[f"{type(problem).__name__}: {problem}"[:LONGEST_REASON]] += 1
         self.log.begin_segment()
+        if self.mode.logged > MOST_LOGGED and self.collection.groups:
+            self.leave()
 
     def _capture(self, losses: list[torch.Tensor]) -> None:
         sites = call_site(frame_at(2))

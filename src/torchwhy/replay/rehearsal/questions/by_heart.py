@@ -13,8 +13,8 @@ from torchwhy.replay.rehearsal.copy_training import MakeOptimizer, Trainee, adam
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps
 
 SLUG = "one-batch-by-heart"
-UPDATES = 100
-RATES = (1e-2, 1e-3, 1e-4)
+UPDATES = 60
+RATES = (1e-2, 1e-3)
 DRAWS = 3  # of other weights, at which a gradient of 0 must be 0 again
 
 

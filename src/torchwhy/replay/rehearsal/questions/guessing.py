@@ -41,7 +41,7 @@ def ask(steps: CapturedSteps) -> Answer:
 
 def _target_slots(step: CapturedStep, operation: CapturedOperation) -> list[int]:
     refs = [ref.number for ref in operation.refs if ref.kind == "slot"]
-    return [number for number in refs if step.slots[number].role in ("target", "constant")]
+    return [number for number in refs if step.slots[number].role == "target"]
 
 
 def _cross_entropy(operation: CapturedOperation, targets: list[torch.Tensor]) -> dict[str, Any]:
