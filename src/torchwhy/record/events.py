@@ -356,6 +356,7 @@ AnyEvent = (
     | wiring.LateParameters
     | wiring.AliasLoaded
     | wiring.LookedAt
+    | wiring.DroppedResult
     | ArrayWarning
     | CompilerEntered
     | MicroscopeLeft

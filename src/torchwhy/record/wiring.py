@@ -114,3 +114,22 @@ class AliasLoaded(Event, frozen=True, tag="alias-loaded"):
     taken_step: int
     location: SourceSpan | None = None
     taken_at: SourceSpan | None = None
+
+
+class DroppedResult(Event, frozen=True, tag="dropped-result"):
+    """A call or operator in an observed step computed a tensor, and the next instruction threw it away.
+
+    `operations` are what it ran, none of which wrote memory that others see. `operand` is what it was computed from: a
+    value that the loss depends on, a gradient, a part of the batch that the loss depends on, or only parameters.
+    `module` is the path of the layer that ran. `shape` is that of the result, `given` that of the operand.
+    """
+
+    step: int
+    operations: list[str]
+    operand: Literal["value", "gradient", "batch", "parameter"]
+    location: SourceSpan
+    issuer: str = "user"
+    module: str | None = None
+    shape: list[int] = []
+    given: list[int] = []
+    look: int = 0

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 
 from torchwhy.observe.parts import Parts
+from torchwhy.replay.graph.dropped_results import DroppedResults
 from torchwhy.replay.graph.earlier_steps import EarlierSteps
 from torchwhy.replay.graph.forward_graph import GraphWriter
 from torchwhy.replay.graph.graph_cuts import GraphCuts
@@ -206,11 +207,15 @@ class Equipment:
             memory=self.parameter_memory,
             recorder=parts.recorder,
         )
+        dropped = DroppedResults(
+            self.microscope, self.graph, observation=self.observation, recorder=parts.recorder
+        )
         return ObservedStep(
             self.microscope,
             self.switch,
             graph=self.graph,
             cuts=cuts,
+            dropped=dropped,
             census=self.census,
             earlier_steps=self.earlier_steps,
             memory=self.parameter_memory,

@@ -10,6 +10,7 @@ import torch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.replay.graph.dropped_results import DroppedResults
 from torchwhy.replay.graph.earlier_steps import EarlierSteps
 from torchwhy.replay.graph.forward_graph import GraphWriter
 from torchwhy.replay.graph.graph_cuts import GraphCuts, leaves_under
@@ -32,6 +33,7 @@ class ObservedStep:
         *,
         graph: GraphWriter,
         cuts: GraphCuts,
+        dropped: DroppedResults,
         census: Census,
         earlier_steps: EarlierSteps,
         memory: ParameterMemory,
@@ -49,6 +51,7 @@ class ObservedStep:
         self._keep_forwards = protect("graph probe", self._keep_operations)
         self._write_graph = protect("graph probe", graph.write_ancestors)
         self._write_cuts = protect("graph probe", cuts.write)
+        self._write_dropped = protect("graph probe", dropped.write)
         self._write_census = protect("census probe", census.write)
         self._note_holder = protect("phase probe", memory.held_by)
         self._cut_check: Check | None = None  # the step whose cuts were written
@@ -71,6 +74,7 @@ class ObservedStep:
         if not self._microscope.is_on:
             return
         self._write_graph(losses, accumulates=accumulates)
+        self._write_dropped()
         check = self._state.open_check
         if check is None or check.watched is None or check.watched.steps or not check.has_closure:
             return
@@ -89,6 +93,7 @@ class ObservedStep:
         """Write the census and the cuts before the first step of an optimizer."""
         self._write_census(check, optimizers=optimizers)
         self._write_cuts(check)
+        self._write_dropped()
         gradients = check.watched.gradients() if check.watched is not None else []
         if any(gradient is not None for gradient in gradients):
             self._cut_check = check
