@@ -109,8 +109,8 @@ class Crash(Event, frozen=True, tag="crash"):
     `op` that function (`aten::addmm`, `torch.nn.functional.cross_entropy`); `layers` the running modules, outermost
     first; `walk` the shapes through the model up to here; `facts` further numbers and `places` further lines, by name.
     `raised_by` is "user" for a `raise` or `assert` of the program, "python" for an error of the language (KeyError …).
-    `caught` means that the program caught it, `times` how often. `worker` is the original traceback of a loader's
-    worker.
+    `caught` means that the program caught it, `times` how often; `untrained` that it never trains, so that nothing of
+    training was lost. `worker` is the original traceback of a loader's worker.
     """
 
     step: int
@@ -118,6 +118,7 @@ class Crash(Event, frozen=True, tag="crash"):
     message: str
     caught: bool = False
     times: int = 1
+    untrained: bool = False
     raised_by: Literal["torch", "user", "library", "python"] = "torch"
     op: str | None = None
     location: SourceSpan | None = None

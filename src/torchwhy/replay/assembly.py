@@ -290,7 +290,7 @@ def _caught_exceptions(
 ) -> CaughtExceptions:
     protect = parts.guests.protect
     threads = ThreadExceptions(post_mortem, parts.recorder, parts.state, parts.hooks, protect)
-    return CaughtExceptions(
+    caught = CaughtExceptions(
         post_mortem,
         threads,
         equipment.microscope,
@@ -299,6 +299,8 @@ def _caught_exceptions(
         state=parts.state,
         guests=parts.guests,
     )
+    equipment.microscope.when_raised = caught.operation_raised
+    return caught
 
 
 def _ending(

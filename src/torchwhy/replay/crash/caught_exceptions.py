@@ -26,7 +26,12 @@ from torchwhy.replay.crash.frames.traceback_frames import frames_of
 from torchwhy.replay.crash.post_mortem import PostMortem
 from torchwhy.replay.crash.thread_exceptions import ThreadExceptions
 from torchwhy.replay.microscope.dispatch_mode import Microscope
-from torchwhy.source.analyses.handlers import Handler, costs_step, handlers_around
+from torchwhy.source.analyses.handlers import (
+    Handler,
+    costs_step,
+    handlers_around,
+    tells_of_it,
+)
 from torchwhy.source.files import scope_of
 from torchwhy.source.values import Expression
 
@@ -48,6 +53,7 @@ class CaughtAt:
 
     crash: Crash
     costs_step: bool
+    is_early: bool  # before any optimizer was made
     times: int = 1
 
 
@@ -73,6 +79,7 @@ class CaughtExceptions:
         self._state = state
         self._guests = guests
         self._judge = guests.protect("exception watch", self._arrived)
+        self._watch_early = guests.protect("exception watch", self._begin_early)
         self._watcher = watcher_for(self._reached_the_program)
         self._seen: dict[tuple[str, int, str], CaughtAt] = {}
         self._ignored: set[tuple[int, int, type]] = set()
@@ -92,12 +99,29 @@ class CaughtExceptions:
         """
         if self._has_begun:
             return
+        self._end_early()
         self._has_begun = True
         self._threads.watch()
         if self._watcher.stays_on or not self._microscope.can_look:
             self._watcher.begin()
         else:
             self._microscope.before_next.append(self._watcher.begin)
+
+    def operation_raised(self) -> None:
+        """Watch up to the next operation, in a program that has made no optimizer: it may catch and print this."""
+        if not self._has_begun and not self._guests.visit and not self._state.frozen:
+            self._watch_early()
+
+    def _begin_early(self) -> None:
+        if self._watcher.is_on:
+            return
+        self._watcher.begin()
+        if not self._watcher.stays_on:
+            self._microscope.before_next.append(self._end_early)
+
+    def _end_early(self) -> None:
+        if not self._has_begun and not self._watcher.stays_on:
+            self._watcher.end()
 
     def after_step(self) -> None:
         """Stop watching after a step; watch one batch again if the batch at its position was lost an epoch ago."""
@@ -145,10 +169,14 @@ class CaughtExceptions:
     def end(self) -> None:
         """Write the caught exceptions."""
         self._watcher.end()
-        steps = self._state.step
+        state = self._state
+        trains = self._has_begun or state.backwards > 0 or state.step > 0
         for seen in self._seen.values():
-            if seen.costs_step or not steps:
-                self._recorder.write(msgspec.structs.replace(seen.crash, times=seen.times))
+            if (not trains) if seen.is_early else (seen.costs_step or not state.step):
+                crash = msgspec.structs.replace(
+                    seen.crash, times=seen.times, untrained=not trains
+                )
+                self._recorder.write(crash)
         self._seen.clear()
 
     def leave(self) -> None:
@@ -188,7 +216,8 @@ class CaughtExceptions:
         if is_watched and handler is None:
             self._forget(error)
         elif is_watched and handler is not None and comes_out_of_a_step(trace):
-            self._take_up(error, trace, costs_step=costs_step(handler))
+            if self._has_begun or tells_of_it(handler):
+                self._take_up(error, trace, costs_step=costs_step(handler))
         elif is_watched and len(self._ignored) < MOST_TIMES:
             self._ignored.add(key)
         if ours and handler is not None:
@@ -203,7 +232,7 @@ class CaughtExceptions:
             crash = self._post_mortem.of(error, frames_of(trace), caught=True)
             if crash.raised_by != "torch":
                 return
-            known = self._seen[place] = CaughtAt(crash, costs_step, times=0)
+            known = self._seen[place] = CaughtAt(crash, costs_step, not self._has_begun, times=0)
         known.times += 1
         vars(error)[MARK] = place
         if known.times >= MOST_TIMES and not self._watcher.stays_on:

@@ -90,6 +90,7 @@ class Microscope(PausableMode):
         self.lineage = Lineage(nonfinite_log, memory_writers)
         self.writes = WriteLog()
         self.before_next: list[Callable[[], object]] = []  # called once, before the next operation
+        self.when_raised: Callable[[], object] = lambda: None  # an operation raised an exception
         self.logs_briefly = False  # operations of torch's own work, see backward_log.py
         self.step = 0
         self.next_step = 0  # of operations after a backward pass that ends a step
@@ -174,7 +175,7 @@ class Microscope(PausableMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if self.is_asleep:
-            return self.run(func, args, kwargs or {})
+            return self._run_asleep(func, args, kwargs or {})
         if self.logs_briefly and self.is_on:
             result = self.backward_log.run(func, args, kwargs)
             if result is not NotImplemented:
@@ -196,9 +197,22 @@ class Microscope(PausableMode):
         except Exception as problem:
             self._failed(problem)
             return self.run(func, args, kwargs)
-        result = self.run(func, args, kwargs)
+        try:
+            result = self.run(func, args, kwargs)
+        except Exception:
+            self.when_raised()
+            raise
         self._seen(info, (func, args, kwargs), result, before=before)
         return result
+
+    def _run_asleep(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if self.before_next:
+            self.before_next.pop()()
+        try:
+            return self.run(func, args, kwargs)
+        except Exception:
+            self.when_raised()
+            raise
 
     def look_again(
         self, info: OperationInfo, func: Any, args: Any, kwargs: Any, result: Any

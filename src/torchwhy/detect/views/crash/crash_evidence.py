@@ -138,6 +138,8 @@ def of_loader(crash: Crash) -> Iterator[Evidence]:
 def of_going_on(trace: Trace, crash: Crash) -> Evidence:
     """Return the evidence that the program caught the exception, and what this did to training."""
     times = "once" if crash.times == 1 else f"{crash.times} times"
+    if crash.untrained:
+        return Evidence(f"the program caught the exception, {times}", value=float(crash.times))
     if not trace.steps:
         result = "and no optimizer step ever ran"
     else:

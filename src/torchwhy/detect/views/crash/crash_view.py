@@ -234,7 +234,12 @@ class CrashView:
 
     @property
     def severity(self) -> Severity:
-        """Return the severity; a caught exception is an error if it outnumbers the optimizer steps."""
+        """Return the severity; a caught exception is an error if it outnumbers the optimizer steps.
+
+        In a program that never trains it may be what the program wants to see: a note.
+        """
+        if self.event.untrained:
+            return "note"
         is_lost = not self.event.caught or self.event.times > len(self.trace.steps)
         return "error" if is_lost else "warning"
 
@@ -283,6 +288,6 @@ class CrashView:
             fixes=(*fixes, *(cures or advice_of(diagnosis))),
             sample=sample,
             crash=self.number,
-            scope="lost-batches" if crash.caught else "training",
+            scope="lost-batches" if crash.caught and not crash.untrained else "training",
             symptom_at=crash.location,
         )
