@@ -18,7 +18,7 @@ from torchwhy.printable import one_line
 from torchwhy.record.crashes import Crash
 from torchwhy.record.events import ProbeFailed, RunEnded, RunStarted
 from torchwhy.record.numbers import is_finite
-from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
+from torchwhy.record.run_file import BOOT_FAILURE, COMPUTED, Run, read_run, read_traces
 from torchwhy.record.run_folder import read_note
 from torchwhy.record.secrets import masked_command
 from torchwhy.record.trace import Trace
@@ -29,6 +29,10 @@ LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can
 NO_TRAINING = (
     "no training was watched: the program used torch, but no optimizer step was seen. If it trains in forked "
     "processes, those are not watched; spawned ones are."
+)
+COMPUTED_ONLY = (
+    "no training was watched: the program used torch, but made no backward pass and no optimizer step. If it trains in "
+    "forked processes, those are not watched; spawned ones are. torchwhy looked at {} and found nothing in them."
 )
 ENDED_EARLY = "no training was watched: the program ended with exit code {}, and no optimizer step was seen before."
 
@@ -68,7 +72,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
     unseen += [note for trace in traces for note in trace.damage]
     if traces and not steps and not findings:
-        unseen.append(_why_no_training(run))
+        unseen.append(_why_no_training(run_directory, run))
     unseen += [*_blind_spots(traces), *_not_judged(failed), *unordered]
     return build(
         findings,
@@ -213,8 +217,19 @@ def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
             yield f"the {failure.probe} failed and was switched off: {failure.reason}"
 
 
-def _why_no_training(run: Run) -> str:
-    return ENDED_EARLY.format(run.exit_code) if _failed_itself(run) else NO_TRAINING
+def _why_no_training(run_directory: Path, run: Run) -> str:
+    if _failed_itself(run):
+        return ENDED_EARLY.format(run.exit_code)
+    return _computed_only(run_directory) or NO_TRAINING
+
+
+def _computed_only(run_directory: Path) -> str | None:
+    """Return what was looked at in a program that only computes; None if nothing was."""
+    extent, _, count = (read_note(run_directory / COMPUTED) or "").strip().partition(" ")
+    if not count.isdecimal():
+        return None
+    looked_at = f"its first {count}" if extent == "first" else f"all of its {count}"
+    return COMPUTED_ONLY.format(f"{looked_at} operations")
 
 
 def _failed_itself(run: Run) -> bool:
@@ -268,6 +283,9 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
         )
     if _failed_itself(run):
         return "nothing was watched: no watched Python process trained with torch before the program ended."
+    computed = _computed_only(run_directory)
+    if computed is not None:
+        return computed
     return (
         "nothing was watched: no watched Python process made a backward pass or an optimizer step with torch. If one "
         'did, it was forked from another process (multiprocessing\'s "fork"; with "spawn" it is watched), or started '

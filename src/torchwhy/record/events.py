@@ -32,6 +32,7 @@ from torchwhy.record.numbers import Real
 from torchwhy.record.tensors import Operand as Operand
 from torchwhy.record.tensors import OriginKind as OriginKind
 from torchwhy.record.tensors import TensorFacts as TensorFacts
+from torchwhy.record.tensors import Use as Use
 
 
 class MissingFeature(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -135,7 +136,7 @@ class Alarm(Event, frozen=True, tag="alarm"):
     """A non-finite value was about to be written, was found written, or was read by the program itself.
 
     `since` is the last step at which it is known to have been finite, if that is not the step before. `compiled` if
-    the step is part of compiled code.
+    the step is part of compiled code, `untrained` if the program has made no optimizer and no backward pass.
     """
 
     step: int
@@ -147,6 +148,7 @@ class Alarm(Event, frozen=True, tag="alarm"):
     location: SourceSpan | None = None
     since: int | None = None
     compiled: bool = False
+    untrained: bool = False
 
 
 class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -186,6 +188,7 @@ class Birth(Event, frozen=True, tag="birth"):
     `reduced` is the number of elements that went into each output element of a reduction.
     `dataset_indices` are the rows of the bad `positions` in the dataset, or in the program's tensor `rows_of`.
     `made_after` is the step after which the dataset of a batch came into use; None if it is as old as training.
+    `used` is how a program used it that does not train. `of_counts` means that a divisor was computed from integers.
     """
 
     id: int
@@ -215,6 +218,8 @@ class Birth(Event, frozen=True, tag="birth"):
     rows_of: str | None = None
     field: str | None = None
     made_after: int | None = None
+    used: Use | None = None
+    of_counts: bool = False
     order: int = 0
 
 

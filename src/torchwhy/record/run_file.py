@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torchwhy.record.trace import Trace
 
 RUN_SCHEMA = 1
+COMPUTED = "computed.txt"  # How many operations torchwhy looked at in a program that did not train.
 BOOT_FAILURE = "boot-failure.txt"  # Beside run.json: why torchwhy could not start in a process.
 TRACE_NAME = re.compile(r"rank([0-9]{1,9})\.jsonl")
 MOST_TRACES = 4096  # The writer makes no more.

@@ -25,6 +25,9 @@ class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     device: str = "cpu"
 
 
+# What a program that does not train did with a bad value: a model gave it, a lone number or a whole tensor is NaN, it
+# was saved, a part of a tensor is NaN, or only infinities were used.
+Use = Literal["output", "nan", "saved", "part", "infinity"]
 OriginKind = Literal[
     "batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"
 ]

@@ -163,6 +163,8 @@ class RunReplay(Replay):
         self._parts.guests.may_run("microscope", dispatch_mode.NEEDS)
         self._equipment.switch.put_on_first()
         self._curvature.install()
+        parts = self._parts
+        self._equipment.microscope.taken.watch(parts.hooks, parts.guests.protect)
         note_profiler(self._parts.hooks.replace, self._equipment.switch.program_profiles)
 
 
@@ -320,6 +322,7 @@ def _ending(
         compiled_steps=parts.sentinel.compiled_steps,
         recorder=parts.recorder,
         state=parts.state,
+        directory=parts.settings.directory,
     )
     return Ending(
         equipment.microscope,

@@ -20,8 +20,9 @@ WORDS: dict[Effect, str] = {
     "loss-never-falls": "the loss never falls",
     "fault": "training has a problem",
 }
-# What lasts for the whole run has no moment.
+# What lasts for the whole run has no moment, nor has what a program does that makes no step.
 LASTING = {"memory-grows", "evaluation-wrong", "loss-grew", "loss-never-falls"}
+STEPLESS = {"nan-computed", "infinity-computed"}
 
 
 def headline(root: Finding) -> str:
@@ -29,7 +30,7 @@ def headline(root: Finding) -> str:
     words = WORDS[root.effect]
     if root.effect == "exception":
         words += _place(root)
-    if root.step is None or root.effect in LASTING:
+    if root.step is None or root.effect in LASTING | STEPLESS:
         return words
     return f"{words} {moment(root.step)}"
 

@@ -173,9 +173,7 @@ class CaughtExceptions:
         trains = self._has_begun or state.backwards > 0 or state.step > 0
         for seen in self._seen.values():
             if (not trains) if seen.is_early else (seen.costs_step or not state.step):
-                crash = msgspec.structs.replace(
-                    seen.crash, times=seen.times, untrained=not trains
-                )
+                crash = msgspec.structs.replace(seen.crash, times=seen.times, untrained=not trains)
                 self._recorder.write(crash)
         self._seen.clear()
 

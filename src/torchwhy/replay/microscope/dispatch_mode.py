@@ -15,7 +15,6 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from torchwhy.observe.guest import Guests
-from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features import mode_stack
 from torchwhy.observe.torch_features.autograd_nodes import (
@@ -47,6 +46,7 @@ from torchwhy.replay.nonfinite.nonfinite_log import Call, NonfiniteLog
 from torchwhy.replay.nonfinite.underflow import is_difference, is_worth_keeping
 from torchwhy.replay.observing.pausable_mode import PausableMode
 from torchwhy.replay.samples.given_batches import GivenBatch, Leaf
+from torchwhy.replay.untrained.taken_values import TakenValues
 
 MODE_NEEDS = ("dispatch-mode", "dispatch-stack", "operator-schema")
 NEEDS = (*MODE_NEEDS, "node-numbers", "current-node", "memory")
@@ -102,6 +102,7 @@ class Microscope(PausableMode):
         self.work = 0  # operations looked at thoroughly; those on large tensors count several times
         self.limit: float = math.inf  # of work
         self.notes = ForwardNotes(batch_at)
+        self.taken = TakenValues(nonfinite_log, memory_writers, self.notes)
         self.used_parameters = self.notes.used_parameters
         self._ran = StepOperations()
         self.forwards: list[tuple[int, bool]] = []
@@ -238,7 +239,7 @@ class Microscope(PausableMode):
         self.seen, self.work = self.seen + 1, self.work + 1
         given = tensors_in((*args, *kwargs.values()) if kwargs else args)
         if info.base in READS:
-            self._note_read(given)
+            self.taken.by_read(given)
             if any(tensor.requires_grad for tensor in given):
                 self._note_cut(info, given, None)
             return
@@ -251,6 +252,8 @@ class Microscope(PausableMode):
         self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
         if outputs:
             operation.shape, operation.dtype = list(outputs[0].shape), dtype_name(outputs[0])
+        if self.nonfinite_log.is_open:
+            self.taken.by_operation(operation, given)
         if info.is_view and not info.is_creating:
             if operation.node is None:
                 self.notes.viewed(operation, outputs)
@@ -339,13 +342,6 @@ class Microscope(PausableMode):
         if part == "optim" or self.state.in_update:
             return "update"
         return "data" if part == "data" else "forward"
-
-    def _note_read(self, given: list[torch.Tensor]) -> None:
-        for tensor in given:
-            if can_look(tensor) and not gradients.is_finite(tensor):
-                self.nonfinite_log.noticed(
-                    self.memory_writers.births_of(tensor), "a value the program reads"
-                )
 
     @mode_stack.unseen
     def _note_cut(self, info: OperationInfo, given: Any, result: Any) -> None:

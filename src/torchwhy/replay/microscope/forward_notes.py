@@ -115,6 +115,10 @@ class ForwardNotes:
         if key is not None:
             self._others[key] = (weak_storage(output), operation)
 
+    def maker_of(self, tensor: torch.Tensor) -> Operation | None:
+        """Return the operation that made a tensor of integers or booleans."""
+        return self._other(tensor, storage_key(tensor))
+
     def _other(self, tensor: torch.Tensor, key: int | None) -> Operation | None:
         known = self._others.get(key) if key is not None else None
         return known[1] if known is not None and not tensor.is_floating_point() else None

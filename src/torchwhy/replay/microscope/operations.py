@@ -112,6 +112,9 @@ class Operation:
     forward: Operation | None = None
     inputs: tuple[Operation | None, ...] = ()
     births: frozenset[int] = frozenset()
+    # Of a tensor of booleans: the births whose bad values it marks, and those whose NaN were compared.
+    tested: frozenset[int] = frozenset()
+    compared: frozenset[int] = frozenset()
     phase = "forward"
     parameter: str | None = None
     kept: tuple[Any, ...] | None = None

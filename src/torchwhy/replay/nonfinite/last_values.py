@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
 import torch
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
@@ -11,6 +16,7 @@ from torchwhy.observe.steps.compiled_steps import CompiledSteps
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.record.events import Alarm, Replayed
 from torchwhy.record.numbers import encode
+from torchwhy.record.run_file import COMPUTED
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
@@ -33,7 +39,9 @@ class LastValues:
         compiled_steps: CompiledSteps,
         recorder: Recorder,
         state: TrainingState,
+        directory: Path,
     ) -> None:
+        self._directory = directory
         self._compiled_steps = compiled_steps
         self._microscope = microscope
         self._nonfinite_log = nonfinite_log
@@ -61,15 +69,32 @@ class LastValues:
         elif (evaluation := self._evaluations.alarm()) is not None:
             write(evaluation)
         elif not state.backwards and self._microscope.is_on:
+            self._write_computed()
             self._microscope.leave()
             self._nonfinite_log.blame_noticed(self._microscope.memory_writers.living_births())
             self._values_without_training()
+
+    def _write_computed(self) -> None:
+        """Note how many operations were seen, and whether there were more; no event, which would begin a trace."""
+        seen = self._microscope.seen
+        if seen and self._is_untrained:
+            extent = "first" if self._microscope.is_asleep else "all"
+            with suppress(OSError):
+                (self._directory / COMPUTED).write_text(f"{extent} {seen}\n", encoding="utf8")
 
     def _stopped_at(self, loss: torch.Tensor) -> None:
         """Raise the alarm about a bad loss that the program read before it ended."""
         step = self._state.step
         value = encode(float(loss.item()))
-        self._recorder.write(Alarm(step=step, optimizer=None, what="value", losses=[value]))
+        self._recorder.write(
+            Alarm(
+                step=step,
+                optimizer=None,
+                what="value",
+                losses=[value],
+                untrained=self._is_untrained,
+            )
+        )
         if self._microscope.is_on:
             self._spoiled_values.note_losses([loss])
             self._nonfinite_log.write_all()
@@ -96,10 +121,19 @@ class LastValues:
         return False
 
     def _values_without_training(self) -> None:
-        if self._nonfinite_log.any_reached():
-            self._recorder.write(Alarm(step=0, optimizer=None, what="value", losses=[]))
+        log = self._nonfinite_log
+        if log.any_reached():
+            has_nan = any(one.output is not None and one.output.nan for one in log.spoilers())
+            losses = [encode(math.nan if has_nan else math.inf)]
+            alarm = Alarm(step=0, optimizer=None, what="value", losses=losses)
+            self._recorder.write(msgspec.structs.replace(alarm, untrained=self._is_untrained))
             self._nonfinite_log.write_all()
             self._write_replayed(0, reproduced=True)
+
+    @property
+    def _is_untrained(self) -> bool:
+        """Tell whether the program has not begun to train."""
+        return not self._state.backwards and not self._state.step and not self._optimizers.any_made
 
     def _write_replayed(self, step: int, *, reproduced: bool) -> None:
         self._recorder.write(Replayed(step=step, how="first-step", reproduced=reproduced))

@@ -20,6 +20,7 @@ from torchwhy.replay.nonfinite.operand_naming import named, names_of_forward, sp
 from torchwhy.replay.nonfinite.wider_dtype import redo_wider
 from torchwhy.replay.samples.given_batches import GivenBatch
 from torchwhy.replay.samples.sample_rows import Samples, bad_samples
+from torchwhy.replay.untrained.taken_value import Taken, Uses
 
 # The operation's function, and its positional and keyword arguments as they were before it ran.
 Call = tuple[Any, Any, Any]
@@ -57,8 +58,7 @@ class NonfiniteLog:
         self._reached: dict[int, list[str]] = {}
         self._healed_by: dict[int, SourceSpan] = {}
         self._written: set[int] = set()
-        self._noticed: dict[int, list[str]] = {}
-        self._expected: set[int] = set()
+        self._uses = Uses()
 
     def name_of(self, parameter: Any) -> str | None:
         """Return what the program calls a parameter."""
@@ -139,35 +139,24 @@ class NonfiniteLog:
         for what in self._reached.get(source.id, []):
             self.reached(births, what)
 
-    def noticed(self, births: Iterable[int], how: str) -> None:
-        """Note that the program read bad values or got them from a model; they count only if it never trains."""
-        for birth in births:
-            self._noticed.setdefault(birth, []).append(how)
+    def noticed(self, births: Iterable[int], taken: Taken) -> None:
+        """Note that the program used bad values; this counts only if it never trains."""
+        self._uses.noticed(births, taken)
+
+    def expected(self, births: Iterable[int]) -> None:
+        """Note that the program finds bad values itself and leaves them out."""
+        self._uses.expected(births)
 
     def blame_noticed(self, living: Iterable[int]) -> None:
-        """Count what a program without training printed, read, got from its model or still holds as spoiled.
-
-        Constants do not count, nor does the -inf of a logarithm, which often means "impossible", nor a NaN that the
-        program leaves out itself, e.g. by `nanmean`.
-        """
-        for birth in living:
-            self._noticed.setdefault(birth, []).append("a value the program keeps")
-        for birth, ways in self._noticed.items():
-            record = self.births.get(birth)
-            if (
-                record is None
-                or record.origin == "literal"
-                or _is_log_of_zero(record)
-                or birth in self._expected
-            ):
-                continue
-            for way in dict.fromkeys(ways):
+        """Count what a program without training printed, read, saved, got from its model or still holds as spoiled."""
+        for birth, ways in self._uses.counted(self.births, living, self._healed_by):
+            for way in ways:
                 self.reached([birth], way)
 
     def healed(self, births: Iterable[int], operation: Operation) -> None:
         """Note where bad values disappeared again."""
         if operation.info.base in NAN_AWARE:
-            self._expected.update(births)
+            self._uses.expected(births)
         site = operation.place()
         if site is not None:
             for birth in births:
@@ -200,6 +189,7 @@ class NonfiniteLog:
                         birth,
                         reaches=self._reached[birth.id],
                         healed_by=self._healed_by.get(birth.id),
+                        used=self._uses.of.get(birth.id),
                         **self._landed_in(birth),
                     )
                 )
@@ -268,6 +258,7 @@ class NonfiniteLog:
             dataset_indices=[samples.indices[p] for p in positions] if samples.indices else [],
             rows_of=samples.of if positions else None,
             order=operation.order,
+            of_counts=provenance.divides_by_counts(operation),
             **more,
         )
         return number
@@ -331,13 +322,6 @@ class NonfiniteLog:
             operand_names=names,
             inside=span_inside(inside),
         )
-
-
-def _is_log_of_zero(birth: Birth) -> bool:
-    output = birth.output
-    return (
-        "log" in birth.op and output is not None and not output.nan and not output.positive_infinity
-    )
 
 
 def _arguments(call: Call) -> list[tuple[str, Any]]:

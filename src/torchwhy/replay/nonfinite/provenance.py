@@ -23,6 +23,7 @@ UNNAMED = {
     "embedding",
     "_softmax",
 }
+MOST_BEFORE = 40  # operations before a division that are searched for a count
 MOST_FOLLOWED = 400  # operations searched for a mask between a bad branch and the loss
 
 
@@ -128,3 +129,19 @@ def _all_false(keeps: torch.Tensor, mask: torch.Tensor) -> bool:
     except RuntimeError:
         return False
     return not bool((keeps & mask).any().item())
+
+
+def divides_by_counts(operation: Operation) -> bool:
+    """Tell whether an operation divides by what was computed from integers or booleans: by a count."""
+    if operation.info.base.rstrip("_") != "div" or len(operation.inputs) < 2:
+        return False
+    waiting = [operation.inputs[1]]
+    for _ in range(MOST_BEFORE):
+        made = waiting.pop(0) if waiting else None
+        if made is not None:
+            if made.dtype.startswith(("int", "uint", "bool")):
+                return True
+            waiting += made.inputs
+        elif not waiting:
+            break
+    return False

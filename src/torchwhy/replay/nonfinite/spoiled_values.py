@@ -16,6 +16,7 @@ from torchwhy.record.events import GradientsClipped
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
+from torchwhy.replay.untrained.taken_value import Taken
 
 NORMS = {"_foreach_norm", "linalg_vector_norm", "norm"}
 
@@ -67,7 +68,8 @@ class SpoiledValues:
         for tensor in output if isinstance(output, (list, tuple)) else [output]:
             if isinstance(tensor, torch.Tensor) and not gradients.is_finite(tensor):
                 births = self._microscope.memory_writers.births_of(tensor)
-                self._nonfinite_log.noticed(births, f"output of {path}")
+                taken = Taken(f"output of {path}", is_output=True)
+                self._nonfinite_log.noticed(births, taken)
 
     def note_clip(self, operation: Operation) -> None:
         """Record that gradients are clipped; a norm that overflows makes all of them 0, which no check sees."""

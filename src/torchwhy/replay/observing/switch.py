@@ -84,6 +84,7 @@ class MicroscopeSwitch:
 
     def optimizer_made(self) -> None:
         """Look again for a while: the first step may follow at once."""
+        self._microscope.taken.training_begins()
         if self._is_first and not self._is_learning:
             self._wake(FOR_AN_OPTIMIZER)
 
@@ -102,6 +103,7 @@ class MicroscopeSwitch:
 
     def backward_begins(self) -> None:
         """Look at the first backward pass."""
+        self._microscope.taken.training_begins()
         if self._is_first:
             self._learning_begins()
             self._calls = 0

@@ -67,7 +67,9 @@ def _expected(node: ast.expr) -> list[ast.expr]:
 
 def tells_of_it(handler: Handler) -> bool:
     """Tell whether the program uses the exception, e.g. prints it, or a test expects it; a fallback does neither."""
-    words = {one.id for part in handler.instead for one in ast.walk(part) if isinstance(one, ast.Name)}
+    words = {
+        one.id for part in handler.instead for one in ast.walk(part) if isinstance(one, ast.Name)
+    }
     return handler.is_test or handler.name in words or "traceback" in words
 
 

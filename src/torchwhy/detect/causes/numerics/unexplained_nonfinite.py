@@ -7,7 +7,7 @@ from typing import Literal
 from torchwhy.detect.base import Detector
 from torchwhy.detect.registry import all_detectors
 from torchwhy.detect.views.nonfinite.attempts import what_was_tried, why_not_repeated
-from torchwhy.detect.views.nonfinite.birth_facts import common_evidence
+from torchwhy.detect.views.nonfinite.birth_facts import common_evidence, severity_of
 from torchwhy.detect.views.nonfinite.origins import Spoiled, expression_of, where_it_went, word
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
@@ -97,7 +97,9 @@ class UnexplainedNonfinite(Detector):
         birth = next((birth for birth in trace.births if _spoils_training(birth)), None)
         if (alarm is None and birth is None) or self._others_explain(trace):
             return
-        if birth is not None and (alarm is None or not _written_without_torch(birth)):
+        if alarm is not None and alarm.untrained and birth is None:
+            yield from (self._unknown_operation(trace, one) for one in trace.births[:1])
+        elif birth is not None and (alarm is None or not _written_without_torch(birth)):
             yield self._unknown_operation(trace, birth)
         elif alarm is not None:
             yield self._unseen(trace, alarm, birth)
@@ -119,7 +121,7 @@ class UnexplainedNonfinite(Detector):
         return self.found(
             trace,
             diagnosis,
-            severity="error",
+            severity=severity_of(birth),
             step=birth.step,
             location=birth.location,
             evidence=common_evidence(trace, birth) + what_was_tried(trace, birth.step),
@@ -153,12 +155,12 @@ class UnexplainedNonfinite(Detector):
 
 
 def _explains_nonfinite(detector: type[Detector], trace: Trace) -> bool:
-    """Tell whether a detector reports an error about values, rather than about a crash or shapes."""
+    """Tell whether a detector explains a birth, or reports an error about values rather than about a crash."""
     about_values = any(family in detector.__module__ for family in FAMILIES)
     # The pipeline reports a detector that fails. Here it explains nothing.
     with suppress(Exception):
         return any(
-            finding.severity == "error" and (about_values or finding.births)
+            finding.births or (finding.severity == "error" and about_values)
             for finding in detector().scan(trace)
         )
     return False

@@ -12,6 +12,7 @@ from torchwhy.finding import (
     Fix,
     Sample,
     Scope,
+    Severity,
     SourceSpan,
     advice_of,
 )
@@ -154,9 +155,9 @@ def finding_from(
     """
     return Finding(
         detector=detector,
-        severity="error",
+        severity=severity_of(birth),
         diagnosis=diagnosis,
-        step=birth.step,
+        step=birth.step if birth.used is None else None,
         rank=trace.rank,
         location=location or birth.location,
         evidence=(
@@ -196,10 +197,26 @@ def _advice_inside(birth: Birth) -> tuple[Fix, ...]:
     return (Fix(title, safety="show-only"),)
 
 
+def severity_of(birth: Birth) -> Severity:
+    """Return the severity of a bad value.
+
+    Without training it is an error if a model gave it, and a warning if a result is nothing but NaN or if NaN was
+    saved. The average of nothing, an infinity, and NaN among good numbers may be what the program means: notes.
+    """
+    if birth.used is None or birth.used == "output":
+        return "error"
+    is_of_nothing = birth.of_counts or birth.reduced == 0
+    return "warning" if birth.used in ("nan", "saved") and not is_of_nothing else "note"
+
+
 def scope_of(trace: Trace, birth: Birth) -> Scope:
     """Return what a birth affects: only values that the program evaluates, or training."""
     alarm = next(iter(trace.alarms), None)
-    only_read = bool(birth.reaches) and alarm is not None and alarm.what == "evaluation"
+    only_read = (
+        bool(birth.reaches)
+        and alarm is not None
+        and (alarm.what == "evaluation" or alarm.untrained)
+    )
     return "evaluation" if only_read else "training"
 
 
@@ -212,7 +229,7 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
             Evidence(f"{what}: {describe(birth.output)}", value=birth.value, step=birth.step)
         )
     alarm = next(iter(trace.alarms), None)
-    if alarm is not None and scope_of(trace, birth) == "evaluation":
+    if alarm is not None and not alarm.untrained and scope_of(trace, birth) == "evaluation":
         facts.append(
             Evidence(
                 "it reached a loss of the evaluation; the training losses are finite",

@@ -1,0 +1,1 @@
+"""What a program that does not train does with bad values."""
