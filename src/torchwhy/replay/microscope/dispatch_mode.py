@@ -252,8 +252,7 @@ class Microscope(PausableMode):
         self.writes.ran(operation, given + outputs, [] if info.keeps_statistics else written)
         if outputs:
             operation.shape, operation.dtype = list(outputs[0].shape), dtype_name(outputs[0])
-        if self.nonfinite_log.is_open:
-            self.taken.by_operation(operation, given)
+        self.taken.by_operation(operation, given)
         if info.is_view and not info.is_creating:
             if operation.node is None:
                 self.notes.viewed(operation, outputs)

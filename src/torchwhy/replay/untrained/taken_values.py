@@ -37,6 +37,8 @@ class TakenValues:
 
     def by_operation(self, operation: Operation, given: list[torch.Tensor]) -> None:
         """Note what an operation does with bad operands."""
+        if not self._log.is_open:
+            return
         for tensor in given:
             births = self._writers.births_of(tensor) if can_look(tensor) else None
             if not births:

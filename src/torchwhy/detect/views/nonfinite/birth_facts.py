@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import (
@@ -153,19 +154,21 @@ def finding_from(
 
     Its place is the expression of the birth unless `location` names another.
     """
+    facts = (
+        *_frames(birth),
+        *diagnosis.evidence(),
+        *evidence,
+        *common_evidence(trace, birth),
+    )
+    makes_steps = birth.used is None
     return Finding(
         detector=detector,
         severity=severity_of(birth),
         diagnosis=diagnosis,
-        step=birth.step if birth.used is None else None,
+        step=birth.step if makes_steps else None,
         rank=trace.rank,
         location=location or birth.location,
-        evidence=(
-            *_frames(birth),
-            *diagnosis.evidence(),
-            *evidence,
-            *common_evidence(trace, birth),
-        ),
+        evidence=facts if makes_steps else tuple(replace(one, step=None) for one in facts),
         fixes=advice_of(diagnosis) if inside_of(birth) is None else _advice_inside(birth),
         scope=scope_of(trace, birth),
         certainty=certainty_of(trace, birth),
