@@ -18,10 +18,11 @@ from torchwhy.confine.plan import GUARD_FILE, REFUSED_FILE, Plan
 from torchwhy.confine.scratch_folders import scratch_folders
 from torchwhy.confine.touched_files import first_touched, stamps
 from torchwhy.confine.trackers import repeated_environment
-from torchwhy.observe.launch import run_quietly
+from torchwhy.observe.launch import RUN_VARIABLE, run_quietly
 from torchwhy.record.run_file import Run, read_run
 
 ENTER = Path(__file__).with_name("enter.py")
+RUN_TWICE = Path(__file__).with_name("run_twice.py")
 WAY_VARIABLE = "TORCHWHY_CONFINE"  # Names the way to use, for tests and for kernels with a fault.
 WAYS = ("layers", "mounts", "landlock", "hook")
 CHECK_SECONDS = 20.0  # A kernel answers at once; a dead network file system never does.
@@ -78,15 +79,18 @@ def run_again(
     place: Path,
     run: Run,
     *,
-    first: Path,
+    first: Path | None,
     limit_seconds: float,
     progress: Progress = lambda _seconds: None,
     in_place: bool = False,
+    resumed: Path | None = None,
 ) -> Run:
-    """Run the program of the run directory `first` again, recording into `place`.
+    """Run the program out of sight, recording into `place`.
 
-    Raise `FileProtectedError` if that is impossible without a change of a user's file. With `in_place` the program
-    may write its files as in the first run.
+    `first` is the run directory of an ordinary run before it, whose new files are hidden; None if there was none. With
+    `in_place` the program may write its files as it did then. With `resumed`, it is started a second time when it has
+    ended: it finds the files that it wrote, and records there. Raise `FileProtectedError` if all this is impossible
+    without a change of a user's file.
     """
     if in_place:
         for path, _ in _settings(place):
@@ -109,7 +113,7 @@ def run_again(
             limit_seconds=limit_seconds,
             progress=progress,
             environment=confinement.environment,
-            confine=confinement.started,
+            confine=confinement.started if resumed is None else _twice(confinement, place, resumed),
         )
         changed = None if before is None else first_touched(before, stamps(*confinement.copied))
     if changed is not None:
@@ -127,7 +131,7 @@ def refused_path(place: Path) -> str | None:
 
 
 @contextmanager
-def confined(place: Path, run: Run, *, first: Path) -> Iterator[Confinement]:
+def confined(place: Path, run: Run, *, first: Path | None) -> Iterator[Confinement]:
     """Prepare the first way that works here, and remove what it needed afterwards."""
     place = place.resolve()
     directory = Path(run.directory)
@@ -162,7 +166,7 @@ def way_here(directory: Path) -> str:
 
 
 def _layers(
-    place: Path, directory: Path, folders: Sequence[Path], first: Path
+    place: Path, directory: Path, folders: Sequence[Path], first: Path | None
 ) -> Confinement | None:
     if "layers" not in available_ways():
         return None
@@ -172,20 +176,20 @@ def _layers(
         os.fspath(directory),
         writable=(os.fspath(place),),
         layer_folders=tuple(map(os.fspath, folders)),
-        hidden=tuple(map(os.fspath, created(first, directory))),
+        hidden=tuple(map(os.fspath, _made_by(first, directory))),
     )
     confinement = Confinement(plan, scratch / "plan.json", repeated_environment(scratch))
     plan.write(confinement.plan_file)
     return confinement if confinement.works() else None
 
 
-def _copy(place: Path, run: Run, folders: Sequence[Path], first: Path) -> Confinement:
+def _copy(place: Path, run: Run, folders: Sequence[Path], first: Path | None) -> Confinement:
     """Copy the program's directories; the strictest guard that works here watches over the rest."""
     directory = Path(run.directory)
     scratch = next(folder for folder in folders if place in folder.parents)
     copies = DirectoryCopy(
         scratch / "files",
-        without={*created(first, directory), *folders},
+        without={*_made_by(first, directory), *folders},
         since=_began(first),
     )
     copied = copies.copy(_directories(run))
@@ -204,12 +208,30 @@ def _copy(place: Path, run: Run, folders: Sequence[Path], first: Path) -> Confin
     raise OSError("no way to start a process works here")
 
 
-def _began(first: Path) -> float:
+def _made_by(first: Path | None, directory: Path) -> Iterator[Path]:
+    if first is not None:
+        yield from created(first, directory)
+
+
+def _began(first: Path | None) -> float:
     """Return when the first run began; if that is unknown, long ago, so that every file counts as changed."""
+    if first is None:
+        return float("inf")
     run = read_run(first)
     if run.seconds is None:
         return 0.0
     return (first / "run.json").stat().st_mtime - run.seconds - 1.0
+
+
+def _twice(
+    confinement: Confinement, place: Path, resumed: Path
+) -> Callable[[list[str]], list[str]]:
+    """Return what starts a command twice, one time after the other, behind the same confinement."""
+    guard = place / GUARD_FILE
+    if guard.exists():
+        (resumed / GUARD_FILE).write_bytes(guard.read_bytes())
+    twice = [sys.executable, "-I", "-S", os.fspath(RUN_TWICE), RUN_VARIABLE, os.fspath(resumed)]
+    return lambda arguments: confinement.started([*twice, *arguments])
 
 
 def _directories(run: Run) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -22,7 +23,8 @@ class EndingSignals:
         self.received: int | None = None
         self.exit_by: int | None = None
         self.cleanups: list[Callable[[], object]] = []  # for an end without unwinding
-        self._stop_child: Callable[[], object] | None = None
+        self._stops: list[Callable[[], object]] = []  # of the repeated runs that are going on
+        self._interrupts = False
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -40,12 +42,19 @@ class EndingSignals:
 
     @contextmanager
     def stopping(self, stop_child: Callable[[], object]) -> Iterator[None]:
-        """Let a signal end a repeated run by `KeyboardInterrupt`, and a second one kill it."""
-        self._stop_child = stop_child
+        """Let a signal end a repeated run by `KeyboardInterrupt`, and a second one kill it.
+
+        Python handles signals in its main thread; a run that another thread waits for looks at `received` itself.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        self._stops.append(stop_child)
+        self._interrupts |= is_main
         try:
             yield
         finally:
-            self._stop_child = None
+            self._stops.remove(stop_child)
+            if is_main:
+                self._interrupts = False
 
     def raise_early(self) -> None:
         """Raise `KeyboardInterrupt` for a signal that came before the run could be stopped."""
@@ -54,12 +63,11 @@ class EndingSignals:
 
     def _receive(self, number: int, _frame: object) -> None:
         if self.received is not None:
-            for clean_up in (self._stop_child, *self.cleanups):
-                if clean_up is not None:
-                    clean_up()
+            for clean_up in (*self._stops, *self.cleanups):
+                clean_up()
             end_by(number)
         self.received = number
-        if self._stop_child is not None:
+        if self._interrupts:
             raise KeyboardInterrupt
 
     @property

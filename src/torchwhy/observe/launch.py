@@ -228,6 +228,7 @@ def _wait_until(
         with suppress(subprocess.TimeoutExpired):
             child.wait(POLL_SECONDS)
             return False
+        ending.raise_early()  # Only the main thread is interrupted by a signal.
         now = time.monotonic()
         if now >= deadline:
             return True
