@@ -14,6 +14,7 @@ from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.call_order import CallOrder
 from torchwhy.observe.probes.memory.holdings import FIRST_BATCH, HoldingsProbe
 from torchwhy.observe.probes.modes import ModeCounter
+from torchwhy.observe.probes.saved_files import SavedFiles
 from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.program.program_files import ProgramFiles
@@ -96,6 +97,9 @@ class Parts:
         )
         self.calls = CallOrder(
             recorder.write, lambda: (state.step, state.backwards), self.optimizers.position_of
+        )
+        self.saved_files = SavedFiles(
+            self.settings, recorder.write, lambda: state.step, self.optimizers.position_of
         )
         self.state_dicts = StateDicts(recorder.write, lambda: state.step)
         self.modes = ModeCounter(

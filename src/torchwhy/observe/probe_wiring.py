@@ -77,6 +77,8 @@ class ProbeWiring:
             ("compile", (), self._watch_compiler),
         ):
             self._put_on(f"{probe} probe", needs, install)
+        if parts.settings.notes_files:
+            self._put_on("file probe", (), lambda: parts.saved_files.install(hooks, protect))
         parts.modes.install(
             hooks,
             descriptors.forward,

@@ -18,7 +18,7 @@ from torchwhy.observe.native.native_descriptors import descriptors_for
 from torchwhy.observe.parts import Parts
 from torchwhy.observe.probe_wiring import ProbeWiring
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
-from torchwhy.observe.program import frames, seeds
+from torchwhy.observe.program import frames, other_seeds, seeds
 from torchwhy.observe.program.exceptions import clean, uncaught
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.settings import Settings
@@ -157,14 +157,21 @@ class Session:
 
     def _leave_after_last_step(self) -> None:
         """In a trial or a rehearsal, close the trace after the last step and end the process without a traceback."""
-        last, rehearsed = self.settings.stop_after_step, self.settings.rehearsal_steps
-        step = self.parts.state.step
-        if (last is not None and step > last) or (rehearsed is not None and step >= rehearsed):
+        if self._has_made_last_step():
             self.end()
             for stream in (sys.stdout, sys.stderr):
                 with suppress(Exception):
                     stream.flush()
             os._exit(0)
+
+    def _has_made_last_step(self) -> bool:
+        settings, step = self.settings, self.parts.state.step
+        last, rehearsed = self.parts.saved_files.last_step, settings.rehearsal_steps
+        if rehearsed is None:
+            return last is not None and step > last
+        # The questions have answers for fewer steps, too, if those of the program are slow.
+        took = time.perf_counter() - self.began
+        return step >= rehearsed or took > settings.rehearsal_seconds
 
     def _take_or_restore_seeds(self) -> None:
         settings = self.settings
@@ -174,6 +181,8 @@ class Session:
         recorded = seeds.load(settings.seeds_from or settings.directory.parent, rank=settings.rank)
         if recorded is not None:
             seeds.restore(recorded)
+        if settings.other_seed is not None:
+            other_seeds.change_seeds(settings.other_seed, self.parts.hooks.replace_unseen)
 
     def _header(self) -> RunStarted:
         settings = self.settings

@@ -19,6 +19,8 @@ class Settings:
     stop_after_step: int | None = None  # in a trial, its last step
     rehearsal_steps: int | None = None  # in a rehearsal, its last step; then it puts its questions
     rehearsal_seconds: float = 60.0  # how long it may take for them
+    other_seed: int | None = None  # what to add to every seed that the program sets
+    resume: str | None = None  # "interrupted" after a save, or "resumed" from it
     on_failure: str = (
         "stop"  # what to do about an update that would ruin the weights: stop, skip, continue
     )
@@ -38,9 +40,16 @@ class Settings:
             stop_after_step=options.get("stop_after_step"),
             rehearsal_steps=options.get("rehearsal_steps"),
             rehearsal_seconds=float(options.get("rehearsal_seconds") or 60.0),
+            other_seed=options.get("other_seed"),
+            resume=options.get("resume"),
             on_failure=str(options.get("on_failure", "stop")),
             budget=float(options["budget"]) if options.get("budget") else None,
         )
+
+    @property
+    def notes_files(self) -> bool:
+        """Tell whether to note which files the program saves and loads."""
+        return self.rehearsal_steps is not None or self.resume is not None
 
     @property
     def is_bounded(self) -> bool:

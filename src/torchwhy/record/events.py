@@ -362,6 +362,9 @@ AnyEvent = (
     | wiring.AliasLoaded
     | wiring.LookedAt
     | wiring.DroppedResult
+    | wiring.FileSaved
+    | wiring.FileLoaded
+    | wiring.StateBeforeStep
     | ArrayWarning
     | CompilerEntered
     | MicroscopeLeft

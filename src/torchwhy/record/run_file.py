@@ -43,9 +43,11 @@ class Run:
     """One run of the user's command; `rerun_step` is set if it is a rerun up to that step.
 
     A trial of a fix starts with the seeds of another run, `seeds_from`, ends after `stop_after_step`, and may set
-    variables, `environment` (`LR=0.05`). A rehearsal of `torchwhy check` ends after `rehearsal_steps` and then puts
-    its questions for at most `rehearsal_seconds`. `exit_code` is None while it runs, then as in a shell: 128 + n after
-    signal n.
+    variables, `environment` (`LR=0.05`). A rehearsal of `torchwhy check` ends after `rehearsal_steps` and then puts its
+    questions for at most `rehearsal_seconds`; its steps may take no longer, either. Its further runs change one thing:
+    `other_seed` is added to every seed of the program; of `resume`, "interrupted" ends after the first step after a
+    save, and "resumed" is started again where that one wrote its files. `exit_code` is None while it runs, then as in a
+    shell: 128 + n after signal n.
     """
 
     command: tuple[str, ...]
@@ -58,6 +60,8 @@ class Run:
     stop_after_step: int | None = None
     rehearsal_steps: int | None = None
     rehearsal_seconds: float | None = None
+    other_seed: int | None = None
+    resume: str | None = None
     environment: tuple[str, ...] = ()
     exit_code: int | None = None
     signal: int | None = None
@@ -93,6 +97,12 @@ class Run:
         if self.rehearsal_steps is not None:
             facts["options"]["rehearsal_steps"] = self.rehearsal_steps
             facts["options"]["rehearsal_seconds"] = self.rehearsal_seconds
+        if self.other_seed is not None:
+            facts["options"]["other_seed"] = self.other_seed
+        if self.resume is not None:
+            facts["options"]["resume"] = self.resume
+        if self.timed_out:
+            facts["timed_out"] = True
         if self.exit_code is not None:
             facts["exit_code"] = self.exit_code
             facts["signal"] = self.signal
@@ -243,6 +253,8 @@ def _from_json(facts: _Fields) -> Run:
         stop_after_step=options.whole("stop_after_step", -1, LARGEST_STEP),
         rehearsal_steps=options.whole("rehearsal_steps", 1, LARGEST_STEP),
         rehearsal_seconds=options.number("rehearsal_seconds", 1e12),
+        other_seed=options.whole("other_seed", 1, 2**31),
+        resume=options.text("resume"),
         environment=facts.texts("environment") if facts.has("environment") else (),
         exit_code=facts.whole("exit_code", -(2**31), 2**32),
         signal=facts.whole("signal", 1, 255),

@@ -1,4 +1,4 @@
-"""Events about wiring: schedulers, idle optimizers, untrained parameters, weights kept by reference."""
+"""Events about wiring: schedulers, idle optimizers, untrained parameters, kept weights, saved and loaded files."""
 
 from __future__ import annotations
 
@@ -133,3 +133,34 @@ class DroppedResult(Event, frozen=True, tag="dropped-result"):
     shape: list[int] = []
     given: list[int] = []
     look: int = 0
+
+
+class FileSaved(Event, frozen=True, tag="file-saved"):
+    """The program saved a file with torch or safetensors; `step` counts the optimizer steps before."""
+
+    step: int
+    path: str
+    location: SourceSpan | None = None
+
+
+class FileLoaded(Event, frozen=True, tag="file-loaded"):
+    """The program loaded a file; `only_tensors` means that it holds no counter and no settings beside tensors."""
+
+    step: int
+    path: str
+    only_tensors: bool = False
+    location: SourceSpan | None = None
+
+
+class StateBeforeStep(Event, frozen=True, tag="state-before-step"):
+    """What an optimizer's step begins with: one digest per parameter and per state of a parameter.
+
+    A parameter without state has the digest "". `random` is a digest of all random generators.
+    """
+
+    step: int
+    optimizer: int
+    weights: list[str]
+    states: list[str]
+    rates: list[float]
+    random: str

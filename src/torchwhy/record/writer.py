@@ -22,6 +22,15 @@ FREE_TEXT = {"argv", "message", "reason", "detail"}  # Fields of events that hol
 NO_SECRETS = Secrets(())
 
 
+def append_event(path: Path, event: Event) -> None:
+    """Append an event to the trace of a process that has ended; a line that was torn by its end goes."""
+    with path.open("r+b") as trace:
+        whole = trace.read().rfind(b"\n") + 1
+        trace.seek(whole)
+        trace.truncate()
+        trace.write(msgspec.json.encode(event) + b"\n")
+
+
 class TraceWriter:
     """Writes whole lines with single `write` calls on an append-only descriptor.
 
