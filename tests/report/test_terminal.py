@@ -183,14 +183,16 @@ def test_the_list_of_checks_begins_with_what_matters_most(monkeypatch):
     ]
     stream = Screen()
 
-    show_checks(build([RATE], command=["x"], steps=4, directory=Path("/"), checks=checks), stream)
+    report = build([RATE], command=["x"], steps=4, directory=Path("/"), checks=checks)
+    show_checks(report, stream, of="check x")
 
     assert [" ".join(line.split()) for line in stream.getvalue().splitlines()] == [
-        "torchwhy: 4 checks: 1 fine, 1 not, 2 could not be made",
-        "✗ Is rate fine? F1 [learning-rate-too-high] train.py:12 in main",
-        "– Is modes fine? the mode probe failed",
-        "✓ Is memory fine? 6 looks",
-        "– Is schedule fine? there is none",
+        "torchwhy check x: 4 questions, 1 fine, 1 not, 2 could not be asked",
+        f"✗ {RATE.message}",
+        "train.py:12 in main [learning-rate-too-high]",
+        "– modes: the mode probe failed",
+        "✓ memory: 6 looks",
+        "– schedule: there is none",
     ]
 
 

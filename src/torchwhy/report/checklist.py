@@ -35,19 +35,21 @@ def nothing_found(report: Report) -> str:
     return words
 
 
-def checklist(report: Report) -> Iterator[Text | Table]:
-    """Yield a line that counts the answers, and a table of all questions, those that matter most first."""
+def checklist(report: Report, *, of: str = "") -> Iterator[Text | Table]:
+    """Yield a line that counts the answers, then every question with its answer, those that matter most first."""
     answers = [check.answer for check in report.checks]
+    questions = "1 question" if len(answers) == 1 else f"{len(answers)} questions"
     yield Text(
-        f"torchwhy: {len(answers)} checks: {answers.count('yes')} fine, {answers.count('no')} not, "
-        f"{answers.count('could-not-ask')} could not be made"
+        f"torchwhy{f' {of}' if of else ''}: {questions}, {answers.count('yes')} fine, "
+        f"{answers.count('no')} not, {answers.count('could-not-ask')} could not be asked"
     )
     table = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        table.add_column(overflow="fold")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for check in sorted(report.checks, key=_importance):
         sign, style = SIGNS[check.answer]
-        table.add_row(Text(f"  {sign}", style=style), check.question.words, _answer(report, check))
+        for line in _answers(report, check):
+            table.add_row(Text(f"  {sign}", style=style), line)
     yield table
 
 
@@ -58,12 +60,22 @@ def _importance(check: Check) -> int:
     return 2 if check.was_made else 1 if check.is_blind else 3
 
 
-def _answer(report: Report, check: Check) -> Text:
-    text = Text()
+def _answers(report: Report, check: Check) -> Iterator[Text]:
+    """Yield what was found, with its place and cause; else what was measured, or why nothing was."""
     findings = [one for one in report.findings if one.detector in check.causes]
-    for one in findings:
-        place = f" {one.location}" if one.location is not None else ""
-        text.append(f"{report.id_of(one)} [{one.detector}]{place} ")
+    for one in findings if check.answer == "no" else []:
+        text = Text(one.message)
+        if one.location is not None:
+            text.append(f"  {one.location}", style="bold")
+        text.append(f"  [{one.detector}]", style="dim")
+        yield text
+    if check.answer == "no" and findings:
+        return
     words = check.reason if check.measured is None else check.measured.sentence
-    text.append(words or "", style="dim")
-    return text
+    topic = check.question.slug.replace("-", " ")
+    text = Text(topic, style="dim" if check.answer == "could-not-ask" else "")
+    if words:
+        text.append(f": {words}")
+    for one in findings:
+        text.append(f"  {report.id_of(one)} [{one.detector}]", style="dim")
+    yield text

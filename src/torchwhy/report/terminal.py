@@ -81,9 +81,10 @@ def show(report: Report, place: Place, stream: IO[str]) -> None:
     _print(_parts(report, place), stream)
 
 
-def show_checks(report: Report, stream: IO[str]) -> None:
-    """Write the list of checks to a stream, after what was not seen."""
-    _print([*(Text(f"torchwhy: {note}") for note in report.unseen), *checklist(report)], stream)
+def show_checks(report: Report, stream: IO[str], *, of: str = "") -> None:
+    """Write the list of checks to a stream, after what is to be noted; `of` is the command, `check train.py`."""
+    notes = (Text(f"torchwhy: {note}") for note in report.all_notes)
+    _print([*notes, *checklist(report, of=of)], stream)
 
 
 def _print(parts: Iterable[RenderableType], stream: IO[str]) -> None:

@@ -126,7 +126,7 @@ def experiment(question: str, absent: str, *, probes: tuple[str, ...] = ()) -> N
     def refusal(trace: Trace) -> str:
         for one in trace.of(Experiment):
             if one.question == question and "refused" in one.answer:
-                return f"the experiment was refused: {one.answer['refused']}"
+                return str(one.answer["refused"])
         return absent
 
     return Need(lambda trace: bool(answered(trace, question)), refusal, probes=probes)
