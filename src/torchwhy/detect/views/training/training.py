@@ -236,10 +236,10 @@ def _is_alone(own: list[Step], steps: dict[int, list[Step]]) -> bool:
     )
 
 
-def is_lower(values: list[float], *, than: list[float]) -> bool:
+def is_lower(values: list[float], *, than: list[float], errors: float = ERRORS) -> bool:
     """Tell whether the median of some losses lies significantly below that of earlier ones.
 
-    Medians ignore a spike of a single step.
+    Medians ignore a spike of a single step. `errors` is the number of standard errors that count as significant.
     """
     if not values or not than:
         return False
@@ -250,7 +250,7 @@ def is_lower(values: list[float], *, than: list[float]) -> bool:
         return False
     # A single loss has no spread of its own, so the spread of the others stands in.
     error = math.hypot(_error(values), _error(than) if len(than) > 1 else _spread(values))
-    return fall > ERRORS * error or ranks_lower(values, than=than) > ERRORS
+    return fall > errors * error or ranks_lower(values, than=than) > errors
 
 
 def _error(values: list[float]) -> float:
