@@ -246,7 +246,9 @@ def _shows_itself(traces: Sequence[Trace], *, steps: int) -> bool:
 
 def _ending(run: Run, findings: Sequence[Finding], *, shows_itself: bool) -> Iterator[str]:
     """Yield how the program ended, unless the findings or its own traceback show it already."""
-    if run.exit_code is None:
+    if run.timed_out:
+        yield "the program was stopped at the limit; `--limit SECONDS` gives it more."
+    elif run.exit_code is None:
         yield "the run has not ended, or torchwhy was killed; the report covers what was recorded so far."
     if run.signal is not None:
         name = _signal_name(run.signal)

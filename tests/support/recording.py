@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record.events import Alarm, Birth, Event, Operand, Replayed, Step, TensorFacts
+from torchwhy.record.events import (
+    Alarm,
+    Birth,
+    Event,
+    Operand,
+    OptimizerMade,
+    Replayed,
+    Step,
+    TensorFacts,
+)
 
 # Writes the events that `events(run)` in the user's own sitecustomize returns.
 RECORDING_WIRE = """
@@ -52,6 +61,11 @@ def alarm(step: int) -> Alarm:
 
 def healthy(_rerun: object) -> list[Event]:
     return steps(12)
+
+
+def not_learning(_rerun: object) -> list[Event]:
+    made = OptimizerMade(index=0, kind="SGD", defaults={"lr": 0.1})
+    return [made, *steps(60)]
 
 
 def replayed_in_place(_rerun: object) -> list[Event]:

@@ -14,7 +14,8 @@ from torchwhy import __version__
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.printable import one_line
 
-COMMANDS = ("run", "fix", "report", "explain", "doctor")
+COMMANDS = ("run", "check", "fix", "report", "explain", "doctor")
+FILES = {"check": "checkup"}  # Commands whose file has another name: a module name has one meaning.
 BAD_INPUT = 2
 DEBUG_VARIABLE = "TORCHWHY_DEBUG"
 LONGEST_REASON = 300
@@ -64,7 +65,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _run_command(name: str, words: list[str]) -> int:
-    module = import_module(f"torchwhy.commands.{name}")
+    module = _module_of(name)
     summary, _, details = _help_of(module)
     parser = Parser(
         prog=f"torchwhy {name}",
@@ -78,6 +79,10 @@ def _run_command(name: str, words: list[str]) -> int:
     options = parser.parse_args(own)
     options.program = rest
     return int(module.execute(options))
+
+
+def _module_of(name: str) -> ModuleType:
+    return import_module(f"torchwhy.commands.{FILES.get(name, name)}")
 
 
 def _help_of(module: ModuleType) -> tuple[str, str, str]:
@@ -94,6 +99,6 @@ def _parser_of_all() -> Parser:
     parser.add_argument("--version", action="version", version=f"torchwhy {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in COMMANDS:
-        summary, _, _ = _help_of(import_module(f"torchwhy.commands.{name}"))
+        summary, _, _ = _help_of(_module_of(name))
         commands.add_parser(name, help=summary, add_help=False)
     return parser

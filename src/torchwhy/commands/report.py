@@ -8,12 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from torchwhy.errors import TraceError
 from torchwhy.observe.run_directories import RUNS_FOLDER, CannotRecordError, temporary_runs
+from torchwhy.printable import printable
+from torchwhy.record.run_file import Run
+from torchwhy.record.secrets import masked_command
 
 MOMENT_LENGTH = len("20260131T120000Z")
 
@@ -49,10 +52,19 @@ def execute(options: argparse.Namespace) -> int:
     from torchwhy.report.terminal import Place, show, show_checks
 
     if options.checks:
-        show_checks(report, sys.stdout)
+        show_checks(report, sys.stdout, of="" if run.rehearsal_steps is None else _check_of(run))
         return 0
     show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), sys.stdout)
     return 0
+
+
+def _check_of(run: Run) -> str:
+    return f"check {name_of(masked_command(run.command))}"
+
+
+def name_of(command: Sequence[str]) -> str:
+    """Return a program as one speaks of it: `train.py`, `-m package.train`."""
+    return printable(" ".join(command[:2]) if command[0] in ("-m", "-c") else command[0])
 
 
 def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:

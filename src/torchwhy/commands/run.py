@@ -82,6 +82,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="after a failure, try changes to the source, each in its own run, and report which one cures it",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="after a run whose loss did not fall, put further questions by experiment, as `torchwhy check` does",
+    )
     add_trial_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
 
@@ -147,13 +152,9 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     """Run the program and report; return the exit code and the run directory, None if nothing was recorded."""
     command: list[str] = options.program
     check_program(command)
-    if options.json is not None and not options.json.absolute().parent.is_dir():
-        raise UsageError(
-            f"--json {options.json}: there is no directory {options.json.absolute().parent}.",
-            slug="cannot-write-report",
-        )
+    check_json(options.json)
     run = describe_run(command, on_failure=options.on_failure, budget=options.budget)
-    run_directory = _recording(run)
+    run_directory = recording(run)
     if run_directory is not None:
         run = read_run(run_directory)  # It has its seal by now.
     before = names_below(Path(run.directory))
@@ -174,7 +175,16 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     return code, run_directory
 
 
-def _recording(run: Run) -> Path | None:
+def check_json(path: Path | None) -> None:
+    """Raise `UsageError` for a file that cannot be written, before the program runs."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise UsageError(
+            f"--json {path}: there is no directory {path.absolute().parent}.",
+            slug="cannot-write-report",
+        )
+
+
+def recording(run: Run) -> Path | None:
     """Begin to record here, else below the temporary directory, else not at all; tell where and why."""
     try:
         return begin_recording(run)
@@ -265,6 +275,7 @@ def _show_as_python_does(problem: SyntaxError) -> None:
 
 def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     from torchwhy.commands import trials
+    from torchwhy.commands.check_offer import offer_check
     from torchwhy.commands.rerun import rerun_if_needed
     from torchwhy.pipeline import diagnose
 
@@ -298,11 +309,13 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     if unwritten is not None:
         print(f"torchwhy: the report is not stored: {unwritten}.", file=sys.stderr)
     if options.json is not None:
-        _write_copy(report, options.json)
+        write_copy(report, options.json)
+    offer_check(report, run, wanted=options.check, stream=stream)
     return report.outcome
 
 
-def _write_copy(report: Report, path: Path) -> None:
+def write_copy(report: Report, path: Path) -> None:
+    """Write the report to the file of `--json`, or say why that is impossible."""
     try:
         report.write(path)
     except OSError as problem:

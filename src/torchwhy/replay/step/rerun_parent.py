@@ -80,6 +80,7 @@ def rerun(
     unstarted = replace(
         read_run(run_directory),
         rerun_step=step,
+        rehearsal_steps=None,
         exit_code=None,
         signal=None,
         seconds=None,
