@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -176,18 +177,9 @@ def test_the_limit_is_kept(records):
 def test_a_signal_ends_the_check_and_what_is_known_is_listed(records, number):
     waits = "import torch, time\nopen('here', 'w')\nprint('here', flush=True)\ntime.sleep(600)\n"
     workshop = records("healthy", waits)
-    process = subprocess.Popen(
-        [*workshop.torchwhy, "check", "train.py"],
-        cwd=workshop.folder,
-        env=workshop.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 60
-    while not _is_there(workshop) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    process = started(workshop)
+    wait_for_output(workshop, "*/output.txt")
+
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
 
@@ -198,9 +190,45 @@ def test_a_signal_ends_the_check_and_what_is_known_is_listed(records, number):
     assert not (workshop.folder / "here").exists()
 
 
-def _is_there(workshop: Checked) -> bool:
+def test_a_signal_ends_the_further_runs(records):
+    waits = (
+        "import torch, os, time\n"
+        "if 'seed-' in os.environ['TORCHWHY_RUN']:\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    workshop = records("not_learning", waits)
+    process = started(workshop)
+    wait_for_output(workshop, "*/seed-1/output.txt")
+
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=60)
+
+    assert process.returncode == -signal.SIGTERM
+    assert "the check was interrupted" in out
+    assert "✓ finite numbers: 60 steps" in out
+    (output,) = workshop.run_directory.glob("seed-1/output.txt")
+    assert not Path("/proc", output.read_text().strip()).exists()
+
+
+def started(workshop: Checked) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*workshop.torchwhy, "check", "train.py"],
+        cwd=workshop.folder,
+        env=workshop.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_output(workshop: Checked, pattern: str) -> None:
     runs = workshop.folder / ".torchwhy" / "runs"
-    return any(path.read_text() for path in runs.glob("*/output.txt"))
+    deadline = time.monotonic() + 60
+    while not any(path.read_text() for path in runs.glob(pattern)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("columns", [80, 120])

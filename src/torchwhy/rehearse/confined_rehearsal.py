@@ -6,10 +6,12 @@ Every run is confined: nothing of the user's is written. At most two of them run
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from torchwhy.confine.confined_run import FileProtectedError, refused_path, run_again
 from torchwhy.record.learning import Experiment
@@ -101,18 +103,42 @@ def rehearse(stage: Stage) -> Run:
 def ask_by_further_runs(stage: Stage, ended: Run, questions: Mapping[str, Question]) -> None:
     """Put the questions that need further runs, two at a time, and append the answers to the trace."""
     traces = read_traces(stage.run_directory)
-    if len(traces) != 1 or not traces[0].steps or traces[0].alarms or ended.exit_code:
+    if not traces:
         return
-    (trace,) = traces
+    trace = traces[0]
+    path = stage.run_directory / f"rank{trace.rank}.jsonl"
+    reason = _why_not(traces, ended)
+    if reason is not None:
+        for slug in questions:
+            append_event(path, Experiment(step=0, question=slug, answer={"refused": reason}))
+        return
     asking = sum(one.seconds for one in trace.of(Experiment))
     rehearsed = Rehearsed(trace, max(0.0, (ended.seconds or 0.0) - asking))
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         asked = {
-            slug: pool.submit(question, stage, rehearsed) for slug, question in questions.items()
+            slug: pool.submit(_timed, question, stage, rehearsed)
+            for slug, question in questions.items()
         }
         for slug, answer in asked.items():
             try:
                 event = answer.result()
             except (OSError, FileProtectedError) as problem:
                 event = Experiment(step=0, question=slug, answer={"refused": str(problem)})
-            append_event(stage.run_directory / f"rank{trace.rank}.jsonl", event)
+            append_event(path, event)
+
+
+def _timed(question: Question, stage: Stage, rehearsed: Rehearsed) -> Experiment:
+    began = time.monotonic()
+    answer = question(stage, rehearsed)
+    return msgspec.structs.replace(answer, seconds=round(time.monotonic() - began, 2))
+
+
+def _why_not(traces: Sequence[Trace], ended: Run) -> str | None:
+    """Return why no further run would tell anything."""
+    if len(traces) > 1:
+        return "the program trains in several processes"
+    if traces[0].alarms or ended.exit_code:
+        return "the rehearsal broke"
+    if ended.timed_out:
+        return "the rehearsal took all the time"
+    return None if traces[0].steps else "no optimizer step was seen"
