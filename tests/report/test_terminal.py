@@ -196,6 +196,19 @@ def test_the_list_of_checks_begins_with_what_matters_most(monkeypatch):
     ]
 
 
+def test_an_answer_with_a_note_is_not_called_fine(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    noted = replace(RATE, severity="note")
+    checks = [check("yes", "rate", measured=said("2 → 9"), causes=(RATE.detector,))]
+    stream = Screen()
+
+    show_checks(build([noted], command=["x"], steps=4, directory=Path("/"), checks=checks), stream)
+
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "torchwhy: 1 question, 0 fine, 0 not, 1 with a note, 0 could not be asked"
+    assert lines[1].startswith(f"  ! {RATE.message}")
+
+
 def test_only_warnings_are_not_called_broken(shown):
     text = shown(build([RATE], command=["x"], steps=9, directory=Path("/")))
 

@@ -43,8 +43,11 @@ def _course(stage: Stage, rehearsed: Rehearsed, seed: int, *, name: str) -> Seed
 
 
 def _answer(courses: list[SeedCourse]) -> Experiment:
-    which = unlucky(courses)
     outcomes = [one.outcome for one in courses]
+    if "learnt" not in outcomes:
+        shown = ", ".join(f"{one.first:.3g} → {one.last:.3g}" for one in courses)
+        return _refused(f"the loss falls clearly with none of {len(courses)} seeds: {shown}")
+    which = unlucky(courses)
     return Experiment(
         step=0,
         question=SLUG,
@@ -52,7 +55,7 @@ def _answer(courses: list[SeedCourse]) -> Experiment:
             "first": [one.first for one in courses],
             "last": [one.last for one in courses],
             "unlucky": which,
-            "learnt": outcomes.index("learnt") if "learnt" in outcomes else None,
+            "learnt": outcomes.index("learnt"),
             "broke_at": None if which is None else courses[which].broke_at,
         },
     )
