@@ -84,6 +84,15 @@ def test_the_run_says_that_it_is_a_rehearsal_and_can_be_shown_again(records):
     assert again.out == first.out
 
 
+def test_a_file_on_standard_input_is_read(records):
+    workshop = records("healthy", "import torch, sys\nprint(sys.stdin.read())\n")
+    workshop.write("data.txt", "1 2 3")
+
+    workshop.run(["sh", "-c", f"{' '.join(workshop.torchwhy)} check train.py < data.txt"])
+
+    assert (workshop.run_directory / "output.txt").read_text() == "1 2 3\n"
+
+
 def test_a_module_is_checked(records):
     workshop = records("healthy")
     workshop.write("package/__init__.py", "")

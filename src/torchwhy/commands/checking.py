@@ -19,6 +19,7 @@ from torchwhy.detect.checks.questions.state import resume_restores
 from torchwhy.errors import UsageError
 from torchwhy.observe.ending_signals import ending
 from torchwhy.observe.launch import describe_run
+from torchwhy.observe.standard_input import keep_file
 from torchwhy.pipeline import diagnose
 from torchwhy.record.run_file import read_run
 from torchwhy.rehearse.confined_rehearsal import Stage, ask_by_further_runs, rehearse
@@ -48,6 +49,7 @@ def check(command: list[str], *, limit_seconds: float, stream: IO[str] | None) -
     if run_directory is None:
         raise UsageError("a check needs a place to record.", slug="cannot-record")
     run = read_run(run_directory)
+    keep_file(run_directory)
     show = _Progress(sys.stderr, run_directory, limit_seconds)
     name = name_of(command)
     if stream is not None:

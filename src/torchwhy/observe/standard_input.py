@@ -26,6 +26,17 @@ def file_kept(run_directory: Path | None) -> Iterator[None]:
     ended = _position()
     if run_directory is None or began is None or ended is None or ended == began:
         return
+    _keep(run_directory, began)
+
+
+def keep_file(run_directory: Path) -> None:
+    """Keep a file that is our own standard input, for runs that are all out of sight."""
+    began = _position()
+    if began is not None:
+        _keep(run_directory, began)
+
+
+def _keep(run_directory: Path, began: int) -> None:
     with suppress(OSError):
         size = os.fstat(0).st_size
         if size - began > MOST_BYTES:
