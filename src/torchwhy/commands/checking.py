@@ -122,7 +122,7 @@ class _Progress:
         if not self._stream.isatty():
             return
         step = last_step(self._run_directory)
-        where = "" if step is None else f", {step + 1} steps"
+        where = "" if step is None else f", step {step + 1} of at most {REHEARSAL_STEPS}"
         seconds = time.monotonic() - self._began
         line = f"torchwhy: {doing}{where}, {seconds:.0f} s of at most {self._limit:.0f}"
         if line != self._shown:
