@@ -16,6 +16,7 @@ from torchwhy.observe.probes.memory.holdings import FIRST_BATCH, HoldingsProbe
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.saved_files import SavedFiles
 from torchwhy.observe.probes.state_dicts import StateDicts
+from torchwhy.observe.probes.states.kept_probes import KeptState
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.program.program_files import ProgramFiles
 from torchwhy.observe.recorder import Recorder
@@ -75,6 +76,7 @@ class Parts:
             write_files=self.write_files,
             stale_gradients=self.stale_gradients,
             stale_manual_gradients=StaleManualGradientWatch(recorder, state),
+            listeners=self.kept.listeners,
             rerun_step=settings.rerun_step,
             step_ended=step_ended,
         )
@@ -101,7 +103,12 @@ class Parts:
         self.saved_files = SavedFiles(
             self.settings, recorder.write, lambda: state.step, self.optimizers.position_of
         )
-        self.state_dicts = StateDicts(recorder.write, lambda: state.step)
+        self.kept = KeptState(recorder.write, state, names=self.names, optimizers=self.optimizers)
+        self.state_dicts = StateDicts(
+            recorder.write,
+            lambda: state.step,
+            handed_out=protect("load probe", self.kept.loads.handed_out),
+        )
         self.modes = ModeCounter(
             write=recorder.write,
             position=state,

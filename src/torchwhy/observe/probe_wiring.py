@@ -24,6 +24,7 @@ from torchwhy.observe.probes import (
 )
 from torchwhy.observe.probes.compiled_code import CompilerProbe, StepsUnderRecord
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
+from torchwhy.observe.probes.states import checkpoint_reads, module_loads
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.torch_internals import note_new_optimizers
 from torchwhy.record.events import ArrayWarning, CompilerEntered
@@ -70,6 +71,12 @@ class ProbeWiring:
             ("holdings", (), lambda: parts.holdings.install(hooks, protect)),
             ("call order", (), lambda: parts.calls.install(hooks, protect)),
             ("weights", (), lambda: parts.state_dicts.install(hooks, protect)),
+            ("load", module_loads.NEEDS, lambda: parts.kept.loads.install(hooks, protect)),
+            (
+                "checkpoint",
+                checkpoint_reads.NEEDS,
+                lambda: parts.kept.reads.install(hooks, protect),
+            ),
             ("read", (), lambda: reads.install(hooks, note_read, parts.state, descriptors)),
             ("read", reads.FUNCTION_NEEDS, lambda: reads.install_functions(hooks, note_read)),
             ("scale", (), self._watch_scalers),
@@ -79,6 +86,7 @@ class ProbeWiring:
             self._put_on(f"{probe} probe", needs, install)
         if parts.settings.notes_files:
             self._put_on("file probe", (), lambda: parts.saved_files.install(hooks, protect))
+        parts.kept.listen(protect)
         parts.modes.install(
             hooks,
             descriptors.forward,

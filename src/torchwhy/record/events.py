@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record import crashes, learning, wiring
+from torchwhy.record import crashes, kept_state, learning, wiring
 from torchwhy.record.crashes import Crash as Crash
 from torchwhy.record.crashes import FrameSeen as FrameSeen
 from torchwhy.record.crashes import Layer as Layer
@@ -365,6 +365,12 @@ AnyEvent = (
     | wiring.FileSaved
     | wiring.FileLoaded
     | wiring.StateBeforeStep
+    | kept_state.StateLoaded
+    | kept_state.CheckpointRead
+    | kept_state.CheckpointMet
+    | kept_state.UpdatesCompared
+    | kept_state.AverageMoved
+    | kept_state.NormStatistics
     | ArrayWarning
     | CompilerEntered
     | MicroscopeLeft

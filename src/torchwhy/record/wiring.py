@@ -14,6 +14,7 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     """The program stepped a learning-rate scheduler for the first time.
 
     `step` counts the optimizer steps before; `optimizer` is the one whose learning rate it sets, -1 if unknown.
+    `position` is how many steps the scheduler itself counts, -1 if unknown.
     """
 
     index: int
@@ -22,6 +23,7 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     optimizer: int = -1
     optimizer_steps: int = 0
     settings: dict[str, float] = {}
+    position: int = -1
     location: SourceSpan | None = None
 
 

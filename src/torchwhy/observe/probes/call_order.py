@@ -174,6 +174,7 @@ class CallOrder:
                 optimizer=optimizer,
                 optimizer_steps=steps,
                 settings=_settings(scheduler),
+                position=_position(scheduler),
                 location=span_of(sites[0]) if sites else None,
             )
         )
@@ -208,6 +209,11 @@ def is_written_out(code: CodeType, instruction: int) -> bool:
 def _settings(scheduler: Any) -> dict[str, float]:
     values = {name: vars(scheduler).get(name) for name in SETTINGS}
     return {name: float(value) for name, value in values.items() if isinstance(value, (int, float))}
+
+
+def _position(scheduler: Any) -> int:
+    position = vars(scheduler).get("last_epoch")
+    return position if isinstance(position, int) else -1
 
 
 def _noting_clip(function: Callable[..., Any], note: Callable[..., object]) -> Callable[..., Any]:

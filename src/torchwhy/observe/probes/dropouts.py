@@ -1,18 +1,20 @@
 """Finds dropout that is active in evaluation: a function does not know the mode of the module that calls it.
 
-The first forward of a model in eval mode at each place runs under a dispatch mode of our own, for that call only;
-training pays nothing.
+Also measures what goes into normalisation layers, which use their running statistics there. The first forward of a
+model in eval mode at each place runs under a dispatch mode of our own, for that call only; training pays nothing.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
 import torch
 
+from torchwhy.observe.probes.states.norm_statistics import NormLook
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import DispatchMode, is_profiling, put_on, take_off
@@ -32,15 +34,19 @@ _current: list[Callable[..., None]] = []  # ends the watch over the forward that
 
 
 class Watch(DispatchMode):
-    """Notes the places that drop values."""
+    """Notes the places that drop values, and what goes into normalisation layers."""
 
-    def __init__(self) -> None:
+    def __init__(self, norms: NormLook) -> None:
         super().__init__()
+        self.norms = norms
         self.sites: dict[Site, None] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if len(self.sites) < MOST_TOLD and drops(func.__name__.partition(".")[0], args, kwargs):
+        name = func.__name__.partition(".")[0]
+        with suppress(Exception):  # a layer of the program that is no usual one
+            self.norms.saw(name, args)
+        if len(self.sites) < MOST_TOLD and drops(name, args, kwargs):
             site = dropping_site(frame_at(1))
             if site is not None:
                 self.sites[site] = None
@@ -82,7 +88,7 @@ def look_once(
     """
     if is_tracing() or torch.compiler.is_compiling() or is_profiling():
         return
-    watch = Watch()
+    watch = Watch(NormLook(model))
 
     def over(*_: Any) -> None:
         _current.clear()
@@ -90,6 +96,7 @@ def look_once(
         take_off(watch)
         for site in watch.sites:
             tell(DropoutInEvaluation(step=step, path=path, location=span_of(site)))
+        watch.norms.tell(tell, path=path, step=step)
 
     handle = model.register_forward_hook(over, always_call=True)
     put_on(watch)

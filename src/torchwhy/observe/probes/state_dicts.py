@@ -32,9 +32,16 @@ Places = dict[Site, tuple[int, int]]  # the first and the last step at which it 
 class StateDicts:
     """Remembers where a model's weights were read, and compares what is loaded."""
 
-    def __init__(self, write: Callable[[Event], None], step: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        write: Callable[[Event], None],
+        step: Callable[[], int],
+        *,
+        handed_out: Callable[[nn.Module], object],
+    ) -> None:
         self._write = write
         self._step = step
+        self._handed_out = handed_out
         self._taken = WeakTable[Places]()
         self._compared = 0
 
@@ -62,6 +69,7 @@ class StateDicts:
         site, now = Site(frame.f_code, frame.f_lasti), self._step()
         if site in places or len(places) < MOST_PLACES:
             places[site] = (places.get(site, (now, now))[0], now)
+            self._handed_out(model)
 
     def _load(self, model: nn.Module, frame: FrameType) -> None:
         places = self._taken.get(model)

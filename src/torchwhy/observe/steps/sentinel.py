@@ -23,6 +23,7 @@ from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.compiled_steps import CompiledSteps
 from torchwhy.observe.steps.loss_scale import LossScale
 from torchwhy.observe.steps.step_events import StepEvents
+from torchwhy.observe.steps.step_listeners import StepListeners
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.interpreter import frame_at
@@ -53,6 +54,7 @@ class Sentinel:
         write_files: Callable[[], object],
         stale_gradients: StaleGradientWatch,
         stale_manual_gradients: StaleManualGradientWatch,
+        listeners: StepListeners,
         rerun_step: int | None,
         step_ended: Callable[[], None],
     ) -> None:
@@ -67,6 +69,7 @@ class Sentinel:
         self._write_files = write_files
         self._stale_gradients = stale_gradients
         self._stale_manual_gradients = stale_manual_gradients
+        self._listeners = listeners
         self._rerun_step = rerun_step
         self._step_ended = step_ended
         self.compiled_steps = CompiledSteps(state, optimizers, self.compiled_step)
@@ -128,6 +131,7 @@ class Sentinel:
             self._note_step(watched)
         if not state.frozen:
             self._events.record(check, tensors)
+            self._listeners.before_step(watched, state.step)
         self._handlers.current.before_step(check)
 
     def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002 - torch's signature

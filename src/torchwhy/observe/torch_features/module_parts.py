@@ -6,10 +6,12 @@ import dis
 import functools
 from collections.abc import Callable, Mapping
 from operator import attrgetter
+from types import FrameType
 from typing import Any
 
 from torch import nn
 
+from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.of_torch import HOOKS
 from torchwhy.observe.torch_features.resolve import get, is_there
 
@@ -109,3 +111,23 @@ def has_foreign_hooks(module: Any, own_package: str) -> bool:
     tables = (get("module-hooks") or ())[len(HOOKS) :]
     hooks = [hook for table in tables for hook in table.values()]
     return any(not str(getattr(hook, "__module__", "")).startswith(own_package) for hook in hooks)
+
+
+def note_loads(
+    replace: Callable[..., Any],
+    noting: Callable[[Any, Callable[[Any], None]], Any],
+    noted: Callable[[nn.Module, FrameType], None],
+) -> None:
+    """Call `noted` with a module that begins to load a state, and the frame of its `load_state_dict`.
+
+    Torch loads the tensors of a module by a method of that module; the outermost module is the one that was asked to.
+    """
+    code = nn.Module.load_state_dict.__code__
+
+    def begun(module: Any) -> None:
+        frame = frame_at(2).f_back
+        if frame is not None and frame.f_code is code:
+            noted(module, frame)
+
+    original = (get("state-loading") or (None,))[0]
+    replace(nn.Module, "_load_from_state_dict", noting(original, begun))

@@ -295,6 +295,22 @@ OF_TORCH = (
         ("observe.torch_features.layer_kinds.PUBLIC",),
     ),
     Feature(
+        "state-loading",
+        (
+            "torch.nn.Module._load_from_state_dict",
+            "torch.nn.Module.load_state_dict:state_dict",
+            "torch.nn.Module.load_state_dict:strict",
+        ),
+        "a state that a model loads without effect goes unnoticed",
+        ("observe.torch_features.module_parts.note_loads",),
+    ),
+    Feature(
+        "checkpoint-reading",
+        ("torch.serialization._load", "torch.serialization._legacy_load"),
+        "checkpoints that are read and not used, or used in part, go unnoticed",
+        ("observe.torch_features.torch_internals.note_checkpoints",),
+    ),
+    Feature(
         "optimizer-birth",
         ("torch.optim.Optimizer._patch_step_function",),
         "an optimizer is recorded from its first step on; one that never steps goes unnoticed",

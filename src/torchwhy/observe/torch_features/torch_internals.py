@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.resolve import get, is_there
 
 _has_schemas = is_there("operator-schema")
@@ -85,3 +88,24 @@ def world_size() -> int:
 def is_launchers_own(error: BaseException) -> bool:
     """Tell whether this is only torchrun's way to say that a process it started has failed."""
     return type(error).__module__.startswith("torch.distributed.elastic.")
+
+
+def note_checkpoints(
+    replace: Callable[[Any, str, Any], object], noted: Callable[[Any, FrameType], object]
+) -> None:
+    """Call `noted` with what `torch.load` has read, and its frame.
+
+    It reads a file of either format by a function of its own, so no traceback of a missing file shows a frame of ours.
+    """
+    for original in get("checkpoint-reading") or ():
+        replace(torch.serialization, original.__name__, _noting_result(original, noted))
+
+
+def _noting_result(original: Any, noted: Callable[[Any, FrameType], object]) -> Any:
+    @functools.wraps(original)
+    def reading(*args: Any, **kwargs: Any) -> Any:
+        found = original(*args, **kwargs)
+        noted(found, frame_at(1))
+        return found
+
+    return reading
