@@ -89,6 +89,15 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
         "collapsing-loss-scale",
     ),
     "sum-over-batch": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
+    "undivided-accumulation": (
+        *SYMPTOMS,
+        "loss-spike",
+        "learning-rate-too-high",
+        "exploding-gradients",
+    ),
+    "updates-rounded-away": (*SYMPTOMS, "learning-rate-too-low"),
+    "reentrant-checkpoint": (*SYMPTOMS, "detached-graph", "unused-parameters"),
+    "stale-running-statistics": ("evaluation-in-train-mode",),
     "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
     "detached-graph": ("unused-parameters",),
     "discarded-result": (

@@ -103,7 +103,13 @@ class Parts:
         self.saved_files = SavedFiles(
             self.settings, recorder.write, lambda: state.step, self.optimizers.position_of
         )
-        self.kept = KeptState(recorder.write, state, names=self.names, optimizers=self.optimizers)
+        self.kept = KeptState(
+            recorder.write,
+            state,
+            hooks=self.hooks,
+            names=self.names,
+            optimizers=self.optimizers,
+        )
         self.state_dicts = StateDicts(
             recorder.write,
             lambda: state.step,

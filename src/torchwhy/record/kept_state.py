@@ -17,7 +17,8 @@ class StateLoaded(Event, frozen=True, tag="state-loaded"):
     `given` and `wanted` count the tensors of the state and of the module, `given_names` and `wanted_names` are the
     first of their names. `own` tensors of the state lie in the memory of the module itself; `written_since` means that
     the module's tensors were changed in place since it handed its state out. `read` is the `CheckpointRead` that most
-    tensors come from, -1 for none. `trained` means that an optimizer holds parameters of the module.
+    tensors come from, -1 for none. `within` is the entry of the state that holds tensors which fit. `trained` means
+    that an optimizer holds parameters of the module.
     """
 
     step: int
@@ -31,6 +32,7 @@ class StateLoaded(Event, frozen=True, tag="state-loaded"):
     given_names: list[str] = []
     wanted_names: list[str] = []
     read: int = -1
+    within: str | None = None
     trained: bool = False
     location: SourceSpan | None = None
 
@@ -114,7 +116,8 @@ class AverageMoved(Event, frozen=True, tag="average-moved"):
 
     `writes` counts how often its tensors were written, `changed` tells whether a value differs. `error` is what the
     formula leaves unexplained, relative to the way it went; `distance` is that from the model, relative to its size.
-    `is_module` means that the copy is a module, not a collection of tensors.
+    `is_module` means that the copy is a module, not a collection of tensors; `location` is the last line that wrote one
+    of its tensors by a method.
     """
 
     step: int
@@ -129,6 +132,7 @@ class AverageMoved(Event, frozen=True, tag="average-moved"):
     distance: Real = 0.0
     model_moved: bool = True
     is_module: bool = True
+    location: SourceSpan | None = None
 
 
 class NormStatistics(Event, frozen=True, tag="norm-statistics"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
 from torchwhy.replay.crash.hidden.cut_graph import switch_around
@@ -15,6 +17,7 @@ JOINING = {
     "add", "sub", "rsub", "mul", "div", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_similarity",
 }  # fmt: skip
 DERIVABLE = ("float", "bfloat", "complex")
+CHECKPOINT = re.compile(r"([\w.]+\.)?checkpoint(_sequential)?\(")
 
 
 def follow(operations: list[Operation], parameter: int) -> tuple[set[int], list[Cut]]:
@@ -88,9 +91,21 @@ def words_of(cut: Cut) -> tuple[str, SourceSpan | None]:
         return "parameter", _wrapped(cut)
     if not cut.operation.grad_mode:
         switch = switch_around(cut.operation.sites)
+        saved = None if switch is not None else _checkpoint_around(cut.operation)
+        if saved is not None:
+            return "checkpoint", saved
         return "no-grad", switch or (span_of(site) if site else None)
     last = cut.last.place() if cut.last is not None else site
     return "underivable", span_of(last) if last else None
+
+
+def _checkpoint_around(operation: Operation) -> SourceSpan | None:
+    """Return the call of the activation checkpoint that an operation under `no_grad` runs in: a reentrant one."""
+    for site in operation.sites:
+        place = span_of(site)
+        if CHECKPOINT.match(place.expression or ""):
+            return place
+    return None
 
 
 def _wrapped(cut: Cut) -> SourceSpan | None:

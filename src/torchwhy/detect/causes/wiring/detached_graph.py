@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import PARAMETERS
-from torchwhy.detect.fixes.models import checkpoints, graphs
+from torchwhy.detect.fixes.models import graphs
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.graph.sampled_values import draws_without_derivative
 from torchwhy.detect.views.parameters.trained_parameters import first_of, untrained
@@ -39,6 +39,7 @@ REMEDIES = {
     "underivable": "use an operation with a derivative: probabilities instead of the chosen class",
 }
 MOST_NAMED = 4
+CHECKPOINT = "checkpoint"
 
 
 class GraphIsCut(Diagnosis):
@@ -114,6 +115,8 @@ class DetachedGraph(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):
+            if cut.how == CHECKPOINT:
+                continue  # See reentrant-checkpoint.
             names = [name for name in cut.parameters if not _is_trained_otherwise(trace, cut, name)]
             if names:
                 diagnosis = GraphIsCut(
@@ -126,7 +129,6 @@ class DetachedGraph(Detector):
         yield from self._draws(trace)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from checkpoints.not_reentrant(source)
         yield from graphs.kept(finding.location, source)
         yield from graphs.drawn_with_derivative(finding.location, source)
 

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from statistics import mode
 
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
+from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import ParameterCensus, StepCalls
-from torchwhy.record.numbers import decode
+from torchwhy.record.numbers import Real, decode
 from torchwhy.record.trace import Trace
 
 SCALES = {"div", "mul"}
+PASS_ON = {"div", "mul", "neg", "_to_copy", "clone"}
+# The argument of a fused loss that says how it is reduced, and the number that torch uses for "mean".
+REDUCTION = {
+    "mse_loss": "2",
+    "l1_loss": "2",
+    "smooth_l1_loss": "2",
+    "huber_loss": "2",
+    "nll_loss_forward": "3",
+    "nll_loss2d_forward": "3",
+    "binary_cross_entropy": "3",
+    "binary_cross_entropy_with_logits": "4",
+}
+BY_MEAN = 1
+FEWEST_STEPS = 6  # Fewer steps do not show that a rest comes back with each epoch.
 
 
 def undivided_passes(trace: Trace, optimizer: int) -> int:
@@ -49,3 +66,46 @@ def advice_for_passes(passes: int) -> tuple[str, ...]:
     return (
         f"divide the loss by {passes}: the gradients of {passes} backward passes add up before each step",
     )
+
+
+def passes_of_step(trace: Trace) -> list[list[Real]]:
+    """Return the losses of the backward passes before each step."""
+    return [step.losses for step in trace.steps]
+
+
+def backward_place(trace: Trace) -> SourceSpan | None:
+    """Return the statement that makes the backward passes of the first step."""
+    calls = next((one.calls for one in trace.of(StepCalls)), [])
+    return next((call.location for call in calls if call.name == "backward"), None)
+
+
+def is_mean(trace: Trace) -> bool:
+    """Tell whether the loss of a pass is a mean, possibly times a number."""
+    graph = ForwardGraph(trace)
+    root = next((one for one in graph.losses if one.order is not None), None)
+    made = None if root is None else graph.operation(root.order)
+    while made is not None and base_of(made) in PASS_ON and made.inputs:
+        made = graph.source(made)
+    if made is None:
+        return False
+    reduction = REDUCTION.get(base_of(made))
+    return base_of(made) == "mean" or (
+        reduction is not None and made.scalars.get(reduction, BY_MEAN) == BY_MEAN
+    )
+
+
+def carried_over(trace: Trace) -> tuple[int, int, list[int]] | None:
+    """Return the usual number of passes, that of some steps with a rest of the epoch before, and these steps.
+
+    A rest comes at equal distances, and is less than a whole group.
+    """
+    counts = [(step.step, len(step.losses)) for step in trace.steps]
+    if len({step.optimizer for step in trace.steps}) != 1 or len(counts) < FEWEST_STEPS:
+        return None
+    usual = mode(count for _, count in counts)
+    odd = [(step, count) for step, count in counts if count != usual]
+    distances = {after - before for (before, _), (after, _) in pairwise(odd)}
+    is_rest = usual > 1 and all(usual < count < 2 * usual for _, count in odd)
+    if len(odd) < 2 or len(distances) != 1 or len({count for _, count in odd}) != 1 or not is_rest:
+        return None
+    return usual, odd[0][1], [step for step, _ in odd]

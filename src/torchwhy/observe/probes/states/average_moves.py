@@ -9,7 +9,9 @@ from types import FrameType
 import torch
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
+from torchwhy.observe.probes.states.copy_writers import CopyWriters
 from torchwhy.observe.probes.states.weight_copies import WeightCopy, copies_in
+from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
@@ -45,8 +47,10 @@ class AverageMoves:
         write: Callable[[Event], None],
         names: Names,
         optimizers: WatchedOptimizers,
+        writers: CopyWriters,
     ) -> None:
         self._write = write
+        self._writers = writers
         self._names = names
         self._optimizers = optimizers
         self._kept: dict[tuple[str, str], _Kept] = {}
@@ -59,7 +63,10 @@ class AverageMoves:
             self._compare(step)
         if watched.steps in LOOKS and not self._kept:
             self._watched = watched.index
-            self._kept = {(one.name, one.model): _keep(one) for one in self._copies()[:MOST_COPIES]}
+            copies = self._copies()[:MOST_COPIES]
+            self._kept = {(one.name, one.model): _keep(one) for one in copies}
+            if copies:
+                self._writers.watch({one.name: [a for a, _ in one.pairs] for one in copies})
 
     def _copies(self) -> list[WeightCopy]:
         held = {id(p) for one in self._optimizers.all() for p in one.parameters()}
@@ -68,12 +75,13 @@ class AverageMoves:
 
     def _compare(self, step: int) -> None:
         kept, self._kept = self._kept, {}
+        sites = self._writers.end()
         found: dict[str, AverageMoved] = {}
         for one in self._copies():
             before = kept.get((one.name, one.model))
             if before is None:
                 continue
-            event = _moved(one, before, step)
+            event = _moved(one, before, step, sites.get(one.name))
             # Of several models of the same sizes, the one that explains how the copy moved is the one it follows.
             if event is not None and (
                 one.name not in found or float(event.error) < float(found[one.name].error)
@@ -106,7 +114,7 @@ def _elements(tensors: list[torch.Tensor]) -> torch.Tensor:
     return torch.cat(parts)
 
 
-def _moved(copy: WeightCopy, before: _Kept, step: int) -> AverageMoved | None:
+def _moved(copy: WeightCopy, before: _Kept, step: int, site: Site | None) -> AverageMoved | None:
     now = _keep(copy)
     if now.copy.shape != before.copy.shape:
         return None
@@ -131,6 +139,7 @@ def _moved(copy: WeightCopy, before: _Kept, step: int) -> AverageMoved | None:
         distance=encode(float((now.model - before.copy).norm().item()) / size),
         model_moved=bool((now.model != before.model).any().item()),
         is_module=copy.is_module,
+        location=span_of(site) if site is not None else None,
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.probes.states.average_moves import AverageMoves
 from torchwhy.observe.probes.states.checkpoint_reads import CheckpointReads
+from torchwhy.observe.probes.states.copy_writers import CopyWriters
 from torchwhy.observe.probes.states.module_loads import ModuleLoads
 from torchwhy.observe.probes.states.update_arrivals import UpdateArrivals
 from torchwhy.observe.program.names import Names
@@ -24,13 +26,14 @@ class KeptState:
         write: Callable[[Event], None],
         state: TrainingState,
         *,
+        hooks: Hooks,
         names: Names,
         optimizers: WatchedOptimizers,
     ) -> None:
         self.listeners = StepListeners()
         self.reads = CheckpointReads(write, lambda: state.step, names)
         self.loads = ModuleLoads(write, lambda: state.step, optimizers, self.reads)
-        self._averages = AverageMoves(write, names, optimizers)
+        self._averages = AverageMoves(write, names, optimizers, CopyWriters(hooks))
         self._updates = UpdateArrivals(write)
 
     def listen(self, protect: Callable[[str, Any], Any]) -> None:

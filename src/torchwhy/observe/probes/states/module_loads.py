@@ -82,6 +82,7 @@ class ModuleLoads:
                 given_names=list(given)[:MOST_NAMES],
                 wanted_names=list(own)[:MOST_NAMES],
                 read=read,
+                within=_entry_that_fits(state, own),
                 trained=self._is_trained(module),
                 location=span_of(sites[0]),
             )
@@ -96,6 +97,19 @@ def _tensors_of(module: nn.Module) -> dict[str, torch.Tensor]:
     """Return the tensors that a module loads, by name."""
     every = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     return {name: one for name, one in every.items() if not nn.parameter.is_lazy(one)}
+
+
+def _entry_that_fits(state: Mapping[str, Any], own: Mapping[str, torch.Tensor]) -> str | None:
+    """Return the entry of a checkpoint that holds tensors of a module, if the checkpoint itself holds none."""
+    for key, value in state.items():
+        inner = value if isinstance(value, Mapping) else {}
+        if any(name in inner and _is_like(inner[name], one) for name, one in own.items()):
+            return key
+    return None
+
+
+def _is_like(value: Any, own: torch.Tensor) -> bool:
+    return isinstance(value, torch.Tensor) and value.shape == own.shape
 
 
 def _writes(module: nn.Module) -> int:

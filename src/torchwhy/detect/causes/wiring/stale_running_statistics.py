@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.questions.state.statistics_moved import QUESTION
+from torchwhy.detect.views.training.model_modes import modes_of
+from torchwhy.detect.views.training.norm_layers import without_momentum
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
+from torchwhy.record.kept_state import NormStatistics
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+# Either changes what the layer returns by more than the noise of a batch.
+FAR = 0.5  # Distance of the mean, in running standard deviations.
+OTHER = 2.0  # Ratio of the variances, or its inverse.
+
+
+class StatisticsNeverMoved(Diagnosis):
+    """A layer with trained weights normalises with the statistics of a new layer."""
+
+    path: str
+    layer: str
+    layers: int
+    batches: int
+    momentum: float | None
+    mean_off: float
+    variance_ratio: float
+    message = (
+        "in eval mode `{path}` normalises with running statistics that never moved: those of {which} are still "
+        "mean 0 and variance 1{because}"
+    )
+
+    @property
+    def which(self) -> str:
+        """Return the layer, or how many of them."""
+        return f"`{self.layer}`" if self.layers == 1 else f"{self.layers} layers"
+
+    @property
+    def because(self) -> str:
+        """Return why, if the layer says it."""
+        return ", because their momentum is 0" if self.momentum == 0 else ""
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return what moves them."""
+        if self.momentum == 0:
+            return ("use a momentum above 0 (torch's default is 0.1, the share of the new batch)",)
+        if self.batches:
+            return ("do not reset the statistics after training",)
+        return (
+            "copy the buffers along with the weights: `state_dict()` has both",
+            "or compute them anew with `torch.optim.swa_utils.update_bn`",
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"what comes into `{self.layer}` has a mean {self.mean_off:.2g} standard deviations off and "
+            f"{self.variance_ratio:.2g} times the variance",
+            value=self.mean_off,
+        )
+        times = f"{self.batches} batches" if self.batches else "no batch"
+        yield Evidence(
+            f"its weights are those of training; {times} went through it in train mode",
+            value=float(self.batches),
+        )
+
+
+class StaleRunningStatistics(Detector):
+    """Evaluation uses running statistics that training never moved."""
+
+    name = "stale-running-statistics"
+    question = QUESTION
+    symptom = "evaluation"
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        by_model: dict[str, list[NormStatistics]] = {}
+        for one in trace.of(NormStatistics):
+            if one.initial and one.scaled and not _trains_like_this(trace, one.path):
+                by_model.setdefault(one.path, []).append(one)
+        for path, layers in by_model.items():
+            layer = max(layers, key=lambda one: decode(one.mean_off))
+            off, ratio = decode(layer.mean_off), decode(layer.variance_ratio)
+            if off < FAR and abs(math.log(ratio)) < math.log(OTHER):
+                continue
+            diagnosis = StatisticsNeverMoved(
+                path=path,
+                layer=layer.layer,
+                layers=len({one.layer for one in layers}),
+                batches=layer.batches,
+                momentum=layer.momentum,
+                mean_off=off,
+                variance_ratio=ratio,
+            )
+            evaluated = next(
+                (m.location for m in modes_of(trace, path) if not m.training and not m.backwards),
+                None,
+            )
+            made = without_momentum(trace) if layer.momentum == 0 else None
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="warning",
+                step=layer.step,
+                location=made or evaluated,
+                symptom_at=evaluated,
+            )
+
+
+def _trains_like_this(trace: Trace, path: str) -> bool:
+    """Tell whether the model trains in eval mode, too: then both modes agree."""
+    return any(mode.backwards and not mode.training for mode in modes_of(trace, path))
