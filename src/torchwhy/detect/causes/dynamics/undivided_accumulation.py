@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.accumulation_divided import QUESTION
@@ -124,14 +127,25 @@ class UndividedAccumulation(Detector):
         step = training.first_step
         note = self.found(trace, plain, severity="note", step=step, location=place)
         trouble = find_trouble(trace, training)
-        if trouble is None or trouble.excess <= 1:
+        excess = _excess(training.values)
+        if trouble is None or excess <= 1:
             return note
-        failed = PassesTooLong(**vars(plain), harm=trouble.harm, excess=trouble.excess)
+        failed = PassesTooLong(**vars(plain), harm=trouble.harm, excess=excess)
         return self.found(
             trace,
             failed,
             severity="error",
             step=step,
             location=place,
-            account=Account(trouble.excess, SURELY * passes, otherwise=note),
+            account=Account(excess, SURELY * passes, otherwise=note),
         )
+
+
+def _excess(losses: list[float]) -> float:
+    """Return how many times too long the updates were, by the growth of the losses; 0 if they do not grow.
+
+    On a quadratic, a step is |1 - lr · curvature| times as long as the one before, and the loss its square.
+    """
+    ratios = [after / before for before, after in pairwise(losses) if before > 0 and after > 0]
+    growth = median(ratios) if ratios else 0.0
+    return (1 + math.sqrt(growth)) / 2 if growth > 1 else 0.0

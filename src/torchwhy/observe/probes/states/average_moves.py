@@ -123,8 +123,10 @@ def _moved(copy: WeightCopy, before: _Kept, step: int, site: Site | None) -> Ave
         writes = max(1, len(now.identities))
     went = now.copy - before.copy
     changed = bool(went.any().item())
-    facts = [_fit(before.copy, model, now.copy) for model in (now.model, before.model)]
-    scale, share, error = min(facts, key=lambda one: one[2]) if changed else (1.0, 0.0, 0.0)
+    scale, share, error = 1.0, 0.0, 0.0
+    if changed:
+        fits = [_fit(before.copy, model, now.copy) for model in (now.model, before.model)]
+        scale, share, error = min(fits, key=lambda one: one[2])
     size = float(before.copy.norm().item()) or 1.0
     return AverageMoved(
         step=step,

@@ -12,7 +12,7 @@ class Net(nn.Module):
         self.body = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU())
         self.head = nn.Linear(32, 1)
     def forward(self, x):
-        h = checkpoint(self.body, x, use_reentrant=True)  # <- detached-graph
+        h = checkpoint(self.body, x, use_reentrant=True)  # <- reentrant-checkpoint
         return self.head(h)
 net = Net()
 opt = torch.optim.Adam(net.parameters(), lr=1e-2)
