@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ WORD = re.compile(r"(?<!^)(?=[A-Z])")
 FIELDS = "__dataclass_fields__"  # what marks a dataclass
 Shape = list[int]  # reads as [32, 10] in a sentence
 
+# A class counts as made when all of it is: another thread must not meet one with fields and no `__init__` yet.
+_making = Lock()
+_ready: set[type] = set()
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class FrozenFields:
@@ -29,10 +34,12 @@ class FrozenFields:
 
     def __new__(cls, **_: Any) -> Self:
         """Make the class and its bases dataclasses, the base first."""
-        if FIELDS not in vars(cls):
-            for kind in reversed(cls.__mro__):
-                if issubclass(kind, FrozenFields) and FIELDS not in vars(kind):
-                    dataclass(frozen=True, kw_only=True)(kind)
+        if cls not in _ready:
+            with _making:
+                for kind in reversed(cls.__mro__):
+                    if issubclass(kind, FrozenFields) and FIELDS not in vars(kind):
+                        dataclass(frozen=True, kw_only=True)(kind)
+                _ready.add(cls)
         return super().__new__(cls)
 
 
