@@ -114,10 +114,10 @@ class UpdatesCompared(Event, frozen=True, tag="updates-compared"):
 class AverageMoved(Event, frozen=True, tag="average-moved"):
     """How a copy of a trained model moved between two steps: `copy = scale * copy + share * (model - copy)`.
 
-    `writes` counts how often its tensors were written, `changed` tells whether a value differs. `error` is what the
-    formula leaves unexplained, relative to the way it went; `distance` is that from the model, relative to its size.
-    `is_module` means that the copy is a module, not a collection of tensors; `location` is the last line that wrote one
-    of its tensors by a method.
+    `writes` counts how often its tensors were written, `changed` tells whether a value differs; writes to `.data` count
+    as one. `error` is what the formula leaves unexplained, relative to the way it went; `distance` is that from the
+    model, relative to its size. `is_module` means that the copy is a module, not a collection of tensors; `location`
+    is the last line that wrote one of its tensors by a method.
     """
 
     step: int

@@ -9,7 +9,7 @@ from torchwhy.detect.fixes.everyday import checkpoint_loading as loading
 from torchwhy.detect.views.training.loaded_keys import Difference, difference_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.kept_state import CheckpointMet, CheckpointRead, StateLoaded
+from torchwhy.record.kept_state import AverageMoved, CheckpointMet, CheckpointRead, StateLoaded
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded
 from torchwhy.source.edits import Source
@@ -166,6 +166,8 @@ class LoadWithoutEffect(Detector):
             is_own = load.fits and load.own == load.given >= load.fits and not load.written_since
             if not is_own or load.location in seen or load.location in kept:
                 continue
+            if _is_average(trace, load):
+                continue  # See average-goes-wrong.
             seen.add(load.location)
             diagnosis = OwnStateLoaded(module=load.kind, tensors=load.given)
             repeated = len({o.step for o in trace.of(StateLoaded) if o.location == load.location})
@@ -189,6 +191,8 @@ class LoadWithoutEffect(Detector):
             kind = {"never": NeverLoaded, "gone": LoadedIntoAnother}.get(met.applied)
             if kind is None or _is_of_earlier_training(trace, read, met):
                 continue
+            if met.applied == "gone" and read.step:
+                continue  # The best weights of a model that was trained before, loaded for its test.
             seen.add(met.read)
             diagnosis = kind(
                 model=met.model,
@@ -203,6 +207,16 @@ class LoadWithoutEffect(Detector):
                 step=met.step,
                 location=read.location,
             )
+
+
+def _is_average(trace: Trace, load: StateLoaded) -> bool:
+    """Tell whether a module that loads its own state is a copy of one that trains."""
+    return any(
+        one.location is not None
+        and load.location is not None
+        and one.location.line == load.location.line
+        for one in trace.of(AverageMoved)
+    )
 
 
 def _leaves_unused(trace: Trace, load: StateLoaded) -> bool:

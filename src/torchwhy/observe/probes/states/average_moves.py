@@ -121,6 +121,8 @@ def _moved(copy: WeightCopy, before: _Kept, step: int, site: Site | None) -> Ave
     writes = now.writes - before.writes
     if now.identities != before.identities:  # new tensors took the place of the old ones
         writes = max(1, len(now.identities))
+    if site is not None:  # torch does not count writes to `.data`
+        writes = max(1, writes)
     went = now.copy - before.copy
     changed = bool(went.any().item())
     scale, share, error = 1.0, 0.0, 0.0
