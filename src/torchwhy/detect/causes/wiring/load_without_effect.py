@@ -6,6 +6,7 @@ from typing import Literal
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.loads_take_effect import QUESTION
 from torchwhy.detect.fixes.everyday import checkpoint_loading as loading
+from torchwhy.detect.views.training.checkpoint_entries import names_entry
 from torchwhy.detect.views.training.loaded_keys import Difference, difference_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
@@ -193,6 +194,8 @@ class LoadWithoutEffect(Detector):
                 continue
             if met.applied == "gone" and read.step:
                 continue  # The best weights of a model that was trained before, loaded for its test.
+            if met.applied == "never" and not _is_meant(trace, met):
+                continue
             seen.add(met.read)
             diagnosis = kind(
                 model=met.model,
@@ -207,6 +210,11 @@ class LoadWithoutEffect(Detector):
                 step=met.step,
                 location=read.location,
             )
+
+
+def _is_meant(trace: Trace, met: CheckpointMet) -> bool:
+    """Tell whether the program means to use the weights: the file is nothing else, or its text names their entry."""
+    return not met.key or names_entry(trace, met.key)
 
 
 def _is_average(trace: Trace, load: StateLoaded) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.all_restored import QUESTION
 from torchwhy.detect.views.parameters.trained_parameters import kind_of, steps_of
-from torchwhy.detect.views.training.checkpoint_entries import reads_entry
+from torchwhy.detect.views.training.checkpoint_entries import goes_on_from
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Severity
 from torchwhy.record.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
@@ -85,8 +85,9 @@ class StateNotRestored(Detector):
             read = reads.get(met.read)
             if read is None or not _is_loaded(met):
                 continue
-            saved = next((one for one in read.entries if one.kind == "optimizer"), None)
-            if saved is not None and _is_same_setup(saved, met):
+            every = [one for one in read.entries if one.kind == "optimizer"]
+            saved = next((one for one in every if _is_same_setup(one, met)), None)
+            if saved is not None:
                 yield from self._optimizer(trace, read, met, saved)
                 yield from self._scheduler(trace, read, met, saved)
 
@@ -95,7 +96,7 @@ class StateNotRestored(Detector):
     ) -> Iterator[Finding]:
         if not saved.size or met.kept:
             return
-        count = next((one for one in read.entries if reads_entry(trace, one)), None)
+        count = next((one for one in read.entries if goes_on_from(trace, one)), None)
         severity: Severity = "warning" if count is not None else "note"
         diagnosis = OptimizerNotRestored(
             key=saved.key,

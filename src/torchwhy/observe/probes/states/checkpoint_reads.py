@@ -27,9 +27,10 @@ from torchwhy.record.kept_state import CheckpointEntry, CheckpointMet, Checkpoin
 NEEDS = ("checkpoint-reading",)
 MOST_READS = 8  # files; a program that reads more of them reads data
 MOST_TENSORS = 2000  # of one entry
+MOST_LOADS = 32  # modules that load a state after a file was read
 MOST_NAMES = 8  # names of tensors in an event
 VALUES = 8  # first values of a tensor, to compare with those of a parameter
-COMPARED = 16  # parameters that are compared
+COMPARED = 400  # parameters that are compared
 SCHEDULER = {"last_epoch", "_step_count"}
 SCALER = {"scale", "growth_factor", "backoff_factor"}
 
@@ -49,6 +50,7 @@ class _Weights:
 class _Read:
     index: int
     weights: list[_Weights]
+    other_loads: list[weakref.ref[nn.Module]] = field(default_factory=list)
 
 
 class CheckpointReads:
@@ -90,9 +92,11 @@ class CheckpointReads:
         """Note that a module loads a state; return the checkpoint that most of its tensors come from, else -1."""
         best, most = -1, 0
         for read in self._reads:
+            if len(read.other_loads) < MOST_LOADS:
+                read.other_loads.append(weakref.ref(module))
             for weights in read.weights:
                 same = sum(_is_of(weights, value) for value in state.values())
-                if same:
+                if same and len(weights.loaded_into) < MOST_LOADS:
                     weights.loaded_into.append(weakref.ref(module))
                 if same > most:
                     best, most = read.index, same
@@ -133,7 +137,7 @@ class CheckpointReads:
                 fits=len(fitting),
                 compared=len(compared),
                 equal=sum(_is_equal(own[n], weights.values[n]) for n in compared),
-                applied=_applied(weights, named[1]),
+                applied=_applied(read, weights, named[1]),
                 kept=sizes_of(optimizer.state),
                 groups=[len(group["params"]) for group in groups],
                 rates=[float(group.get("lr") or 0.0) for group in groups],
@@ -211,12 +215,23 @@ def _is_of(weights: _Weights, value: Any) -> bool:
     return known is not None and known() is value
 
 
-def _applied(weights: _Weights, model: nn.Module) -> Literal["here", "elsewhere", "gone", "never"]:
-    """Tell which module loaded some weights."""
-    if not weights.loaded_into:
-        return "never"
-    living = [module for one in weights.loaded_into if (module := one()) is not None]
-    parts = {id(part) for part in model.modules()}
-    if any(id(module) in parts or any(m is model for m in module.modules()) for module in living):
+def _applied(
+    read: _Read, weights: _Weights, model: nn.Module
+) -> Literal["here", "elsewhere", "gone", "never"]:
+    """Tell which module loaded some weights; what a model loaded later may be computed from them."""
+    if _is_among(weights.loaded_into, model):
         return "here"
-    return "elsewhere" if living else "gone"
+    if any(one() is not None for one in weights.loaded_into):
+        return "elsewhere"
+    if _is_among(read.other_loads, model):
+        return "elsewhere"
+    return "gone" if weights.loaded_into else "never"
+
+
+def _is_among(loaded: list[weakref.ref[nn.Module]], model: nn.Module) -> bool:
+    """Tell whether one of some modules is a model, a part of it, or holds it."""
+    living = [module for one in loaded if (module := one()) is not None]
+    parts = {id(part) for part in model.modules()}
+    return any(
+        id(module) in parts or any(part is model for part in module.modules()) for module in living
+    )
