@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from torchwhy.finding import SourceSpan
-from torchwhy.record import crashes, kept_state, learning, wiring
+from torchwhy.record import crashes, learning, wiring
 from torchwhy.record.crashes import Crash as Crash
 from torchwhy.record.crashes import FrameSeen as FrameSeen
 from torchwhy.record.crashes import Layer as Layer
@@ -26,6 +26,7 @@ from torchwhy.record.event import Event as Event
 from torchwhy.record.event import LeftOut as LeftOut
 from torchwhy.record.event import Recorded as Recorded
 from torchwhy.record.event import Thinned as Thinned
+from torchwhy.record.kept import kept_state
 from torchwhy.record.learning import SampleTried as SampleTried
 from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real

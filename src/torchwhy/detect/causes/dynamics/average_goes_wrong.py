@@ -6,7 +6,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.averages_follow import QUESTION
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
-from torchwhy.record.kept_state import AverageMoved
+from torchwhy.record.kept.kept_state import AverageMoved
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace

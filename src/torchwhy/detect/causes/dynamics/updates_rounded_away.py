@@ -8,7 +8,7 @@ from torchwhy.detect.views.parameters.trained_parameters import place_of
 from torchwhy.detect.views.training.training import ADAPTIVE, Training, is_lower, trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
-from torchwhy.record.kept_state import UpdatesCompared
+from torchwhy.record.kept.kept_state import UpdatesCompared
 from torchwhy.record.learning import ParameterCensus
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -42,7 +42,7 @@ class UpdatesRounded(Diagnosis):
         """Return how to let updates add up, or arrive."""
         return (
             f"keep the parameters in float32 and compute in {self.dtype} under `torch.autocast`",
-            f"or use a learning rate above {self.needed:.1g}, whose updates exceed half the distance",
+            f"use a learning rate above {self.needed:.1g}, whose updates exceed half the distance",
         )
 
     @property

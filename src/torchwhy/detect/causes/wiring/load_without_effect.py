@@ -6,11 +6,11 @@ from typing import Literal
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.loads_take_effect import QUESTION
 from torchwhy.detect.fixes.everyday import checkpoint_loading as loading
-from torchwhy.detect.views.training.checkpoint_entries import names_entry
-from torchwhy.detect.views.training.loaded_keys import Difference, difference_of
+from torchwhy.detect.views.kept.checkpoint_entries import names_entry
+from torchwhy.detect.views.kept.loaded_keys import Difference, difference_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.kept_state import AverageMoved, CheckpointMet, CheckpointRead, StateLoaded
+from torchwhy.record.kept.kept_state import AverageMoved, CheckpointMet, CheckpointRead, StateLoaded
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded
 from torchwhy.source.edits import Source

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.statistics_moved import QUESTION
+from torchwhy.detect.views.kept.norm_layers import without_momentum
 from torchwhy.detect.views.training.model_modes import modes_of
-from torchwhy.detect.views.training.norm_layers import without_momentum
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
-from torchwhy.record.kept_state import NormStatistics
+from torchwhy.record.kept.kept_state import NormStatistics
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -52,7 +52,7 @@ class StatisticsNeverMoved(Diagnosis):
             return ("do not reset the statistics after training",)
         return (
             "copy the buffers along with the weights: `state_dict()` has both",
-            "or compute them anew with `torch.optim.swa_utils.update_bn`",
+            "compute them anew with `torch.optim.swa_utils.update_bn`",
         )
 
     def evidence(self) -> Iterator[Evidence]:

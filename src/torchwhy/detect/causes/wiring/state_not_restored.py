@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.all_restored import QUESTION
+from torchwhy.detect.views.kept.checkpoint_entries import goes_on_from
 from torchwhy.detect.views.parameters.trained_parameters import kind_of, steps_of
-from torchwhy.detect.views.training.checkpoint_entries import goes_on_from
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Severity
-from torchwhy.record.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
+from torchwhy.record.kept.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
 

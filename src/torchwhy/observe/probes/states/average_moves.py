@@ -17,7 +17,7 @@ from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_values, version_of
 from torchwhy.record.events import Event
-from torchwhy.record.kept_state import AverageMoved
+from torchwhy.record.kept.kept_state import AverageMoved
 from torchwhy.record.numbers import encode
 
 # Steps of an optimizer between which copies are compared: all of them take the thorough way. An average that warms up

@@ -22,7 +22,7 @@ from torchwhy.observe.program.names import Names, parameters_of
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.observe.torch_features.torch_internals import note_checkpoints
 from torchwhy.record.events import Event
-from torchwhy.record.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
+from torchwhy.record.kept.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
 
 NEEDS = ("checkpoint-reading",)
 MOST_READS = 8  # files; a program that reads more of them reads data

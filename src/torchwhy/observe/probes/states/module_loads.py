@@ -19,7 +19,7 @@ from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.torch_features.module_parts import note_loads
 from torchwhy.observe.torch_features.tensor_parts import storage_key, version_of
 from torchwhy.record.events import Event
-from torchwhy.record.kept_state import StateLoaded
+from torchwhy.record.kept.kept_state import StateLoaded
 
 NEEDS = ("state-loading",)
 MOST_PLACES = 16

@@ -11,7 +11,7 @@ from torch import nn
 from torchwhy.observe.torch_features.layer_kinds import BATCH_NORMS
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.event import Event
-from torchwhy.record.kept_state import NormStatistics
+from torchwhy.record.kept.kept_state import NormStatistics
 from torchwhy.record.numbers import encode
 
 OPERATIONS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.record.kept_state import CheckpointEntry
+from torchwhy.record.kept.kept_state import CheckpointEntry
 
 RATES = ("lr", "initial_lr")
 

@@ -13,7 +13,7 @@ from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_values
 from torchwhy.record.events import Event
-from torchwhy.record.kept_state import UpdatesCompared
+from torchwhy.record.kept.kept_state import UpdatesCompared
 from torchwhy.record.numbers import encode
 
 BEGINS = 1  # steps of an optimizer; its first one may be a warm-up with a rate of 0

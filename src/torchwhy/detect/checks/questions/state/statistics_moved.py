@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchwhy.detect.checks.asked_question import ask
 from torchwhy.detect.checks.recorded_facts import Need
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.record.kept_state import NormStatistics
+from torchwhy.record.kept.kept_state import NormStatistics
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchwhy.record.kept_state import CheckpointEntry
+from torchwhy.record.kept.kept_state import CheckpointEntry
 from torchwhy.record.trace import Trace
 from torchwhy.source.calls import word_of
 from torchwhy.source.edits import Source
