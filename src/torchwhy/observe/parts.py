@@ -12,6 +12,7 @@ from torchwhy.observe.optimizers.stale_manual_gradients import StaleManualGradie
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.call_order import CallOrder
+from torchwhy.observe.probes.loaders.loader_log import LoaderLog
 from torchwhy.observe.probes.memory.holdings import FIRST_BATCH, HoldingsProbe
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.saved_files import SavedFiles
@@ -87,8 +88,11 @@ class Parts:
         protect = self.guests.protect
         self.scale = LossScale(recorder, state)
         self.holdings = HoldingsProbe(recorder, state, protect)
+        self.loaders = LoaderLog(recorder.write, state, protect)
         self.batches = BatchKeeper(
-            look_from=FIRST_BATCH, when_drawn=protect("holdings probe", self.holdings.drawn)
+            look_from=FIRST_BATCH,
+            when_drawn=protect("holdings probe", self.holdings.drawn),
+            log=self.loaders,
         )
         self.write_files = protect("source probe", ProgramFiles(recorder.write).tell)
         self.optimizers = WatchedOptimizers(

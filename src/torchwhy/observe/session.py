@@ -119,6 +119,7 @@ class Session:
         protect("mode probe", parts.modes.tell)()
         protect("evaluation probe", self._evaluations.tell)()
         protect("weights probe", parts.state_dicts.tell)()
+        protect("data probe", parts.loaders.tell)()
         protect("holdings probe", parts.holdings.at_exit)()
         if self._writer.path is not None:
             parts.write_files()

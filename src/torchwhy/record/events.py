@@ -27,6 +27,7 @@ from torchwhy.record.event import LeftOut as LeftOut
 from torchwhy.record.event import Recorded as Recorded
 from torchwhy.record.event import Thinned as Thinned
 from torchwhy.record.kept import kept_state
+from torchwhy.record.inputs import data_events
 from torchwhy.record.learning import SampleTried as SampleTried
 from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real
@@ -372,6 +373,9 @@ AnyEvent = (
     | kept_state.UpdatesCompared
     | kept_state.AverageMoved
     | kept_state.NormStatistics
+    | data_events.LoaderSeen
+    | data_events.RowsShared
+    | data_events.RowChanged
     | ArrayWarning
     | CompilerEntered
     | MicroscopeLeft

@@ -17,6 +17,7 @@ from torchwhy.observe.descriptors import Descriptors, index_note
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import BatchesRecord, BatchRecord
+from torchwhy.observe.probes.loaders.loader_log import LoaderLog
 from torchwhy.observe.probes.released_batches import ReleasedBatch, as_indices, tensors_of
 from torchwhy.observe.program.frames import Site, user_sites
 from torchwhy.observe.program.weak_table import WeakTable
@@ -127,7 +128,9 @@ class BatchKeeper(BatchesRecord):
         *,
         look_from: float = math.inf,
         when_drawn: Callable[[int], float | None] = lambda _: None,
+        log: LoaderLog | None = None,
     ) -> None:
+        self.log = log
         self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
         self.released: deque[ReleasedBatch] = deque(maxlen=MOST_RELEASED)
         self.drawn = 0
@@ -223,6 +226,8 @@ class BatchKeeper(BatchesRecord):
         seen: deque[Any] = deque(maxlen=1024)
         self._indices[iterator] = seen
         self._following = None
+        if self.log is not None:
+            sampler = self.log.tap(iterator, sampler, self._index_note) or sampler
         # C iterators: if the sampler raises, its traceback does not show us.
         noted = map(self._index_note(seen.append), sampler)
         if self.on_fetch is None or not fetches_by_itself(iterator):
@@ -245,6 +250,8 @@ class BatchKeeper(BatchesRecord):
         following = self._following
         if following is None or following() is not iterator:
             following = self._begin_with(iterator, frame, data)
+        elif self.log is not None and self.log.wants:
+            self.log.look(data)
         trains = torch.is_grad_enabled()
         self.drawn += 1
         self.serial += trains
@@ -286,6 +293,8 @@ class BatchKeeper(BatchesRecord):
         self.asked_by_generator = bool(asking and asking.f_code.co_flags & inspect.CO_GENERATOR)
         self._versions = _versions(data)
         self._random.expect_change()
+        if self.log is not None:
+            self.log.begin(iterator, frame, data, self._seen[0] if self._seen else None)
         return self._following
 
     @uncompiled

@@ -1,0 +1,1 @@
+"""What loaders draw and hand out."""

@@ -1,0 +1,1 @@
+"""Events about what goes into training: loaders, samplers, datasets."""

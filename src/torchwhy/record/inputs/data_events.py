@@ -1,0 +1,138 @@
+"""What loaders handed out: the rows that they drew, the values in them, and rows that two loaders share.
+
+A loader is named by its `number`. `trains` and `evaluates` say what its batches were for: whether backward passes ran
+between two of them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from torchwhy.finding import SourceSpan
+from torchwhy.record.event import Event
+from torchwhy.record.numbers import Real
+
+# The questions of `torchwhy check` about the data, by which causes find the answers of experiments.
+EVALUATION_QUESTION = "evaluation-data"
+SAMPLER_QUESTION = "sampler"
+VALUES_QUESTION = "data-values"
+WORKERS_QUESTION = "worker-randomness"
+
+
+class FieldSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One tensor of the batches, over some rows of the dataset: `batch[0]`, `batch['image']`.
+
+    `shape` is that of one row. `means` and `deviations` are those of a few groups of rows, `quantiles` nine of all
+    values. `whole` means that all values are whole numbers. `constant_columns` counts columns with one value in all
+    rows; `farthest` is the largest distance from the mean, in standard deviations of its column.
+    """
+
+    path: str
+    dtype: str
+    shape: list[int]
+    rows: int
+    mean: Real
+    deviation: Real
+    minimum: Real
+    maximum: Real
+    means: list[Real] = []
+    deviations: list[Real] = []
+    quantiles: list[Real] = []
+    whole: bool = False
+    columns: int = 0
+    constant_columns: int = 0
+    farthest: Real = 0.0
+
+
+class LabelOrder(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The labels in the order in which a loader handed them out for the first time.
+
+    `counts` holds the rows of the most frequent classes, `runs` the number of stretches of equal labels. `mixed` counts
+    the batches of `batches` that hold more than one label.
+    """
+
+    path: str
+    rows: int
+    classes: int
+    counts: dict[str, int]
+    runs: int
+    batches: int
+    mixed: int
+
+
+class SamplerSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A loader's sampler: its class, and the settings of those that torch ships."""
+
+    kind: str
+    is_torch: bool
+    replacement: bool = False
+    draws: int | None = None  # per epoch, if it says so
+    weights: int | None = None
+    batch_size: int | None = None
+    drop_last: bool = False
+
+
+class EpochDrawn(msgspec.Struct, frozen=True):
+    """One pass over a loader: how many rows it drew, how many different ones, and whether in ascending order."""
+
+    draws: int
+    distinct: int
+    ascending: bool
+
+
+class LoaderSeen(Event, frozen=True, tag="loader"):
+    """One loader in the whole run; written when the program ends.
+
+    `rows` is the length of its dataset, None for a stream. `epochs` are its first passes and `passes` counts all.
+    `distinct` counts the different rows of these epochs; `largest_share` is the share of the row drawn most often.
+    `places` are the statement that draws its batches and the calls that led there, innermost first.
+    """
+
+    number: int
+    dataset: str
+    name: str | None = None
+    rows: int | None = None
+    workers: int = 0
+    trains: bool = False
+    evaluates: bool = False
+    passes: int = 0
+    sampler: SamplerSeen | None = None
+    epochs: list[EpochDrawn] = []
+    distinct: int = 0
+    largest_share: float = 0.0
+    fields: list[FieldSeen] = []
+    labels: LabelOrder | None = None
+    places: list[SourceSpan] = []
+
+
+class RowsShared(Event, frozen=True, tag="rows-shared"):
+    """Rows that were drawn for training by one loader and for evaluation by another.
+
+    `shared` counts the `evaluated` rows that are among the `trained` ones, by index in a dataset that both draw from,
+    or by content. `repeated` counts the training rows whose content occurs in another training row, too.
+    """
+
+    training: int
+    evaluation: int
+    by: Literal["index", "content"]
+    evaluated: int
+    trained: int
+    shared: int
+    repeated: int = 0
+
+
+class RowChanged(Event, frozen=True, tag="row-changed"):
+    """A row of a loader that had other values when it was read again.
+
+    `step` counts the optimizer steps before. `kept` names the fields that were the same both times and differ between
+    rows, so that both readings are of one and the same sample.
+    """
+
+    step: int
+    loader: int
+    index: int
+    changed: list[str]
+    kept: list[str] = []
+    location: SourceSpan | None = None
