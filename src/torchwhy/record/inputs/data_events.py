@@ -1,6 +1,6 @@
 """What loaders handed out: the rows that they drew, the values in them, and rows that two loaders share.
 
-A loader is named by its `number`. `trains` and `evaluates` say what its batches were for: whether backward passes ran
+A loader is named by its `number`. `trains` and `evaluates` say what its batches were for: whether an optimizer stepped
 between two of them.
 """
 
@@ -26,7 +26,8 @@ class FieldSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `shape` is that of one row. `means` and `deviations` are those of a few groups of rows, `quantiles` nine of all
     values. `whole` means that all values are whole numbers. `constant_columns` counts columns with one value in all
-    rows; `farthest` is the largest distance from the mean, in standard deviations of its column.
+    rows; `farthest` is the largest distance from the mean, in standard deviations of its column. A table of a few
+    columns has the mean and standard deviation of each.
     """
 
     path: str
@@ -44,6 +45,8 @@ class FieldSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     columns: int = 0
     constant_columns: int = 0
     farthest: Real = 0.0
+    column_means: list[Real] = []
+    column_deviations: list[Real] = []
 
 
 class LabelOrder(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -85,7 +88,8 @@ class EpochDrawn(msgspec.Struct, frozen=True):
 class LoaderSeen(Event, frozen=True, tag="loader"):
     """One loader in the whole run; written when the program ends.
 
-    `rows` is the length of its dataset, None for a stream. `epochs` are its first passes and `passes` counts all.
+    `rows` is the length of its dataset, None for a stream. `after` are the loaders that had trained last when it
+    was used for evaluation. `epochs` are its first passes and `passes` counts all.
     `distinct` counts the different rows of these epochs; `largest_share` is the share of the row drawn most often.
     `places` are the statement that draws its batches and the calls that led there, innermost first.
     """
@@ -97,6 +101,7 @@ class LoaderSeen(Event, frozen=True, tag="loader"):
     workers: int = 0
     trains: bool = False
     evaluates: bool = False
+    after: list[int] = []
     passes: int = 0
     sampler: SamplerSeen | None = None
     epochs: list[EpochDrawn] = []

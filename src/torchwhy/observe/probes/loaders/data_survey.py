@@ -12,6 +12,7 @@ from torchwhy.record.numbers import encode
 
 MOST_ROWS = 1024  # of a field that are measured
 MOST_COLUMNS = 256  # of a row that are measured, evenly spaced
+MOST_OF_A_TABLE = 32  # columns that are recorded one by one
 MOST_VALUES = 4096  # from which quantiles are taken
 GROUPS = 8  # of rows, whose means show how much batches differ
 QUANTILES = tuple(place / 10 for place in range(1, 10))
@@ -60,6 +61,7 @@ def field_of(
     constant = int((every.max(dim=0).values == every.min(dim=0).values).sum())
     distances = (every - every.mean(dim=0)).abs().max(dim=0).values[deviations > 0]
     farthest = distances / deviations[deviations > 0]
+    is_table = len(shape) == 1 and every.shape[1] <= MOST_OF_A_TABLE
     return FieldSeen(
         path=path,
         dtype=str(dtype).removeprefix("torch."),
@@ -76,6 +78,8 @@ def field_of(
         columns=every.shape[1],
         constant_columns=constant if len(every) > 1 else 0,
         farthest=encode(float(farthest.max())) if len(farthest) else 0.0,
+        column_means=[encode(one) for one in every.mean(dim=0).tolist()] if is_table else [],
+        column_deviations=[encode(one) for one in deviations.tolist()] if is_table else [],
     )
 
 

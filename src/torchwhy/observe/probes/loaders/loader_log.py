@@ -43,10 +43,9 @@ MOST_PLACES = 4  # calls that led to a loop over a loader
 
 
 class Position(Protocol):
-    """Where the run is."""
+    """Where the run is: optimizer steps so far."""
 
     step: int
-    backwards: int
 
 
 class LoaderLog:
@@ -74,6 +73,7 @@ class LoaderLog:
         self._open: list[tuple[SeenLoader, LoaderPass]] = []
         self._current: tuple[SeenLoader, LoaderPass] | None = None
         self._taps = WeakTable[list[Any]]()
+        self._trained: int | None = None
         self._repeated = RepeatedRows()
         self.wants = False
 
@@ -92,12 +92,12 @@ class LoaderLog:
 
     def _begins(self, iterator: Any, frame: FrameType, data: Any, index: Any) -> None:
         """Note the first batch of a pass, or of a pass that goes on after another loader's batch."""
-        now = self._state.backwards
+        now = self._state.step
         if self._current is not None:
-            self._current[1].last_backwards = now
+            self._current[1].last_step = now
         self._current = self._passes.get(iterator)
         if self._current is not None:
-            self._current[1].last_backwards = now
+            self._current[1].last_step = now
         else:
             self._current = self._begin(iterator, frame, now)
             if self._current is not None:
@@ -115,11 +115,11 @@ class LoaderLog:
     def tell(self) -> None:
         """Write what is known of every loader."""
         if self._current is not None:
-            self._current[1].last_backwards = self._state.backwards
+            self._current[1].last_step = self._state.step
         for loader, one in self._open:
             loader.settle(one)
         self._open = []
-        if not self._state.backwards:
+        if not self._state.step:
             return
         for loader in self.loaders:
             self._write(loader.described())
@@ -136,13 +136,22 @@ class LoaderLog:
         loader.passes += 1
         one = LoaderPass(
             without_grad=not torch.is_grad_enabled(),
-            backwards=now,
-            last_backwards=now,
+            first_step=now,
+            last_step=now,
             noted=self._taps.get(iterator) or [],
+            after=self._last_trained(),
         )
         self._passes[iterator] = (loader, one)
         self._open.append((loader, one))
         return loader, one
+
+    def _last_trained(self) -> int | None:
+        """Return the loader that trained last."""
+        for loader, one in reversed(self._open):
+            if one.trains:
+                self._trained = loader.number
+                break
+        return self._trained
 
     def _close_finished(self, loader: SeenLoader) -> None:
         """Settle the earlier passes of a loader that begins another one."""

@@ -24,17 +24,21 @@ MOST_PLACES = 4
 
 @dataclass(eq=False)
 class LoaderPass:
-    """One pass over a loader. It trains if backward passes run between its batches."""
+    """One pass over a loader. It trains if an optimizer steps between its batches.
+
+    `after` is the loader that had trained last when it began.
+    """
 
     without_grad: bool
-    backwards: int
-    last_backwards: int
+    first_step: int
+    last_step: int
+    after: int | None = None
     noted: list[Any] = field(default_factory=list)
 
     @property
     def trains(self) -> bool:
-        """Tell whether backward passes ran during it; batches drawn under `no_grad` feed none."""
-        return not self.without_grad and self.last_backwards > self.backwards
+        """Tell whether an optimizer stepped during it; batches drawn under `no_grad` feed no step."""
+        return not self.without_grad and self.last_step > self.first_step
 
 
 @dataclass(eq=False)
@@ -55,6 +59,7 @@ class SeenLoader:
     passes: int = 0
     trains: bool = False
     evaluates: bool = False
+    after: set[int] = field(default_factory=set)  # loaders that had trained last when it evaluated
     drawn: list[torch.Tensor] = field(default_factory=list)
     digests: torch.Tensor | None = None
     fields: list[FieldSeen] = field(default_factory=list)
@@ -68,6 +73,8 @@ class SeenLoader:
         """Take over what a finished pass showed."""
         self.trains |= one.trains
         self.evaluates |= not one.trains
+        if not one.trains and one.after is not None:
+            self.after.add(one.after)
         rows = as_rows(one.noted) if one.noted else None
         one.noted = []
         if rows is not None and len(rows):
@@ -124,6 +131,7 @@ class SeenLoader:
             workers=self.workers,
             trains=self.trains,
             evaluates=self.evaluates,
+            after=sorted(self.after),
             passes=self.passes,
             sampler=self.sampler,
             epochs=epochs,

@@ -14,7 +14,7 @@ def shared_rows(loaders: Sequence[SeenLoader]) -> Iterator[RowsShared]:
     """Yield how many rows each pair of loaders shares, by index where both draw from one dataset, else by content."""
     for training in loaders:
         for evaluation in loaders:
-            if training.trains and evaluation.evaluates and not evaluation.trains:
+            if training.trains and not evaluation.trains and training.number in evaluation.after:
                 found = _by_index(training, evaluation) or _by_content(training, evaluation)
                 if found is not None:
                     yield found

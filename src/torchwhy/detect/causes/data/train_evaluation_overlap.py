@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.questions.data.evaluation_data import QUESTION
+from torchwhy.detect.views.inputs.loaders_seen import evaluating, made_at, name_of
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, Finding
+from torchwhy.record.inputs.data_events import LoaderSeen, RowsShared
+from torchwhy.record.trace import Trace
+
+SHARE = 0.05  # Of the evaluated rows: real data sets hold a few rows twice.
+BY_CHANCE = 5.0  # Times as many as rows of the training set that occur in it twice.
+FEWEST = 5  # rows
+
+
+class RowsInBoth(Diagnosis):
+    """Rows of the evaluation data were trained on."""
+
+    training: str
+    evaluation: str
+    shared: int
+    evaluated: int
+    trained: int
+    by: str
+    repeated: int
+    message = "{shared} of the {evaluated} rows that `{evaluation}` evaluates are among those that `{training}` trains on"
+    advice = "split the rows once, and give each part to one loader"
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.by == "index":
+            yield Evidence("both draw from one dataset; the indices that they drew were compared")
+        else:
+            yield Evidence(
+                f"the content of the rows was compared; {self.repeated} of the {self.trained} training rows occur "
+                "twice in the training data itself",
+                value=float(self.repeated),
+            )
+
+
+class TrainEvaluationOverlap(Detector):
+    """Rows that a model was trained on are evaluated as if they were new to it."""
+
+    name = "train-evaluation-overlap"
+    question = QUESTION
+    symptom = "evaluation"
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        loaders = {one.number: one for one in evaluating(trace)}
+        every = trace.of(RowsShared)
+        for one in every:
+            evaluation = loaders.get(one.evaluation)
+            if evaluation is None or not _is_leak(one) or _is_a_probe(one, every):
+                continue
+            yield self._finding(trace, one, evaluation)
+            return
+
+    def _finding(self, trace: Trace, shared: RowsShared, evaluation: LoaderSeen) -> Finding:
+        every = {one.number: one for one in trace.of(LoaderSeen)}
+        diagnosis = RowsInBoth(
+            training=name_of(every[shared.training]),
+            evaluation=name_of(evaluation),
+            shared=shared.shared,
+            evaluated=shared.evaluated,
+            trained=shared.trained,
+            by=shared.by,
+            repeated=shared.repeated,
+        )
+        return self.found(
+            trace,
+            diagnosis,
+            severity="warning",
+            step=None,
+            location=made_at(trace, evaluation),
+        )
+
+
+def _is_leak(one: RowsShared) -> bool:
+    """Tell whether more rows are in both than chance gives; an evaluation of the training set itself is none."""
+    if one.shared == one.evaluated == one.trained or one.shared < FEWEST:
+        return False
+    chance = one.repeated / max(1, one.trained)
+    return one.shared / max(1, one.evaluated) >= max(SHARE, BY_CHANCE * chance)
+
+
+def _is_a_probe(one: RowsShared, every: list[RowsShared]) -> bool:
+    """Tell whether these are some training rows, evaluated to compare them with others that are new."""
+    others = [o for o in every if o.training == one.training and o.evaluation != one.evaluation]
+    return one.shared == one.evaluated and any(not _is_leak(o) and not o.shared for o in others)
