@@ -25,7 +25,7 @@ class RowsInBoth(Diagnosis):
     trained: int
     by: str
     repeated: int
-    message = "{shared} of the {evaluated} rows that `{evaluation}` evaluates are among those that `{training}` trains on"
+    message = "{shared} of the {evaluated} rows of `{evaluation}` are among the rows of `{training}`, which trains"
     advice = "split the rows once, and give each part to one loader"
 
     def evidence(self) -> Iterator[Evidence]:
