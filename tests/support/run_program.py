@@ -25,6 +25,7 @@ from torchwhy.replay.step.rerun_parent import needs_rerun
 from torchwhy.report.model import Report
 
 AT_A_TIME = 2
+REHEARSED_STEPS = 60  # of a program that is run as `torchwhy check` does
 SHOWN_CHARACTERS = 3000
 SCRIPT = "train.py"
 GUESTS = Path(__file__).resolve().parents[1] / "guest" / "programs"
@@ -62,6 +63,13 @@ class ProgramText:
     beside: tuple[tuple[str, str], ...] = ()
     guilty_file: str = SCRIPT
     snapshot: Path | None = None
+
+    @property
+    def is_rehearsed(self) -> bool:
+        """Tell whether it belongs to a cause that only an experiment of `torchwhy check` shows."""
+        cause = self.snapshot.parent.parent.name if self.snapshot is not None else ""
+        detector = all_detectors().get(cause)
+        return detector is not None and detector.only_in_check
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -230,7 +238,8 @@ def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcom
         (folder / name).write_text(text)
     run_directory = folder / RUN
     run_directory.mkdir(parents=True)
-    ended = _run(script, run_directory, zygote=zygote)
+    steps = REHEARSED_STEPS if program.is_rehearsed else None
+    ended = _run(script, run_directory, zygote=zygote, rehearsal_steps=steps)
     step = needs_rerun(read_traces(run_directory))
     if step is not None:
         again = run_directory / "rerun"
@@ -240,9 +249,19 @@ def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcom
 
 
 def _run(
-    script: Path, run_directory: Path, *, zygote: Zygote, rerun_step: int | None = None
+    script: Path,
+    run_directory: Path,
+    *,
+    zygote: Zygote,
+    rerun_step: int | None = None,
+    rehearsal_steps: int | None = None,
 ) -> Ended:
-    run = Run(command=(script.name,), directory=str(script.parent), rerun_step=rerun_step)
+    run = Run(
+        command=(script.name,),
+        directory=str(script.parent),
+        rerun_step=rerun_step,
+        rehearsal_steps=rehearsal_steps,
+    )
     write_run(run_directory, run)
     ended = zygote.run(
         script, directory=script.parent, output=run_directory, run_directory=run_directory

@@ -42,6 +42,7 @@ class Detector(ABC):
     # True if `scan` reads one observation and runs on each of them (`detect/each_observation.py`). A cause that reads
     # the whole run must not do so: in a later observation it would miss the facts of the earlier optimizers.
     every_observation: ClassVar[bool] = False
+    only_in_check: ClassVar[bool] = False  # Only an experiment of `torchwhy check` shows it.
     # What must be recorded in full, because `scan` concludes from the absence of some: see `LeftOut`.
     needs_all: ClassVar[tuple[Recorded, ...]] = ()
 

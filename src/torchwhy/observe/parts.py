@@ -88,7 +88,12 @@ class Parts:
         protect = self.guests.protect
         self.scale = LossScale(recorder, state)
         self.holdings = HoldingsProbe(recorder, state, protect)
-        self.loaders = LoaderLog(recorder.write, state, protect)
+        self.loaders = LoaderLog(
+            recorder.write,
+            state,
+            protect,
+            keeps_datasets=self.settings.rehearsal_steps is not None,
+        )
         self.batches = BatchKeeper(
             look_from=FIRST_BATCH,
             when_drawn=protect("holdings probe", self.holdings.drawn),

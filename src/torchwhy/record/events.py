@@ -376,6 +376,7 @@ AnyEvent = (
     | data_events.LoaderSeen
     | data_events.RowsShared
     | data_events.RowChanged
+    | data_events.WorkersCompared
     | ArrayWarning
     | CompilerEntered
     | MicroscopeLeft

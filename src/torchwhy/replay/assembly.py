@@ -30,6 +30,7 @@ from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
 from torchwhy.replay.nonfinite.last_values import LastValues
 from torchwhy.replay.observing.quiet_steps import QuietSteps
 from torchwhy.replay.observing.switch import IN_A_RERUN
+from torchwhy.replay.rehearsal.data_code.data_rehearsal import DataRehearsal
 from torchwhy.replay.rehearsal.rehearsal import Rehearsal
 from torchwhy.replay.rehearsal.rehearsing import Rehearsing
 from torchwhy.replay.step.earlier_run import EarlierRun
@@ -194,7 +195,10 @@ class RehearsalReplay(RunReplay):
             self._rehearsal.begin(self._parts.hooks.replace)
 
     def ask(self) -> None:
-        """Put the questions."""
+        """Put the questions about the data, then those about the steps."""
+        parts = self._parts
+        data = DataRehearsal(parts.loaders.loaders, parts.recorder, parts.state)
+        parts.guests.protect("data rehearsal", data.ask)()
         self._rehearsal.ask()
 
 

@@ -53,6 +53,11 @@ def workers_of(iterator: Any) -> int:
     return int(getattr(iterator, "_num_workers", 0)) if _has_settings else 0
 
 
+def worker_start_of(iterator: Any) -> Any:
+    """Return the function with which the program starts a worker, None if it has none."""
+    return getattr(iterator, "_worker_init_fn", None) if is_there("worker-start") else None
+
+
 def gives_in_order(iterator: Any) -> bool:
     """Tell whether an iterator gives batches in the order in which it drew their indices."""
     return bool(getattr(iterator, "_in_order", True))

@@ -141,6 +141,13 @@ OF_TORCH = (
         ),
     ),
     Feature(
+        "worker-start",
+        ("torch.utils.data.dataloader._MultiProcessingDataLoaderIter()._worker_init_fn",),
+        "torchwhy check cannot tell whether workers draw the same random numbers if the program "
+        "starts them with a function of its own",
+        ("observe.torch_features.loader_parts.worker_start_of",),
+    ),
+    Feature(
         "loader-fetcher",
         (
             "torch.utils.data.dataloader._DatasetKind.create_fetcher",

@@ -116,7 +116,8 @@ class RowsShared(Event, frozen=True, tag="rows-shared"):
     """Rows that were drawn for training by one loader and for evaluation by another.
 
     `shared` counts the `evaluated` rows that are among the `trained` ones, by index in a dataset that both draw from,
-    or by content. `repeated` counts the training rows whose content occurs in another training row, too.
+    or by content. `one_dataset` means that both have the very same dataset and differ in their samplers. `repeated`
+    counts the training rows whose content occurs in another training row, too.
     """
 
     training: int
@@ -126,6 +127,7 @@ class RowsShared(Event, frozen=True, tag="rows-shared"):
     trained: int
     shared: int
     repeated: int = 0
+    one_dataset: bool = False
 
 
 class RowChanged(Event, frozen=True, tag="row-changed"):
@@ -140,4 +142,18 @@ class RowChanged(Event, frozen=True, tag="row-changed"):
     index: int
     changed: list[str]
     kept: list[str] = []
+    location: SourceSpan | None = None
+
+
+class WorkersCompared(Event, frozen=True, tag="workers-compared"):
+    """Two workers of a loader read the same row twice each, as an experiment.
+
+    `is_random` is whether one worker read other values the second time, `is_repeated` whether both read the same ones.
+    """
+
+    step: int
+    loader: int
+    row: int
+    is_random: bool
+    is_repeated: bool
     location: SourceSpan | None = None

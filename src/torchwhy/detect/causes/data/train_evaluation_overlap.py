@@ -13,6 +13,7 @@ from torchwhy.record.trace import Trace
 SHARE = 0.05  # Of the evaluated rows: real data sets hold a few rows twice.
 BY_CHANCE = 5.0  # Times as many as rows of the training set that occur in it twice.
 FEWEST = 5  # rows
+OF_ALL_ROWS = ("SequentialSampler", "RandomSampler", "WeightedRandomSampler")
 
 
 class RowsInBoth(Diagnosis):
@@ -53,6 +54,8 @@ class TrainEvaluationOverlap(Detector):
             evaluation = loaders.get(one.evaluation)
             if evaluation is None or not _is_leak(one) or _is_a_probe(one, every):
                 continue
+            if one.one_dataset and not _is_split(one, trace):
+                continue
             yield self._finding(trace, one, evaluation)
             return
 
@@ -82,6 +85,14 @@ def _is_leak(one: RowsShared) -> bool:
         return False
     chance = one.repeated / max(1, one.trained)
     return one.shared / max(1, one.evaluated) >= max(SHARE, BY_CHANCE * chance)
+
+
+def _is_split(one: RowsShared, trace: Trace) -> bool:
+    """Tell whether samplers split one dataset in two, and the parts overlap; else it is evaluated as it is trained."""
+    samplers = {loader.number: loader.sampler for loader in trace.of(LoaderSeen)}
+    both = [samplers[one.training], samplers[one.evaluation]]
+    splits = all(sampler is not None and sampler.kind not in OF_ALL_ROWS for sampler in both)
+    return splits and one.shared < one.evaluated
 
 
 def _is_a_probe(one: RowsShared, every: list[RowsShared]) -> bool:

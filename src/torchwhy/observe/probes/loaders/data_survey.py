@@ -17,8 +17,8 @@ MOST_VALUES = 4096  # from which quantiles are taken
 GROUPS = 8  # of rows, whose means show how much batches differ
 QUANTILES = tuple(place / 10 for place in range(1, 10))
 MOST_CLASSES = 1000
-MOST_DIGESTED = 2**21  # elements read for digests of a dataset's rows
-FEWEST_DIGESTED, MOST_OF_A_ROW = 8, 4096  # elements of one row
+DIGESTED_COLUMNS = 64  # elements of a row that its digest is made of, evenly spaced
+MOST_DIGESTED = 2**16  # rows of a dataset
 ROWS_OF_A_CLASS = 5  # on average, below which whole numbers are no class labels
 COUNTED_CLASSES = 20  # most frequent ones that are recorded
 GOLDEN = 0x9E3779B97F4A7C15
@@ -108,10 +108,9 @@ def order_of(path: str, batches: Sequence[torch.Tensor]) -> LabelOrder | None:
     )
 
 
-def digests_of(values: torch.Tensor) -> torch.Tensor:
+def digests_of(values: torch.Tensor, *, columns: int = DIGESTED_COLUMNS) -> torch.Tensor:
     """Return one number per row that equal rows share; of long rows, evenly spaced elements are read."""
     flat = values.reshape(len(values), -1)
-    columns = min(max(FEWEST_DIGESTED, MOST_DIGESTED // max(1, len(flat))), MOST_OF_A_ROW)
     if flat.shape[1] > columns:
         flat = flat[:, torch.arange(columns) * flat.shape[1] // columns]
     return (_as_whole(flat) * _coefficients(flat.shape[1])).sum(dim=1)

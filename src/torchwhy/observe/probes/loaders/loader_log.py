@@ -30,6 +30,7 @@ from torchwhy.observe.torch_features.loader_parts import (
     dataset_of,
     keeps_order,
     sampler_of,
+    worker_start_of,
     workers_of,
 )
 from torchwhy.record.events import Event
@@ -56,7 +57,10 @@ class LoaderLog:
         write: Callable[[Event], None],
         state: Position,
         protect: Callable[[str, Callable[..., Any]], Callable[..., Any]],
+        *,
+        keeps_datasets: bool = False,
     ) -> None:
+        self._keeps = keeps_datasets
         self._write = write
         self._state = state
         # For a keeper of batches: what to call when a pass takes its sampler, begins, and goes on.
@@ -182,6 +186,8 @@ class LoaderLog:
         except TypeError:  # a list of batches
             return None
         self.loaders.append(loader)
+        if self._keeps:
+            loader.kept, loader.worker_start = dataset, worker_start_of(iterator)
         if loader.by_torch:
             loader.survey_tensors(dataset)
         return loader

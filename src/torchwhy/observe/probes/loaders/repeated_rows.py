@@ -14,6 +14,7 @@ from torchwhy.record.inputs.data_events import RowChanged
 MOST_ROWS = 8  # of the first batch of a pass
 MOST_PASSES = 3  # that are compared
 MOST_ELEMENTS = 2**20  # of these rows
+MOST_COLUMNS = 4096  # of one row, evenly spaced
 
 
 @dataclass(frozen=True)
@@ -77,4 +78,4 @@ def _digests(
         if is_measurable(leaf) and len(leaf) == size:
             rows = leaf.detach()[:MOST_ROWS]
             if rows.numel() <= MOST_ELEMENTS:
-                yield path, digests_of(rows)
+                yield path, digests_of(rows, columns=MOST_COLUMNS)

@@ -53,6 +53,8 @@ class SeenLoader:
     sampler: SamplerSeen | None
     base: int | None = None
     own_rows: torch.Tensor | None = None
+    worker_start: Any = None  # the program's `worker_init_fn`, in a rehearsal
+    kept: Any = None  # its dataset, in a rehearsal
     name: str | None = None
     sites: tuple[Site, ...] = ()
     by_torch: bool = False
@@ -97,7 +99,7 @@ class SeenLoader:
             path, leaf = labels[0]
             self.label_column = path, (leaf if own is None else leaf[own]).reshape(-1).clone()
         largest = max((leaf for _, leaf in leaves), key=lambda leaf: leaf[0].numel(), default=None)
-        if largest is not None and len(largest) <= survey.MOST_DIGESTED // survey.FEWEST_DIGESTED:
+        if largest is not None and len(largest) <= survey.MOST_DIGESTED:
             digests = survey.digests_of(largest)
             self.digests = digests if own is None else digests[own]
 

@@ -33,6 +33,7 @@ def _by_index(training: SeenLoader, evaluation: SeenLoader) -> RowsShared | None
         evaluated=len(evaluated),
         trained=len(trained),
         shared=int(torch.isin(evaluated, trained).sum()),
+        one_dataset=training.dataset is not None and training.dataset == evaluation.dataset,
     )
 
 

@@ -1,0 +1,1 @@
+"""Questions of a rehearsal about the data: they read rows of the program's datasets once more."""
