@@ -91,12 +91,14 @@ class LoaderSeen(Event, frozen=True, tag="loader"):
     `rows` is the length of its dataset, None for a stream. `after` are the loaders that had trained last when it
     was used for evaluation. `epochs` are its first passes and `passes` counts all.
     `distinct` counts the different rows of these epochs; `largest_share` is the share of the row drawn most often.
-    `places` are the statement that draws its batches and the calls that led there, innermost first.
+    `name` is the variable that holds the dataset, `variables` those that hold the loader. `places` are the statement
+    that draws its batches and the calls that led there, innermost first.
     """
 
     number: int
     dataset: str
     name: str | None = None
+    variables: list[str] = []
     rows: int | None = None
     workers: int = 0
     trains: bool = False

@@ -27,17 +27,29 @@ def evaluating(trace: Trace) -> list[LoaderSeen]:
 
 
 def name_of(loader: LoaderSeen) -> str:
-    """Return a loader's dataset as the program names it, or its class."""
-    return loader.name or loader.dataset
+    """Return the variable that holds a loader's dataset, or else the loader; the dataset's class if none does."""
+    return loader.name or next(reversed(loader.variables), loader.dataset)
 
 
 def made_at(trace: Trace, loader: LoaderSeen) -> SourceSpan | None:
     """Return the `DataLoader(…)` call, or else the place where batches are drawn."""
+    for variable in loader.variables:
+        found = loader_in_variable(trace.files, variable)
+        if found is not None:
+            return found
     for place in loader.places:
         found = loader_named_at(trace.files, place)
         if found is not None:
             return found
     return only_call(trace.files.values(), LOADER) or next(iter(loader.places), None)
+
+
+def loader_in_variable(files: Mapping[str, Source], variable: str) -> SourceSpan | None:
+    """Return the one `DataLoader(…)` call that a variable is given in the whole program."""
+    every = list(files.values())
+    if not every:
+        return None
+    return object_made_at(every, every[0], ast.Name(id=variable, ctx=ast.Load()), LOADER)
 
 
 def loader_named_at(files: Mapping[str, Source], place: SourceSpan) -> SourceSpan | None:

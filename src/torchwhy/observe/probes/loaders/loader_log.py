@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 import torch
+from torch.utils.data import DataLoader
 
 from torchwhy.observe.probes.loaders.drawn_rows import (
     MOST_PASSES,
@@ -171,6 +172,7 @@ class LoaderLog:
             return known
         if len(self.loaders) >= MOST_LOADERS:
             return None
+        datasets, variables = _variables(dataset, batches, frame)
         loader = new_loader(
             len(self.loaders),
             iterator,
@@ -178,7 +180,8 @@ class LoaderLog:
             workers=workers_of(iterator),
             sampler=describe_sampler(iterator),
             base=self._base_number(dataset),
-            name=_name_of(dataset, frame),
+            name=datasets[0] if datasets else None,
+            variables=variables,
             sites=user_sites(frame.f_back, limit=MOST_PLACES),
         )
         try:
@@ -212,15 +215,25 @@ class LoaderLog:
             self._repeated.look(loader, rows.tolist(), leaves, step=self._state.step)
 
 
-def _name_of(dataset: Any, frame: FrameType | None) -> str | None:
-    """Return the variable that holds a dataset, or the loader of it."""
+def _variables(dataset: Any, batches: Any, frame: FrameType | None) -> tuple[list[str], list[str]]:
+    """Return the variables that hold a dataset, and those that hold its loader, from the innermost frame outwards."""
+    datasets: list[str] = []
+    loaders: list[str] = []
     for _ in range(MOST_FRAMES):
         if frame is None:
-            return None
+            break
         if layer_of(frame.f_code.co_filename) == "user":
             for variables in (borrowed_locals(frame), frame.f_globals):
                 for name, value in list(variables.items()):
                     if value is dataset and not name.startswith("_"):
-                        return name
+                        datasets.append(name)
+                    elif issubclass(type(value), DataLoader) and _draws(value, batches):
+                        loaders.append(name)
         frame = frame.f_back
-    return None
+    return datasets, list(dict.fromkeys(loaders))
+
+
+def _draws(loader: Any, batches: Any) -> bool:
+    """Tell whether a loader draws its indices from a sampler."""
+    own = vars(loader)
+    return own.get("batch_sampler") is batches or own.get("sampler") is batches

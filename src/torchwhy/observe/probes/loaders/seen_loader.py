@@ -56,6 +56,7 @@ class SeenLoader:
     worker_start: Any = None  # the program's `worker_init_fn`, in a rehearsal
     kept: Any = None  # its dataset, in a rehearsal
     name: str | None = None
+    variables: list[str] = field(default_factory=list)
     sites: tuple[Site, ...] = ()
     by_torch: bool = False
     passes: int = 0
@@ -129,6 +130,7 @@ class SeenLoader:
             number=self.number,
             dataset=self.kind,
             name=self.name,
+            variables=self.variables,
             rows=self.rows,
             workers=self.workers,
             trains=self.trains,
