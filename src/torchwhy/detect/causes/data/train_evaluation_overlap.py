@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.data.evaluation_data import QUESTION
-from torchwhy.detect.views.inputs.loaders_seen import evaluating, made_at, name_of
+from torchwhy.detect.views.inputs.loaders_seen import evaluating, loader_name, made_at, name_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.inputs.data_events import LoaderSeen, RowsShared
@@ -26,7 +26,7 @@ class RowsInBoth(Diagnosis):
     trained: int
     by: str
     repeated: int
-    message = "{shared} of the {evaluated} rows of `{evaluation}` are among the rows of `{training}`, which trains"
+    message = "{shared} of the {evaluated} rows of `{evaluation}` that are evaluated are also trained on, from `{training}`"
     advice = "split the rows once, and give each part to one loader"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -61,9 +61,12 @@ class TrainEvaluationOverlap(Detector):
 
     def _finding(self, trace: Trace, shared: RowsShared, evaluation: LoaderSeen) -> Finding:
         every = {one.number: one for one in trace.of(LoaderSeen)}
+        names = [name_of(every[shared.training]), name_of(evaluation)]
+        if names[0] == names[1]:
+            names = [loader_name(every[shared.training]), loader_name(evaluation)]
         diagnosis = RowsInBoth(
-            training=name_of(every[shared.training]),
-            evaluation=name_of(evaluation),
+            training=names[0],
+            evaluation=names[1],
             shared=shared.shared,
             evaluated=shared.evaluated,
             trained=shared.trained,

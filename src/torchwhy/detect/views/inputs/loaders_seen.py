@@ -28,7 +28,12 @@ def evaluating(trace: Trace) -> list[LoaderSeen]:
 
 def name_of(loader: LoaderSeen) -> str:
     """Return the variable that holds a loader's dataset, or else the loader; the dataset's class if none does."""
-    return loader.name or next(reversed(loader.variables), loader.dataset)
+    return loader.name or loader_name(loader)
+
+
+def loader_name(loader: LoaderSeen) -> str:
+    """Return the outermost variable that holds a loader; the dataset's class if none does."""
+    return next(reversed(loader.variables), loader.dataset)
 
 
 def made_at(trace: Trace, loader: LoaderSeen) -> SourceSpan | None:

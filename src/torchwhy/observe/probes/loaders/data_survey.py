@@ -10,14 +10,15 @@ import torch
 from torchwhy.record.inputs.data_events import FieldSeen, LabelOrder
 from torchwhy.record.numbers import encode
 
-MOST_ROWS = 1024  # of a field that are measured
-MOST_COLUMNS = 256  # of a row that are measured, evenly spaced
+MOST_ROWS = 256  # of a field that are measured
+MOST_COLUMNS = 64  # of a row that are measured, evenly spaced
 MOST_OF_A_TABLE = 32  # columns that are recorded one by one
-MOST_VALUES = 4096  # from which quantiles are taken
+MOST_VALUES = 2048  # from which quantiles are taken
 GROUPS = 8  # of rows, whose means show how much batches differ
 QUANTILES = tuple(place / 10 for place in range(1, 10))
 MOST_CLASSES = 1000
-DIGESTED_COLUMNS = 64  # elements of a row that its digest is made of, evenly spaced
+LARGEST_COUNTED = 2**20
+DIGESTED_COLUMNS = 32  # elements in the middle of a row that its digest is made of
 MOST_DIGESTED = 2**16  # rows of a dataset
 ROWS_OF_A_CLASS = 5  # on average, below which whole numbers are no class labels
 COUNTED_CLASSES = 20  # most frequent ones that are recorded
@@ -83,6 +84,16 @@ def field_of(
     )
 
 
+def counted(numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the different whole numbers in ascending order, and how often each occurs; small ones without sorting."""
+    if len(numbers) and int(numbers.min()) >= 0 and int(numbers.max()) < LARGEST_COUNTED:
+        counts = torch.bincount(numbers)
+        found = counts.nonzero().flatten()
+        return found, counts[found]
+    different, counts = torch.unique(numbers, return_counts=True)
+    return different, counts
+
+
 def may_be_labels(values: torch.Tensor) -> bool:
     """Tell whether a tensor holds one whole number per row."""
     if values.dtype in (torch.bool, torch.uint8) or values.is_floating_point():
@@ -90,10 +101,19 @@ def may_be_labels(values: torch.Tensor) -> bool:
     return values.numel() == len(values)
 
 
-def order_of(path: str, batches: Sequence[torch.Tensor]) -> LabelOrder | None:
+def mixed_batches(labels: torch.Tensor, size: int) -> tuple[int, int]:
+    """Return how many batches of a size these labels make, and how many of them hold more than one label."""
+    whole = len(labels) // size * size
+    batches = labels[:whole].reshape(-1, size)
+    mixed = int((batches != batches[:, :1]).any(dim=1).sum())
+    rest = labels[whole:]
+    is_mixed = bool((rest != rest[:1]).any())
+    return len(batches) + bool(len(rest)), mixed + is_mixed
+
+
+def order_of(path: str, labels: torch.Tensor, *, batches: int, mixed: int) -> LabelOrder | None:
     """Return in which order labels came; None if these numbers are no labels of classes."""
-    labels = torch.cat([one.reshape(-1).long() for one in batches])
-    classes, counts = torch.unique(labels, return_counts=True)
+    classes, counts = counted(labels.long())
     if not 1 < len(classes) <= min(MOST_CLASSES, len(labels) // ROWS_OF_A_CLASS):
         return None
     most = counts.argsort(descending=True)[:COUNTED_CLASSES]
@@ -103,16 +123,19 @@ def order_of(path: str, batches: Sequence[torch.Tensor]) -> LabelOrder | None:
         classes=len(classes),
         counts={str(int(classes[place])): int(counts[place]) for place in most},
         runs=int((labels[1:] != labels[:-1]).sum()) + 1,
-        batches=len(batches),
-        mixed=sum(bool((one != one.reshape(-1)[0]).any()) for one in batches),
+        batches=batches,
+        mixed=mixed,
     )
 
 
 def digests_of(values: torch.Tensor, *, columns: int = DIGESTED_COLUMNS) -> torch.Tensor:
-    """Return one number per row that equal rows share; of long rows, evenly spaced elements are read."""
+    """Return one number per row that equal rows share; of long rows, only elements in the middle are read.
+
+    They lie side by side in memory: elements that are spread over the row take ten times as long.
+    """
     flat = values.reshape(len(values), -1)
-    if flat.shape[1] > columns:
-        flat = flat[:, torch.arange(columns) * flat.shape[1] // columns]
+    begin = max(0, flat.shape[1] - columns) // 2
+    flat = flat[:, begin : begin + columns]
     return (_as_whole(flat) * _coefficients(flat.shape[1])).sum(dim=1)
 
 

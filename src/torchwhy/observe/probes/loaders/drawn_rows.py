@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from torch.utils import data
 
+from torchwhy.observe.probes.loaders.data_survey import counted
 from torchwhy.observe.torch_features.loader_parts import sampler_of
 from torchwhy.record.inputs.data_events import EpochDrawn, SamplerSeen
 
 MOST_INDICES = 2**16  # collected of one pass over a loader
-MOST_PASSES = 4  # of a loader whose indices are collected
+MOST_PASSES = 3  # of a loader whose indices are collected
 UNBATCHED = 32  # assumed size of a batch whose sampler does not tell it
 
 
@@ -47,7 +48,7 @@ def as_rows(noted: list[Any]) -> torch.Tensor | None:
 def epoch_of(rows: torch.Tensor) -> EpochDrawn:
     """Return how many rows a pass drew, and how many different ones."""
     ascending = bool((rows[1:] > rows[:-1]).all()) if len(rows) > 1 else True
-    return EpochDrawn(draws=len(rows), distinct=len(torch.unique(rows)), ascending=ascending)
+    return EpochDrawn(draws=len(rows), distinct=len(counted(rows)[0]), ascending=ascending)
 
 
 def describe_sampler(iterator: Any) -> SamplerSeen | None:

@@ -124,7 +124,7 @@ class SeenLoader:
         epochs = [epoch_of(rows) for rows in self.drawn]
         distinct, share = 0, 0.0
         if self.drawn:
-            counts = torch.unique(torch.cat(self.drawn), return_counts=True)[1]
+            _, counts = survey.counted(torch.cat(self.drawn))
             distinct, share = len(counts), float(counts.max() / counts.sum())
         return LoaderSeen(
             number=self.number,
@@ -157,7 +157,7 @@ class SeenLoader:
         """Return the different rows of its own dataset that were drawn; None if they do not fit it."""
         if not self.drawn or not self.rows:
             return None
-        rows = torch.unique(torch.cat(self.drawn))
+        rows, _ = survey.counted(torch.cat(self.drawn))
         return rows if int(rows[0]) >= 0 and int(rows[-1]) < self.rows else None
 
     def drawn_digests(self) -> torch.Tensor | None:
@@ -180,10 +180,20 @@ class SeenLoader:
             rows, size = self.drawn[0], (self.sampler and self.sampler.batch_size) or 1
             if int(rows.min()) < 0 or int(rows.max()) >= len(column):
                 return None
-            return survey.order_of(path, list(column[rows].split(size)))
-        found = [survey.order_of(path, batches) for path, batches in self._labels.items()]
-        orders = [one for one in found if one is not None]
+            labels = column[rows]
+            batches, mixed = survey.mixed_batches(labels, size)
+            return survey.order_of(path, labels, batches=batches, mixed=mixed)
+        orders = [
+            order
+            for path, batches in self._labels.items()
+            if (order := _order_of_batches(path, batches)) is not None
+        ]
         return orders[0] if len(orders) == 1 else None
+
+
+def _order_of_batches(path: str, batches: list[torch.Tensor]) -> LabelOrder | None:
+    mixed = sum(bool((one != one[0]).any()) for one in batches)
+    return survey.order_of(path, torch.cat(batches), batches=len(batches), mixed=mixed)
 
 
 def new_loader(number: int, iterator: Any, dataset: Any, **known: Any) -> SeenLoader:
