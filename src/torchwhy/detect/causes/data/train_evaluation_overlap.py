@@ -26,7 +26,7 @@ class RowsInBoth(Diagnosis):
     trained: int
     by: str
     repeated: int
-    message = "{shared} of the {evaluated} rows of `{evaluation}` that are evaluated are also trained on, from `{training}`"
+    message = "{shared} of the {evaluated} evaluated rows of `{evaluation}` are also trained on, from `{training}`"
     advice = "split the rows once, and give each part to one loader"
 
     def evidence(self) -> Iterator[Evidence]:
