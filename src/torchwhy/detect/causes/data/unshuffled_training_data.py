@@ -9,6 +9,7 @@ from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.inputs.data_events import LabelOrder, LoaderSeen
+from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -16,6 +17,7 @@ FEWEST_BATCHES = 4  # With fewer, an epoch is hardly more than a single step.
 RUNS = 2  # Per class: sorted rows have one, and a few may come from two sorted files.
 FEWER = 5.0  # Than runs in a random order: neighbours that are alike by chance do not make so few.
 SEQUENTIAL = "SequentialSampler"
+CLASS_LOSS = "nll_loss"  # the operation behind cross entropy, too
 
 
 class SortedByLabel(Diagnosis):
@@ -47,7 +49,7 @@ class UnshuffledTrainingData(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for loader in training(trace):
-            if not _steps_within_epochs(trace, loader):
+            if not _learns_classes(trace) or not _steps_within_epochs(trace, loader):
                 continue
             diagnosis = _judged(loader)
             if diagnosis is not None:
@@ -76,6 +78,11 @@ def _judged(loader: LoaderSeen) -> SortedByLabel | None:
         single=single,
         batches=labels.batches,
     )
+
+
+def _learns_classes(trace: Trace) -> bool:
+    """Tell whether a loss takes classes as whole numbers; others, as the ids of users, may be sorted on purpose."""
+    return any(CLASS_LOSS in one.op for one in trace.of(GraphOperation))
 
 
 def _expected_runs(labels: LabelOrder) -> float:
