@@ -26,8 +26,8 @@ from torchwhy.record.event import Event as Event
 from torchwhy.record.event import LeftOut as LeftOut
 from torchwhy.record.event import Recorded as Recorded
 from torchwhy.record.event import Thinned as Thinned
-from torchwhy.record.kept import kept_state
 from torchwhy.record.inputs import data_events
+from torchwhy.record.kept import kept_state
 from torchwhy.record.learning import SampleTried as SampleTried
 from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real
