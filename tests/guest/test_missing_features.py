@@ -86,6 +86,8 @@ PROGRAMS = {
 NO_SAMPLE = {"loader-iterator"}
 RUN_AGAIN = {"versions"}
 LEFT_OUT = {
+    "state-loading": ["load probe"],
+    "checkpoint-reading": ["checkpoint probe"],
     "engine": ["loss probe"],
     "optimizer-birth": ["optimizer probe"],
     "loader-iterator": ["batch probe"],
