@@ -321,3 +321,22 @@ def test_a_graph_over_many_steps_is_refused_with_its_reason():
             loss_of().backward(retain_graph=True)
 
     assert any("reaches back" in reason for reason in rehearsal.collection.refused)
+
+
+def test_sparse_gradients_are_refused_with_their_reason():
+    def looked_up():
+        table = nn.Embedding(9, 3, sparse=True)
+        return [table.weight], lambda: table(torch.randint(0, 9, (8,))).pow(2).mean()
+
+    torch.manual_seed(0)
+    parameters, loss_of = looked_up()
+    optimizer = torch.optim.SGD(parameters, lr=0.1)
+    with capturing(optimizer) as rehearsal:
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss_of().backward()
+            optimizer.step()
+    steps = steps_of(rehearsal)
+
+    with pytest.raises(CannotAsk, match="sparse"):
+        steps.trainable(steps.main)

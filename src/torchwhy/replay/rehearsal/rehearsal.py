@@ -146,9 +146,9 @@ class Rehearsal:
         group, step, before = self._waiting[-1]
         gradients = {}
         for number, earlier in before.items():
-            now = gradient_of(self.parameters.tensors[number])
-            if now is not None and not now.is_sparse:
-                gradients[number] = now.detach() - earlier if earlier is not None else now.clone()
+            now = _gradient(self.parameters.tensors[number])
+            if now is not None:
+                gradients[number] = now - earlier if earlier is not None else now
         self._waiting[-1] = (group, self._put(group, step, gradients=gradients), {})
 
     def _put(self, group: StepGroup, step: CapturedStep, **changes: Any) -> CapturedStep:
@@ -233,8 +233,11 @@ class Rehearsal:
 
 
 def _gradient(parameter: torch.Tensor) -> torch.Tensor | None:
+    """Return a copy of the gradient that backward passes have left so far."""
     gradient = gradient_of(parameter)
-    return gradient.detach().clone() if gradient is not None and not gradient.is_sparse else None
+    if gradient is None:
+        return None
+    return gradient.detach().to_dense() if gradient.is_sparse else gradient.detach().clone()
 
 
 def _recorded(fact: Any) -> Any:

@@ -198,6 +198,8 @@ def _gradients_agree(step: CapturedStep) -> bool:
     if not loss.requires_grad or not asked:
         return False
     found = torch.autograd.grad(loss, [copies[n] for n in asked], allow_unused=True)
+    if any(gradient is not None and gradient.is_sparse for gradient in found):
+        raise CannotAsk("the gradients are sparse")
     for number, gradient in zip(asked, found, strict=True):
         recorded = step.gradients[number].double()
         given = torch.zeros_like(recorded) if gradient is None else gradient.double()
