@@ -82,8 +82,7 @@ class ForwardNotes:
                 leaves.append("parameter")
             elif source is None:
                 leaves.append("input")
-        measured = base in DIFFERENCES and all(tensor.numel() <= MOST_MEASURED for tensor in given)
-        if base in LOSS_OPERATIONS or (measured and operation.node_number is not None):
+        if base in LOSS_OPERATIONS or _enters_a_loss(operation, given):
             operation.facts = [tensor_facts.facts_of(tensor) for tensor in given[:3]]
 
     def trace_back(self, operation: Operation, operands: Operands) -> None:
@@ -145,6 +144,19 @@ class ForwardNotes:
             view = self._views.get((*key[:4], False))
             view = None if view is not None and view.info.base in CUTS else view
         return view
+
+
+def _enters_a_loss(operation: Operation, given: list[torch.Tensor]) -> bool:
+    """Tell whether an operation may be a term of a loss that a program writes out, small enough to be measured."""
+    base = operation.info.base
+    if operation.node_number is None or any(tensor.numel() > MOST_MEASURED for tensor in given):
+        return False
+    if base in DIFFERENCES:
+        return True
+    # Weights of log-probabilities, as the soft targets of a cross entropy are.
+    return base == "mul" and any(
+        source is not None and source.info.base == "_log_softmax" for source in operation.inputs
+    )
 
 
 def _is_parameter(tensor: torch.Tensor) -> bool:
