@@ -54,6 +54,8 @@ def add(
 ) -> Path:
     """Run the program, print its report and copy it to its place under `folder`, which is returned."""
     program = _read(source)
+    if healthy in all_detectors():
+        program = replace(program, rehearsed=all_detectors()[healthy].only_in_check)
     target = _place(source, program, name=name, healthy=healthy, folder=folder)
     with tempfile.TemporaryDirectory(prefix="torchwhy-program-") as directory:
         outcome = run(program, Path(directory))

@@ -27,6 +27,7 @@ from torchwhy.report.model import Report
 AT_A_TIME = 2
 REHEARSED_STEPS = 60  # of a program that is run as `torchwhy check` does
 SHOWN_CHARACTERS = 3000
+REHEARSED_SECONDS = 40.0
 SCRIPT = "train.py"
 GUESTS = Path(__file__).resolve().parents[1] / "guest" / "programs"
 WITHOUT_REPORT = {
@@ -54,7 +55,7 @@ class ProgramText:
     """A program to run and what must come out: `expected` is None where torchwhy must stay silent.
 
     `beside` holds the other files of a package by their paths; `guilty_file` is the one with the marked line.
-    `snapshot` is the file that pins the rendered report.
+    `snapshot` is the file that pins the rendered report. `rehearsed` programs run as `torchwhy check` runs them.
     """
 
     id: str
@@ -63,13 +64,15 @@ class ProgramText:
     beside: tuple[tuple[str, str], ...] = ()
     guilty_file: str = SCRIPT
     snapshot: Path | None = None
+    rehearsed: bool = False
 
     @property
     def is_rehearsed(self) -> bool:
         """Tell whether it belongs to a cause that only an experiment of `torchwhy check` shows."""
-        cause = self.snapshot.parent.parent.name if self.snapshot is not None else ""
-        detector = all_detectors().get(cause)
-        return detector is not None and detector.only_in_check
+        named = self.id.partition("/")[0], self.id.rsplit("-", 2)[0]
+        causes = (self.expected[0],) if self.expected is not None else named
+        known = all_detectors()
+        return self.rehearsed or any(one in known and known[one].only_in_check for one in causes)
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -261,6 +264,7 @@ def _run(
         directory=str(script.parent),
         rerun_step=rerun_step,
         rehearsal_steps=rehearsal_steps,
+        rehearsal_seconds=REHEARSED_SECONDS if rehearsal_steps else None,
     )
     write_run(run_directory, run)
     ended = zygote.run(

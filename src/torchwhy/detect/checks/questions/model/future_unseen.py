@@ -1,0 +1,40 @@
+"""Does the past see the future? Asked where the targets are the inputs shifted by one along time."""
+
+from __future__ import annotations
+
+from torchwhy.detect.checks import recorded_facts as facts
+from torchwhy.detect.checks.asked_question import ask
+from torchwhy.detect.views.graph.changed_elements import future_seen
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.record.trace import Trace
+
+SLUG = "future-unseen"
+
+
+class FutureChanged(Diagnosis):
+    """An element was changed, and the output before it stayed."""
+
+    position: int
+    length: int
+    after: float
+    message = (
+        "changing element {position} of {length} moved the outputs from there on by up to {after:.2g} of their size, "
+        "and none before"
+    )
+
+
+def measured(trace: Trace) -> Diagnosis | None:
+    """Return which element was changed, and what moved."""
+    seen = future_seen(trace)
+    if seen is None:
+        return None
+    return FutureChanged(position=seen.position, length=seen.length, after=seen.after)
+
+
+QUESTION = ask(
+    SLUG,
+    "Is the element to predict hidden from the model?",
+    facts.experiment(SLUG, "no step was captured"),
+    by=measured,
+    in_rehearsal=True,
+)
