@@ -37,11 +37,14 @@ class ChangedRuns:
         self._statistics: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.before = self._run({}, as_it_was=True)
 
-    def values(self, slots: Mapping[int, torch.Tensor]) -> Values:
-        """Return all values of a run with other tensors in some slots."""
-        return self._run(slots, as_it_was=False)
+    def values(self, slots: Mapping[int, torch.Tensor], *, masked: Tensors | None = None) -> Values:
+        """Return all values of a run with other tensors in some slots.
 
-    def _run(self, replaced: Tensors, *, as_it_was: bool) -> Values:
+        `masked` holds for the places of some operations where their first operand becomes −inf.
+        """
+        return self._run(slots, as_it_was=False, masked=masked or {})
+
+    def _run(self, replaced: Tensors, *, as_it_was: bool, masked: Tensors | None = None) -> Values:
         self._allowance.spend(len(self.step.operations))
         values: Values = {}
         data = {n: replaced.get(n, slot.tensor) for n, slot in enumerate(self.step.slots)}
@@ -55,6 +58,8 @@ class ChangedRuns:
                 args, kwargs = exchanged((operation.args, operation.kwargs), fill)
                 if not as_it_was and place in self._statistics:
                     args = self._with_statistics(place, args)
+                if masked and place in masked:
+                    args = (args[0].masked_fill(masked[place], -torch.inf), *args[1:])
                 with put_back(operation.random_state):
                     result = flat(operation.function(*args, **kwargs))
                 if as_it_was and base_of(operation) in BATCH_NORMS and args[IS_TRAINING] is True:

@@ -11,6 +11,7 @@ from torchwhy.record.trace import Trace
 
 FUTURE = "future-unseen"
 PADDING = "padding-ignored"
+MASKED_BEFORE = "padding masked before"
 
 
 @dataclass(frozen=True)
@@ -53,3 +54,42 @@ def future_seen(trace: Trace) -> FutureSeen | None:
 def _number(experiment: Experiment, name: str) -> float:
     value = experiment.answer.get(name, 0.0)
     return decode(value) if isinstance(value, (int, float, str)) else 0.0
+
+
+@dataclass(frozen=True)
+class PaddingTried:
+    """How far the outputs for real elements moved when the padding or the sequences were changed.
+
+    `turned` is the same with the mask the other way round, `masked_before` with the mask before the softmax whose
+    weights it multiplies, if it does. All are relative to the size of the outputs.
+    """
+
+    step: int
+    padding: float
+    sequences: float
+    padding_turned: float
+    sequences_turned: float
+    padded: int
+    elements: int
+    operation: str
+    mask: SourceSpan | None
+    masked_before: float | None = None
+
+
+def padding_tried(trace: Trace) -> PaddingTried | None:
+    """Return what changing the padding did; None if that was not tried."""
+    for one in trace.of(Experiment):
+        if one.question == PADDING and "padding" in one.answer:
+            return PaddingTried(
+                step=one.step,
+                padding=_number(one, "padding"),
+                sequences=_number(one, "sequences"),
+                padding_turned=_number(one, "padding turned"),
+                sequences_turned=_number(one, "sequences turned"),
+                padded=int(_number(one, "padded")),
+                elements=int(_number(one, "elements")),
+                operation=str(one.answer.get("operation", "")),
+                mask=one.places.get("mask"),
+                masked_before=_number(one, MASKED_BEFORE) if MASKED_BEFORE in one.answer else None,
+            )
+    return None

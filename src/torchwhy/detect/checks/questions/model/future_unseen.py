@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
-from torchwhy.detect.views.graph.changed_elements import future_seen
+from torchwhy.detect.views.graph.changed_elements import FUTURE, future_seen
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
-
-SLUG = "future-unseen"
 
 
 class FutureChanged(Diagnosis):
@@ -32,9 +30,9 @@ def measured(trace: Trace) -> Diagnosis | None:
 
 
 QUESTION = ask(
-    SLUG,
+    FUTURE,
     "Is the element to predict hidden from the model?",
-    facts.experiment(SLUG, "no step was captured"),
+    facts.experiment(FUTURE, "no step was captured"),
     by=measured,
     in_rehearsal=True,
 )
