@@ -37,14 +37,28 @@ class ChangedRuns:
         self._statistics: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.before = self._run({}, as_it_was=True)
 
-    def values(self, slots: Mapping[int, torch.Tensor], *, masked: Tensors | None = None) -> Values:
+    def values(
+        self,
+        slots: Mapping[int, torch.Tensor],
+        *,
+        masked: Tensors | None = None,
+        instead: Tensors | None = None,
+    ) -> Values:
         """Return all values of a run with other tensors in some slots.
 
-        `masked` holds for the places of some operations where their first operand becomes −inf.
+        `masked` holds for the places of some operations where their first operand becomes −inf, `instead` what takes
+        the place of some values.
         """
-        return self._run(slots, as_it_was=False, masked=masked or {})
+        return self._run(slots, as_it_was=False, masked=masked, instead=instead)
 
-    def _run(self, replaced: Tensors, *, as_it_was: bool, masked: Tensors | None = None) -> Values:
+    def _run(
+        self,
+        replaced: Tensors,
+        *,
+        as_it_was: bool,
+        masked: Tensors | None = None,
+        instead: Tensors | None = None,
+    ) -> Values:
         self._allowance.spend(len(self.step.operations))
         values: Values = {}
         data = {n: replaced.get(n, slot.tensor) for n, slot in enumerate(self.step.slots)}
@@ -66,6 +80,9 @@ class ChangedRuns:
                     self._statistics[place] = (result[1], result[2])
                 made = zip(operation.results, result, strict=True)
                 values.update((number, one) for number, one in made if number is not None)
+                for number in operation.results:
+                    if number is not None and instead and number in instead:
+                        values[number] = instead[number]
         return values
 
     def _with_statistics(self, place: int, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import LAYERS
+from torchwhy.detect.views.training.constant_outputs import constant_tried
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
@@ -52,6 +53,30 @@ class SameForAll(Diagnosis):
         yield Evidence("the same for the input", value=self.input_spread, step=self.seen_at)
 
 
+class ConstantIsBest(Diagnosis):
+    """Nothing in a loss that compares outputs with each other keeps them apart."""
+
+    constant: float
+    start: float
+    trained: float
+    updates: int
+    compared: int
+    message = (
+        "nothing in this loss keeps the outputs of different samples apart: the same output for all of them gives "
+        "{constant:.3g}, its lowest value"
+    )
+    advice = (
+        "compare with other samples, too (negatives, as in a contrastive loss), or stop the gradient of one side "
+        "and predict it from the other (`.detach()`)"
+    )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"training a copy for {self.updates} updates took the loss of other batches from {self.start:.3g} to "
+            f"{self.trained:.3g}"
+        )
+
+
 class CollapsedOutput(Detector):
     """The model returns the same output for every sample, and the loss plateaus at what a constant can reach."""
 
@@ -59,6 +84,27 @@ class CollapsedOutput(Detector):
     question = LAYERS
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        tried = constant_tried(trace)
+        if tried is not None and tried.is_best:
+            diagnosis = ConstantIsBest(
+                constant=tried.constant,
+                start=tried.start,
+                trained=tried.trained,
+                updates=tried.updates,
+                compared=tried.compared,
+            )
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="warning",
+                step=0,
+                location=tried.compares,
+                certainty="replayed",
+            )
+            return
+        yield from self._collapsed(trace)
+
+    def _collapsed(self, trace: Trace) -> Iterator[Finding]:
         step = last_observed_step(trace)
         if step is None or trace.alarms:
             return
