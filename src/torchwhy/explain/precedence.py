@@ -46,6 +46,8 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "learning-rate-too-high": (*SYMPTOMS, "loss-spike", "collapsing-loss-scale"),
     "weight-decay-too-strong": (*SYMPTOMS, "loss-spike"),
     "loss-maximised": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
+    "impossible-loss": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
+    "mask-inverted": SYMPTOMS,
     "momentum-too-high": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "exploding-gradients": (
         *SYMPTOMS,

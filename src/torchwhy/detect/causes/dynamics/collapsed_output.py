@@ -6,7 +6,7 @@ from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import LAYERS
-from torchwhy.detect.views.training.constant_outputs import constant_tried
+from torchwhy.detect.views.rehearsed.constant_outputs import constant_tried
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.model.future_unseen import QUESTION
-from torchwhy.detect.views.graph.changed_elements import future_seen
+from torchwhy.detect.views.rehearsed.changed_elements import future_seen
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace

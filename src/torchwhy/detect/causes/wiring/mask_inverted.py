@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.model.padding_ignored import QUESTION
-from torchwhy.detect.views.graph.changed_elements import PaddingTried, padding_tried
+from torchwhy.detect.views.rehearsed.changed_elements import PaddingTried, padding_tried
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace

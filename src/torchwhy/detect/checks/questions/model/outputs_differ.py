@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
-from torchwhy.detect.views.training.constant_outputs import OUTPUTS_DIFFER, constant_tried
+from torchwhy.detect.views.rehearsed.constant_outputs import OUTPUTS_DIFFER, constant_tried
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
 

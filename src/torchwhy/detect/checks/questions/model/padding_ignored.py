@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
-from torchwhy.detect.views.graph.changed_elements import PADDING, padding_tried
+from torchwhy.detect.views.rehearsed.changed_elements import PADDING, padding_tried
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
 
