@@ -32,7 +32,7 @@ def caught(monkeypatch):
     written: list[Any] = []
     monkeypatch.setattr(caught_exceptions, "watcher_for", Watcher)
     crash = Crash(step=0, type="RuntimeError", message="x", caught=True)
-    state = SimpleNamespace(step=0, frozen=False)
+    state = SimpleNamespace(step=0, backwards=0, frozen=False)
     watch = CaughtExceptions(
         SimpleNamespace(of=lambda *_, **__: crash),
         SimpleNamespace(),
