@@ -64,6 +64,7 @@ class MaskInverted(Detector):
     """A padding mask is the wrong way round: padding matters, and real elements are hidden."""
 
     name = "mask-inverted"
+    only_in_check = True
     question = QUESTION
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
