@@ -80,13 +80,20 @@ def is_script(program: str, directory: Path = Path()) -> bool:
     return named_like_python or (shutil.which(program) is None and not os.access(path, os.X_OK))
 
 
-def describe_run(command: Sequence[str], *, on_failure: str, budget: float | None = None) -> Run:
+def describe_run(
+    command: Sequence[str],
+    *,
+    on_failure: str,
+    budget: float | None = None,
+    keeps_data: bool = True,
+) -> Run:
     """Return the run that is about to start here and now."""
     return Run(
         command=tuple(command),
         directory=str(Path.cwd()),
         on_failure=on_failure,
         budget=budget,
+        keeps_data=keeps_data,
         hash_seed=_hash_seed(os.environ),
     )
 

@@ -25,6 +25,7 @@ class Settings:
         "stop"  # what to do about an update that would ruin the weights: stop, skip, continue
     )
     budget: float | None = None  # the share of the run's time that watching may take
+    keeps_data: bool = True  # whether values of the data may be recorded
 
     @classmethod
     def read(cls, directory: Path) -> Settings:
@@ -44,6 +45,7 @@ class Settings:
             resume=options.get("resume"),
             on_failure=str(options.get("on_failure", "stop")),
             budget=float(options["budget"]) if options.get("budget") else None,
+            keeps_data=not options.get("no_data"),
         )
 
     @property

@@ -33,6 +33,7 @@ from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real
 from torchwhy.record.tensors import Operand as Operand
 from torchwhy.record.tensors import OriginKind as OriginKind
+from torchwhy.record.tensors import SampleValues as SampleValues
 from torchwhy.record.tensors import TensorFacts as TensorFacts
 from torchwhy.record.tensors import Use as Use
 
@@ -335,6 +336,7 @@ AnyEvent = (
     | Alarm
     | Birth
     | SampleTried
+    | SampleValues
     | StepInputs
     | Replayed
     | ModuleCalled

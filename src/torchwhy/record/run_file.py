@@ -54,6 +54,7 @@ class Run:
     directory: str
     on_failure: str = "stop"
     budget: float | None = None
+    keeps_data: bool = True
     hash_seed: int | None = None
     rerun_step: int | None = None
     seeds_from: str | None = None
@@ -92,6 +93,8 @@ class Run:
             facts["environment"] = list(self.environment)
         if self.budget is not None:
             facts["options"]["budget"] = self.budget
+        if not self.keeps_data:
+            facts["options"]["no_data"] = True
         if self.stop_after_step is not None:
             facts["options"]["stop_after_step"] = self.stop_after_step
         if self.rehearsal_steps is not None:
@@ -247,6 +250,7 @@ def _from_json(facts: _Fields) -> Run:
         directory=directory,
         on_failure=options.text("on_failure", "stop") or "stop",
         budget=options.number("budget", 1.0),
+        keeps_data=not options.truth("no_data"),
         hash_seed=facts.whole("hash_seed", 0, 2**32 - 1),
         rerun_step=facts.inner("rerun").whole("step", -1, LARGEST_STEP),
         seeds_from=facts.text("seeds_from"),

@@ -1,4 +1,4 @@
-"""The facts about tensors and operands that events contain."""
+"""The facts about tensors and operands that events contain, and the kept values of a sample."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from torchwhy.finding import SourceSpan
+from torchwhy.record.event import Event
 from torchwhy.record.numbers import Real
 
 
@@ -40,6 +41,7 @@ class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     `born_maximum` are taken over all bad elements. For scalars only `scalar` is set. `wider_at_born`, for an operand
     in half precision that is 0 there, is its value if it is computed in float32; if that is not 0, it underflowed.
     `largest_subtracted`, for an operand that is a difference, is the largest magnitude in the difference's operands.
+    `bins` counts its finite values in equal steps from the tensor's minimum to its maximum.
     """
 
     name: str | None = None
@@ -54,3 +56,21 @@ class Operand(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     origin: OriginKind = "unknown"
     origin_name: str | None = None
     origin_location: SourceSpan | None = None
+    bins: list[int] = []
+
+
+class SampleValues(Event, frozen=True, tag="sample-values"):
+    """One tensor of the failing batch for the guilty sample (`bad`) and for the neighbour that replaced it (`good`).
+
+    `shape` is that of one sample; the values are those of every `every[i]`-th index of dimension i, in memory order.
+    """
+
+    step: int
+    field: str
+    dtype: str
+    shape: list[int]
+    every: list[int]
+    position: int
+    bad: list[Real]
+    good_position: int
+    good: list[Real]

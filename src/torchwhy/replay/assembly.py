@@ -33,6 +33,7 @@ from torchwhy.replay.observing.switch import IN_A_RERUN
 from torchwhy.replay.rehearsal.data_code.data_rehearsal import DataRehearsal
 from torchwhy.replay.rehearsal.rehearsal import Rehearsal
 from torchwhy.replay.rehearsal.rehearsing import Rehearsing
+from torchwhy.replay.samples.sample_values import SampleValuesWriter
 from torchwhy.replay.step.earlier_run import EarlierRun
 from torchwhy.replay.step.loop_repeater import LoopRepeater
 from torchwhy.replay.step.rerun_child import RerunChild
@@ -203,8 +204,13 @@ class RehearsalReplay(RunReplay):
 
 
 def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]) -> Rewind:
+    values = SampleValuesWriter(parts.recorder, keeps_data=parts.settings.keeps_data)
     sample_trial = SampleTrial(
-        equipment.nonfinite_log, equipment.context, equipment.repeater, parts.recorder
+        equipment.nonfinite_log,
+        equipment.context,
+        equipment.repeater,
+        parts.recorder,
+        keep_values=parts.guests.protect("sample values", values.write),
     )
     return Rewind(
         equipment.microscope,

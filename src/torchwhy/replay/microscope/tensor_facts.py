@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.events import TensorFacts
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.microscope.measures import counted
+
+BINS = 24  # of a histogram
+MOST_BINNED = 65_536  # about; of a larger tensor every n-th value is counted
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
@@ -85,6 +89,21 @@ def facts_of(tensor: torch.Tensor) -> TensorFacts:
         zeros=int((values == 0).sum().item()),
         first_bad_index=None if bool(finite.all().item()) else first_index(~finite),
     )
+
+
+def bins_of(tensor: torch.Tensor, facts: TensorFacts) -> list[int]:
+    """Return how many finite values lie in each of `BINS` equal steps from the minimum to the maximum.
+
+    Of a large tensor some values are counted, evenly spread. Empty if all values are equal or none is finite.
+    """
+    low, high = facts.minimum, facts.maximum
+    if low is None or high is None or not 0 < high - low < math.inf or tensor.dtype is torch.bool:
+        return []
+    values = plain(tensor).reshape(-1)
+    some = values[:: 1 + values.numel() // MOST_BINNED].double()
+    some = some[torch.isfinite(some)]
+    places = ((some - low) / (high - low) * BINS).long().clamp_(0, BINS - 1)
+    return [int(count) for count in torch.bincount(places, minlength=BINS).tolist()]
 
 
 def at_born(tensor: torch.Tensor, mask: torch.Tensor) -> tuple[Real, Real, Real] | None:

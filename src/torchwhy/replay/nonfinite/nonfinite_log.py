@@ -292,10 +292,11 @@ class NonfiniteLog:
         wide = self._context.in_float32(tensor) if there is not None and there[0] == 0 else None
         there_wide = tensor_facts.at_born(wide, mask) if wide is not None else None
         subtracted = self._context.largest_subtracted(tensor)
+        facts = tensor_facts.facts_of(tensor)
         return Operand(
             argument=argument,
             name=origin.name if origin.kind in ("parameter", "buffer") else None,
-            tensor=tensor_facts.facts_of(tensor),
+            tensor=facts,
             at_born=there[0] if there else None,
             born_minimum=there[1] if there else None,
             born_maximum=there[2] if there else None,
@@ -304,6 +305,7 @@ class NonfiniteLog:
             origin=origin.kind,
             origin_name=origin.name,
             origin_location=origin.location,
+            bins=tensor_facts.bins_of(tensor, facts),
         )
 
     def _forward_twin(self, operation: Operation, mask: torch.Tensor) -> ForwardTwin | None:

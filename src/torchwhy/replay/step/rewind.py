@@ -313,7 +313,7 @@ class Rewind:
         self._microscope.leave()
         self.withheld_update.withhold(check.watched)
         self._snapshot.restore_buffers()
-        self._sample_trial.begin(batches[0])
+        self._sample_trial.begin(batches[0], check.step)
         return True
 
 

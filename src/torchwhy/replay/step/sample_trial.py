@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from torchwhy.observe.probes.batches import Batch
 from torchwhy.observe.recorder import Recorder
 from torchwhy.record.events import Birth, SampleTried
@@ -19,11 +22,13 @@ class SampleTrial:
         context: LiveContext,
         repeater: BatchRepeater,
         recorder: Recorder,
+        keep_values: Callable[..., Any],
     ) -> None:
         self._nonfinite_log = nonfinite_log
         self._context = context
         self._repeater = repeater
         self._recorder = recorder
+        self._keep_values = keep_values
         self._guilty: Birth | None = None
         self._positions: list[int] = []
         self._replaced: dict[int, int] = {}
@@ -42,8 +47,9 @@ class SampleTrial:
         self._replaced = {bad: _nearest(bad, good) for bad in self._positions}
         return True
 
-    def begin(self, batch: Batch) -> None:
+    def begin(self, batch: Batch, step: int) -> None:
         """Give the batch to the loop again, with the guilty samples replaced."""
+        self._keep_values(batch, self._replaced, size=self._context.rows(), step=step)
         data = with_rows_replaced(batch.data, self._replaced, self._context.rows())
         self._repeater.begin([batch], {batch.serial: data})
 
