@@ -1,22 +1,29 @@
 """Show the report of a recorded run again; without a name, that of the last run here.
 
-RUN is a directory under .torchwhy/runs, its name, or the beginning or end of its name.
+RUN is a directory under .torchwhy/runs, its name, or the beginning or end of its name. `-f html` makes a page: one
+file that needs no network, by default report.html in the directory of the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchwhy.errors import TraceError
 from torchwhy.observe.run_directories import RUNS_FOLDER, CannotRecordError, temporary_runs
 from torchwhy.printable import printable
 from torchwhy.record.run_file import Run
 from torchwhy.record.secrets import masked_command
+from torchwhy.report.page.page_file import check_folder, page_of, store_page, write_output
+
+if TYPE_CHECKING:
+    from torchwhy.report.model import Report
 
 MOMENT_LENGTH = len("20260131T120000Z")
 
@@ -24,7 +31,13 @@ MOMENT_LENGTH = len("20260131T120000Z")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("run", metavar="RUN", nargs="?", help="which run (default: the last)")
-    parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    parser.add_argument("-f", "--format", choices=("text", "json", "html"), default="text")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write the report to FILE (- for stdout)"
+    )
+    parser.add_argument(
+        "--no-data", action="store_true", help="leave the values of the data out of the page"
+    )
     parser.add_argument(
         "--checks",
         action="store_true",
@@ -33,28 +46,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the report to stdout."""
+    """Print the report, or write it to a file."""
     from torchwhy.pipeline import diagnose, load
     from torchwhy.record.run_file import read_run
 
+    check_folder("-o", options.output)
     directory = find_run(options.run)
     run = read_run(directory)
     report = load(directory)
     if options.checks and not report.checks:  # written by an older version
         report = diagnose(directory)
+    if options.format == "html" and not options.checks:
+        return _write_page(directory, report, options)
+    stream = sys.stdout if options.output is None else io.StringIO()
     if options.format == "json":
         import json
 
         facts = report.to_json()
         shown = facts["checks"] if options.checks else facts
-        print(json.dumps(shown, indent=1, allow_nan=False))
-        return 0
-    from torchwhy.report.terminal import Place, show, show_checks
+        print(json.dumps(shown, indent=1, allow_nan=False), file=stream)
+    elif options.checks:
+        from torchwhy.report.terminal import show_checks
 
-    if options.checks:
-        show_checks(report, sys.stdout, of="" if run.rehearsal_steps is None else _check_of(run))
-        return 0
-    show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), sys.stdout)
+        show_checks(report, stream, of="" if run.rehearsal_steps is None else _check_of(run))
+    else:
+        from torchwhy.report.terminal import Place, show
+
+        show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), stream)
+    if isinstance(stream, io.StringIO):
+        write_output(stream.getvalue(), options.output)
+    return 0
+
+
+def _write_page(directory: Path, report: Report, options: argparse.Namespace) -> int:
+    text = page_of(directory, report, shows_data=not options.no_data)
+    if options.output is not None:
+        write_output(text, options.output)
+    else:
+        print(os.path.relpath(store_page(directory, text)))
     return 0
 
 

@@ -31,6 +31,7 @@ from torchwhy.observe.run_directories import (
 from torchwhy.observe.torch_features.interpreter import options_with_values
 from torchwhy.printable import one_line, printable
 from torchwhy.record.run_file import Run, read_run
+from torchwhy.report.page.page_file import check_folder, page_of, write_output
 
 if TYPE_CHECKING:
     from torchwhy.report.model import Report
@@ -46,6 +47,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.usage = "torchwhy run [options] PROGRAM [arguments of the program]"
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="also write the report as a page to FILE"
+    )
+    parser.add_argument(
+        "--no-data",
+        action="store_true",
+        help="record no value of the data, so that the page cannot show the sample at fault",
+    )
     parser.add_argument(
         "--on-failure",
         choices=("stop", "skip", "continue"),
@@ -153,7 +162,13 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     command: list[str] = options.program
     check_program(command)
     check_json(options.json)
-    run = describe_run(command, on_failure=options.on_failure, budget=options.budget)
+    check_folder("--html", options.html)
+    run = describe_run(
+        command,
+        on_failure=options.on_failure,
+        budget=options.budget,
+        keeps_data=not options.no_data,
+    )
     run_directory = recording(run)
     if run_directory is not None:
         run = read_run(run_directory)  # It has its seal by now.
@@ -310,6 +325,8 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
         print(f"torchwhy: the report is not stored: {unwritten}.", file=sys.stderr)
     if options.json is not None:
         write_copy(report, options.json)
+    if options.html is not None:
+        _write_page(run_directory, report, options)
     offer_check(report, run, wanted=options.check, stream=stream)
     return report.outcome
 
@@ -321,6 +338,15 @@ def write_copy(report: Report, path: Path) -> None:
     except OSError as problem:
         reason = problem.strerror or problem
         print(f"torchwhy: --json {path} cannot be written: {reason}.", file=sys.stderr)
+
+
+def _write_page(run_directory: Path, report: Report, options: argparse.Namespace) -> None:
+    """Write the page; the program has run, so a file that cannot be written is told and nothing more."""
+    try:
+        text = page_of(run_directory, report, shows_data=not options.no_data)
+        write_output(text, options.html)
+    except TorchwhyError as problem:
+        print(f"torchwhy: --html: {problem}", file=sys.stderr)
 
 
 def _as_typed(run_directory: Path) -> Path:

@@ -25,17 +25,17 @@ class Line:
 
 def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
     """Return the lines of the span, dedented together; empty if the file cannot be read or has changed."""
-    source = _lines_of(directory / span.file)
+    source = source_lines(directory / span.file)
     if span.line < 1:
         return []
     last = min(span.end_line or span.line, span.line + LARGEST_SPAN_LINES - 1, len(source))
-    lines = [_marked(span, number, source[number - 1]) for number in range(span.line, last + 1)]
-    if not lines or not _still_the_same(span, source):
+    lines = [marked(span, number, source[number - 1]) for number in range(span.line, last + 1)]
+    if not lines or not still_the_same(span, source):
         return []
     return _dedented(lines)
 
 
-def _lines_of(path: Path) -> list[str]:
+def source_lines(path: Path) -> list[str]:
     """Return the lines of a file; none if it is not a regular one of ordinary size."""
     try:
         return read_bounded(path.resolve(), LARGEST_SOURCE).decode("utf8").splitlines()
@@ -43,15 +43,18 @@ def _lines_of(path: Path) -> list[str]:
         return []
 
 
-def _still_the_same(span: SourceSpan, source: list[str]) -> bool:
+def still_the_same(span: SourceSpan, source: list[str]) -> bool:
     """Tell whether the file still has the recorded expression on its line; else the marks would be wrong."""
+    if not 1 <= span.line <= len(source):
+        return False
     if span.expression is None:
         return True
     first_words = (span.expression.strip().splitlines() or [""])[0].strip()
     return first_words in source[span.line - 1]
 
 
-def _marked(span: SourceSpan, number: int, text: str) -> Line:
+def marked(span: SourceSpan, number: int, text: str) -> Line:
+    """Return one line of a span with the columns of the span."""
     indent = len(text) - len(text.lstrip())
     start, end = indent, len(text.rstrip())
     end_line = span.end_line or span.line

@@ -24,6 +24,7 @@ from torchwhy.report.headlines import headline, moment
 from torchwhy.report.model import Report
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.window import DiffLines, SourceLine
+from torchwhy.report.wording import OFFERED, SAFETY_WORDS, VERDICT_WORDS, since
 
 SHORT_RUN_SECONDS = 60.0  # In a shorter run the first step takes most of the watching time.
 WIDEST = 120  # Longer lines of prose are hard to read.
@@ -35,21 +36,6 @@ DIFF_LINES_SHOWN = 14
 FIXES_SHOWN = 4
 FURTHER_SHOWN = 8
 STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
-SAFETY_WORDS = {
-    "safe": "same results",
-    "changes-results": "changes results",
-    "show-only": "an idea, not a patch",
-}
-VERDICT_WORDS = {
-    "cured": "tried: cured",
-    "runs": "tried: runs, learning not shown",
-    "changes-intent": "tried: runs, but undoes what the program states",
-    "symptom-only": "tried: only hides the symptom",
-    "fits-this-call": "tried: fits this call",
-    "no-difference": "tried: no difference",
-    "not-run": "not tried",
-}
-OFFERED = ("cured", "runs", "fits-this-call", "not-run")
 PLAIN_SIGNS = str.maketrans(
     dict(zip("▁▂▃▄▅▆▇█", "__--==##", strict=True))
     | {"×": "x", "─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "λ": "lambda", "−": "-"}
@@ -172,9 +158,9 @@ def _table(root: Finding, place: Place) -> Table:
 def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
     if root.location is not None:
         yield "where", _where(root, place)
-    since = _since(root)
-    if since:
-        yield "since", Text(since)
+    when = since(root)
+    if when:
+        yield "since", Text(when)
     if root.evidence:
         yield "evidence", _listed("·", _evidence_lines(root))
     if root.explains:
@@ -214,19 +200,6 @@ def _where(root: Finding, place: Place) -> Group:
         for line in lines
     ]
     return Group(head, *shown)
-
-
-def _since(root: Finding) -> str:
-    words = []
-    if root.step is not None:
-        words.append("before the first step" if root.step < 0 else f"step {root.step}")
-    if root.sample is not None:
-        sample = f"sample {root.sample.position} of the batch"
-        if root.sample.dataset_index is not None:
-            where = f"`{root.sample.rows_of}`" if root.sample.rows_of else "the dataset"
-            sample += f" (row {root.sample.dataset_index} of {where})"
-        words.append(sample)
-    return ", ".join(words)
 
 
 def _evidence_lines(root: Finding) -> Iterator[Text]:

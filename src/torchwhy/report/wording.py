@@ -1,0 +1,35 @@
+"""The words that the terminal and the page share: what became of a fix, and since when a fault shows."""
+
+from __future__ import annotations
+
+from torchwhy.finding import Finding
+
+SAFETY_WORDS = {
+    "safe": "same results",
+    "changes-results": "changes results",
+    "show-only": "an idea, not a patch",
+}
+VERDICT_WORDS = {
+    "cured": "tried: cured",
+    "runs": "tried: runs, learning not shown",
+    "changes-intent": "tried: runs, but undoes what the program states",
+    "symptom-only": "tried: only hides the symptom",
+    "fits-this-call": "tried: fits this call",
+    "no-difference": "tried: no difference",
+    "not-run": "not tried",
+}
+OFFERED = ("cured", "runs", "fits-this-call", "not-run")
+
+
+def since(root: Finding) -> str:
+    """Return the step, and the sample if it is known: `step 3, sample 5 of the batch`."""
+    words = []
+    if root.step is not None:
+        words.append("before the first step" if root.step < 0 else f"step {root.step}")
+    if root.sample is not None:
+        sample = f"sample {root.sample.position} of the batch"
+        if root.sample.dataset_index is not None:
+            where = f"`{root.sample.rows_of}`" if root.sample.rows_of else "the dataset"
+            sample += f" (row {root.sample.dataset_index} of {where})"
+        words.append(sample)
+    return ", ".join(words)
