@@ -14,7 +14,7 @@ from torchwhy import __version__
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.printable import one_line
 
-COMMANDS = ("run", "check", "fix", "report", "explain", "doctor")
+COMMANDS = ("run", "check", "fix", "report", "view", "explain", "doctor")
 FILES = {"check": "checkup"}  # Commands whose file has another name: a module name has one meaning.
 BAD_INPUT = 2
 DEBUG_VARIABLE = "TORCHWHY_DEBUG"

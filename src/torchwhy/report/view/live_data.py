@@ -1,0 +1,65 @@
+"""What the page of a running program asks for every few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torchwhy.printable import printable
+from torchwhy.record.events import RunStarted
+from torchwhy.record.trace import Trace
+from torchwhy.report.model import Report
+from torchwhy.report.page.page_curves import training_curves
+
+
+def live_facts(
+    traces: Sequence[Trace], report: Report | None, *, has_ended: bool
+) -> dict[str, Any]:
+    """Return steps, losses and findings so far, as plain data."""
+    first = next(iter(traces), None)
+    curves = () if first is None else training_curves(first, None)
+    losses = [
+        {"name": one.name, "x": list(one.x), "y": list(one.y)}
+        for curve in curves
+        if curve.id == "loss"
+        for one in curve.series
+    ]
+    steps = max((step.step + 1 for trace in traces for step in trace.steps), default=0)
+    return {
+        "ended": has_ended,
+        "steps": steps,
+        "losses": losses,
+        "milliseconds": _usual_step(first),
+        "started": _started(first),
+        "cost": _cost(report),
+        "findings": [] if report is None else _findings(report),
+    }
+
+
+def _usual_step(trace: Trace | None) -> float | None:
+    """Return how long one of the last steps took, in milliseconds: the median."""
+    recent = sorted(step.milliseconds for step in ([] if trace is None else trace.steps[-50:]))
+    return recent[len(recent) // 2] if recent else None
+
+
+def _started(trace: Trace | None) -> float | None:
+    started = [] if trace is None else trace.of(RunStarted)
+    return started[0].started_unix_seconds if started else None
+
+
+def _cost(report: Report | None) -> str | None:
+    if report is None or report.cost is None:
+        return None
+    return f"{report.cost.own_seconds:.1f} s of {report.cost.seconds:.1f} s"
+
+
+def _findings(report: Report) -> list[dict[str, str]]:
+    return [
+        {
+            "severity": one.severity,
+            "detector": one.detector,
+            "message": printable(one.message),
+            "place": "" if one.location is None else printable(str(one.location)),
+        }
+        for one in report.findings
+    ]
