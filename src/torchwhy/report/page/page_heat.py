@@ -12,8 +12,8 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.report.page.page_model import HeatMap
 
-MOST_ROWS = 40
-MOST_COLUMNS = 48
+MOST_ROWS = 32
+MOST_COLUMNS = 36  # A browser draws this many cells in under a tenth of a second.
 NOT_FINITE = math.inf  # in a cell
 
 Cells = Mapping[tuple[str, int], float]

@@ -132,13 +132,22 @@ def prose(text: str) -> Markup:
 def _drawings(charts: Sequence[Chart], secrets: Secrets, *, with_vega: bool) -> Iterator[Drawing]:
     if with_vega:
         drawn: list[str] = vega_bundle.drawn(
-            [secrets.masked_data(static_spec_of(chart)) for chart in charts]
+            [_cleaned(static_spec_of(chart), secrets) for chart in charts]
         )
     else:
         drawn = [plain_svg.chart_svg(chart) for chart in charts]
     for chart, picture in zip(charts, drawn, strict=True):
-        spec = trusted(embedded_json(secrets.masked_data(spec_of(chart)))) if with_vega else None
+        spec = trusted(embedded_json(_cleaned(spec_of(chart), secrets))) if with_vega else None
         yield Drawing(trusted(picture), spec, *numbers_of(chart))
+
+
+def _cleaned(data: Any, secrets: Secrets) -> Any:
+    """Return plain data whose texts have no secrets, control and bidirectional characters."""
+    if isinstance(data, str):
+        return printable(secrets.masked(data))
+    if isinstance(data, dict):
+        return {name: _cleaned(value, secrets) for name, value in data.items()}
+    return [_cleaned(value, secrets) for value in data] if isinstance(data, list) else data
 
 
 def embedded_json(data: Any) -> str:

@@ -16,6 +16,7 @@ HEIGHT = 200
 ROW_HEIGHT = 16
 STATIC_WIDTH = 640
 BAD = "#d62828"
+MOST_TOOLTIPS = 120  # of one chart
 # Marks that read well on white and on black; axes take the page's colours from its style sheet.
 CONFIG: dict[str, Any] = {
     "background": None,
@@ -98,15 +99,21 @@ def _lines(chart: LineChart) -> dict[str, Any]:
         ],
     }
     zoom = {"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}
-    layers: list[dict[str, Any]] = [
-        {"data": {"values": values}, "mark": mark, "encoding": encoding, "params": [zoom]}
-    ]
+    layers: list[dict[str, Any]] = [{"mark": mark, "encoding": encoding, "params": [zoom]}]
     if not chart.is_stacked:
-        point = {"type": "point", "opacity": 0, "size": 60, "tooltip": True}
-        layers.append({"data": {"values": values}, "mark": point, "encoding": encoding})
+        layers.append({**_places_of_tooltips(values), "encoding": encoding})
     if chart.failed_at is not None:
-        layers += _failing_step(chart)
-    return {"height": HEIGHT, "layer": layers}
+        layers.append(_failing_step(chart))
+    return {"height": HEIGHT, "data": {"values": values}, "layer": layers}
+
+
+def _places_of_tooltips(values: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return invisible points, few enough to be made quickly: a line itself has only one tooltip."""
+    some = values[:: 1 + len(values) // MOST_TOOLTIPS]
+    return {
+        "data": {"values": some},
+        "mark": {"type": "point", "opacity": 0, "size": 60, "tooltip": True, "aria": False},
+    }
 
 
 def _x_of(chart: LineChart) -> dict[str, Any]:
@@ -119,18 +126,16 @@ def _x_of(chart: LineChart) -> dict[str, Any]:
     }
 
 
-def _failing_step(chart: LineChart) -> list[dict[str, Any]]:
+def _failing_step(chart: LineChart) -> dict[str, Any]:
     data = {"values": [{"x": chart.failed_at, "t": f"step {chart.failed_at} failed"}]}
-    return [
-        {
-            "data": data,
-            "mark": {"type": "rule", "color": BAD, "strokeDash": [4, 3], "clip": True},
-            "encoding": {
-                "x": _x_of(chart),
-                "tooltip": {"field": "t", "type": "nominal", "title": "failed"},
-            },
-        }
-    ]
+    return {
+        "data": data,
+        "mark": {"type": "rule", "color": BAD, "strokeDash": [4, 3], "clip": True},
+        "encoding": {
+            "x": _x_of(chart),
+            "tooltip": {"field": "t", "type": "nominal", "title": "failed"},
+        },
+    }
 
 
 def _heat_map(chart: HeatMap) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchwhy.printable import printable
-from torchwhy.record.events import RunStarted
+from torchwhy.record.events import MicroscopeLeft, RunStarted
 from torchwhy.record.trace import Trace
 from torchwhy.report.model import Report
 from torchwhy.report.page.page_curves import training_curves
@@ -31,7 +31,7 @@ def live_facts(
         "losses": losses,
         "milliseconds": _usual_step(first),
         "started": _started(first),
-        "cost": _cost(report),
+        "cost": _cost(traces, report),
         "findings": [] if report is None else _findings(report),
     }
 
@@ -47,10 +47,12 @@ def _started(trace: Trace | None) -> float | None:
     return started[0].started_unix_seconds if started else None
 
 
-def _cost(report: Report | None) -> str | None:
-    if report is None or report.cost is None:
-        return None
-    return f"{report.cost.own_seconds:.1f} s of {report.cost.seconds:.1f} s"
+def _cost(traces: Sequence[Trace], report: Report | None) -> str | None:
+    """Return what watching took; while the program runs, what the microscope took so far."""
+    if report is not None and report.cost is not None:
+        return f"watching took {report.cost.own_seconds:.1f} s of {report.cost.seconds:.1f} s"
+    seconds = [sum(one.seconds for one in trace.of(MicroscopeLeft)) for trace in traces]
+    return f"the microscope took {max(seconds):.1f} s so far" if any(seconds) else None
 
 
 def _findings(report: Report) -> list[dict[str, str]]:

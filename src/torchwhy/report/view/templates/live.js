@@ -56,7 +56,7 @@
   function show(facts) {
     var words = facts.steps + (facts.steps === 1 ? " step" : " steps");
     if (facts.milliseconds !== null) words += ", " + facts.milliseconds.toPrecision(3) + " ms each lately";
-    if (facts.cost !== null) words += ", watching took " + facts.cost;
+    if (facts.cost !== null) words += ", " + facts.cost;
     id("numbers").textContent = words;
     draw(facts.losses);
     tell(facts.findings);
