@@ -9,14 +9,21 @@ RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source test
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast sanitize lint bench clean
+.PHONY: demo test browser test-fast sanitize lint bench clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
 	@$(BIN)/torchwhy run examples/demo.py; code=$$?; test $$code -eq 1
 
-test: lint
+test: lint browser
 	$(BIN)/pytest -q
+
+# Pages are tested in a real browser. Where there is none and apt cannot bring it, these tests are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get -qq update >/dev/null 2>&1 \
+		&& apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core >/dev/null 2>&1; } \
+		|| echo "there is no chromium: the tests of pages in a browser are skipped"
 
 # What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
 test-fast: $(STAMP)

@@ -46,15 +46,7 @@ DEFAULT_FIX_LIMIT_SECONDS = 300.0  # The same, for all trials together.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.usage = "torchwhy run [options] PROGRAM [arguments of the program]"
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
-    parser.add_argument(
-        "--html", metavar="FILE", type=Path, help="also write the report as a page to FILE"
-    )
-    parser.add_argument(
-        "--no-data",
-        action="store_true",
-        help="record no value of the data, so that the page cannot show the sample at fault",
-    )
+    _add_output_options(parser)
     parser.add_argument(
         "--on-failure",
         choices=("stop", "skip", "continue"),
@@ -98,6 +90,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_trial_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="also write the report as a page to FILE"
+    )
+    parser.add_argument(
+        "--no-data",
+        action="store_true",
+        help="record no value of the data, so that the page cannot show the sample at fault",
+    )
 
 
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
