@@ -55,7 +55,7 @@ def recorded(tmp_path):
 
 def use(monkeypatch, *detectors):
     monkeypatch.setattr(
-        pipeline, "all_detectors", lambda: {detector.name: detector for detector in detectors}
+        pipeline, "detectors_for", lambda _: {detector.name: detector for detector in detectors}
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from torchwhy.detect.checks.asking import checks_of
 from torchwhy.detect.each_observation import findings_of
-from torchwhy.detect.registry import all_detectors, failures
+from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
@@ -86,7 +86,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
         ),
         cost=_cost_of(traces),
         unseen=tuple(dict.fromkeys(unseen)),
-        checks=checks_of(traces, findings, detectors=all_detectors(), failed=failed),
+        checks=checks_of(traces, findings, detectors=detectors_for(traces), failed=failed),
     )
 
 
@@ -128,7 +128,7 @@ def examine(trace: Trace, failed: dict[str, str], unordered: list[str]) -> list[
     """Return the story of one rank; `failed` gets each detector that failed, `unordered` why there is no story."""
     found: list[Finding] = []
     finished: set[str] = set()
-    for name, detector in all_detectors().items():
+    for name, detector in detectors_for([trace]).items():
         try:
             found += findings_of(detector(), trace)
             finished.add(name)

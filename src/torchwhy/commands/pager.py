@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from rich.console import Console, RenderableType
 from rich.theme import Theme
 
-from torchwhy.report.terminal import fit_encoding
+from torchwhy.report.plain_report import fit_encoding
 
 WIDEST = 100  # Longer lines of prose are hard to read.
 # rich's own style has a black background, which stands out on a light terminal.

@@ -297,6 +297,7 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     from torchwhy.commands.check_offer import offer_check
     from torchwhy.commands.rerun import rerun_if_needed
     from torchwhy.pipeline import diagnose
+    from torchwhy.report.plain_report import show_plainly
 
     stream = None if options.quiet else sys.stderr
     note = rerun_if_needed(
@@ -320,7 +321,7 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
             stream=stream,
         )
         unwritten = trials.store(run_directory, report)
-    if not options.quiet:
+    if not options.quiet and not show_plainly(report, sys.stderr):
         from torchwhy.report.terminal import Place, show
 
         show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)

@@ -19,28 +19,6 @@ SIGNS = {
 }
 
 
-def counted(steps: int) -> str:
-    """Return `1 step` or `3 steps`."""
-    return "1 step" if steps == 1 else f"{steps} steps"
-
-
-def nothing_found(report: Report) -> str:
-    """Return that nothing was found, in how many steps, and how many checks could be made."""
-    notes = len(report.findings)
-    words = "nothing found"
-    if notes:
-        words = f"{notes} {'note' if notes == 1 else 'notes'}, nothing else found"
-    if report.steps:
-        words += f" in {counted(report.steps)}"
-    made = sum(check.was_made for check in report.checks)
-    if report.checks:
-        words += (
-            f" ({made} of {len(report.checks)} checks could be made; "
-            "`torchwhy report --checks` lists them)"
-        )
-    return words
-
-
 def checklist(report: Report, *, of: str = "") -> Iterator[Text | Table]:
     """Yield a line that counts the answers, then every question with its answer, those that matter most first."""
     answers = [_sign_of(report, check) for check in report.checks]

@@ -18,15 +18,15 @@ from rich.text import Text
 
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.printable import printable
-from torchwhy.report.checklist import checklist, counted, nothing_found
+from torchwhy.report.checklist import checklist
 from torchwhy.report.excerpt import excerpt
 from torchwhy.report.headlines import headline, moment
 from torchwhy.report.model import Report
+from torchwhy.report.plain_report import cost_of, counted, lines_of, show_plainly, write_to
 from torchwhy.report.sparkline import sparkline
 from torchwhy.report.window import DiffLines, SourceLine
 from torchwhy.report.wording import OFFERED, SAFETY_WORDS, VERDICT_WORDS, since
 
-SHORT_RUN_SECONDS = 60.0  # In a shorter run the first step takes most of the watching time.
 WIDEST = 120  # Longer lines of prose are hard to read.
 WIDTH_OF_A_FILE = 100
 EVIDENCE_SHOWN = 6
@@ -36,11 +36,6 @@ DIFF_LINES_SHOWN = 14
 FIXES_SHOWN = 4
 FURTHER_SHOWN = 8
 STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
-PLAIN_SIGNS = str.maketrans(
-    dict(zip("▁▂▃▄▅▆▇█", "__--==##", strict=True))
-    | {"×": "x", "─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "λ": "lambda", "−": "-"}
-    | {"✓": "+", "✗": "x", "≤": "<=", "≥": ">=", "–": "-", "’": "'", "²": "^2", "≈": "~"}
-)
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,8 @@ class _SafeConsole(Console):
 
 def show(report: Report, place: Place, stream: IO[str]) -> None:
     """Write the report to a stream, with colours and width as the stream allows."""
-    _print(_parts(report, place), stream)
+    if not show_plainly(report, stream):
+        _print(_parts(report, place), stream)
 
 
 def show_checks(report: Report, stream: IO[str], *, of: str = "") -> None:
@@ -89,23 +85,7 @@ def _print(parts: Iterable[RenderableType], stream: IO[str]) -> None:
     for part in parts:
         # The terminal wraps plain lines itself, so that a path in them can be copied whole.
         console.print(part, soft_wrap=isinstance(part, Text))
-    stream.write(
-        fit_encoding(_without_trailing_blanks(buffer.getvalue()), getattr(stream, "encoding", None))
-    )
-    stream.flush()
-
-
-def fit_encoding(text: str, encoding: str | None) -> str:
-    """Return the text in characters that the encoding has."""
-    try:
-        text.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return text.translate(PLAIN_SIGNS).encode("ascii", errors="replace").decode("ascii")
-    return text
-
-
-def _without_trailing_blanks(text: str) -> str:
-    return "".join(line.rstrip() + "\n" for line in text.splitlines())
+    write_to(stream, buffer.getvalue())
 
 
 def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
@@ -127,10 +107,7 @@ def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
 
 def _healthy(report: Report) -> Iterator[RenderableType]:
     """Yield what was not seen, then that nothing was found and how much was asked, then all notes."""
-    yield from (Text(f"torchwhy: {note}") for note in report.unseen)
-    if report.steps or any(check.answer == "yes" for check in report.checks):
-        yield Text(f"torchwhy: {nothing_found(report)}{_cost(report, before='; ')}.")
-    yield from (Text(f"torchwhy: {note}") for note in (*report.notes, *report.trial_notes))
+    yield from map(Text, lines_of(report))
     yield from (Padding(_in_short(report, one), (0, 0, 0, 2)) for one in report.findings)
 
 
@@ -311,19 +288,9 @@ def _in_short(report: Report, finding: Finding) -> Table:
 
 def _where_to_read_on(report: Report, root: Finding, place: Place) -> Text:
     steps = counted(report.steps)
-    cost = f"\n  Watched {steps}{_cost(report, before='; ')}." if report.cost is not None else ""
+    cost = f"\n  Watched {steps}{cost_of(report, before='; ')}." if report.cost is not None else ""
     return Text(
         f"\n  Full report: {place.run / 'report.json'}\n"
         f"  About this cause: torchwhy explain {root.detector}{cost}",
         style="dim",
     )
-
-
-def _cost(report: Report, *, before: str) -> str:
-    """Return how long watching took: in seconds for a short run, else as a share of the time."""
-    cost = report.cost
-    if cost is None:
-        return ""
-    if cost.seconds < SHORT_RUN_SECONDS:
-        return f"{before}watching took {cost.own_seconds:.1f} s of {cost.seconds:.1f} s"
-    return f"{before}watching took {cost.share:.1%} of the time".replace("%", " %")
