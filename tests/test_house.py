@@ -34,6 +34,7 @@ WIRING = {
     "observe/session.py",
     "replay/assembly.py",
     "replay/equipment.py",
+    "replay/rehearsal_assembly.py",
 }
 
 # Files of a watched process that read a clock, and why no answer depends on it. Bound everything else by counts.

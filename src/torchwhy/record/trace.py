@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_args
 
 import msgspec
 
@@ -20,8 +21,7 @@ from torchwhy.record.step_log import recent_steps
 from torchwhy.source.edits import Source
 
 AnyOf = TypeVar("AnyOf", bound=kinds.Event)
-
-_decoder = msgspec.json.Decoder(kinds.AnyEvent)
+HEAD = re.compile(rb'\{"event":"([a-z-]+)"')  # as the writer writes it
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def read_events(path: Path) -> Iterator[kinds.Event]:
         if not line:
             continue
         try:
-            event = _decoder.decode(line)
+            event = _decoder_for(line).decode(line)
             _check_step(event)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             if number >= len(lines) - 1:
@@ -126,6 +126,22 @@ def read_events(path: Path) -> Iterator[kinds.Event]:
                 slug="unreadable-trace",
             ) from problem
         yield event
+
+
+def _decoder_for(line: bytes) -> msgspec.json.Decoder[kinds.Event]:
+    """Return the decoder of a line's kind of event; it is made when the first such line comes."""
+    found = HEAD.match(line)
+    return _decoder_of(None if found is None else found[1].decode())
+
+
+@lru_cache(maxsize=128)
+def _decoder_of(tag: str | None) -> msgspec.json.Decoder[kinds.Event]:
+    kind = next((one for one in get_args(kinds.AnyEvent) if _tag_of(one) == tag), None)
+    return msgspec.json.Decoder(kinds.AnyEvent if kind is None else kind)
+
+
+def _tag_of(kind: type[kinds.Event]) -> str | int | None:
+    return kind.__struct_config__.tag
 
 
 def _check_step(event: kinds.Event) -> None:

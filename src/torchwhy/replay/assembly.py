@@ -6,41 +6,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from torchwhy.observe.parts import Parts
 from torchwhy.observe.session import Session
 from torchwhy.observe.step_handler import StepHandler
 from torchwhy.observe.torch_features.mode_stack import note_profiler
-from torchwhy.replay.crash.autopsy.examine import Autopsy
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
-from torchwhy.replay.crash.hidden.hidden_causes import HiddenCauses
-from torchwhy.replay.crash.post_mortem import PostMortem
+from torchwhy.replay.crash.late_post_mortem import LatePostMortem
 from torchwhy.replay.crash.thread_exceptions import ThreadExceptions
-from torchwhy.replay.crash.trials.reexecute import Reexecution
 from torchwhy.replay.crash.uncaught_exceptions import UncaughtExceptions
 from torchwhy.replay.equipment import Equipment
 from torchwhy.replay.experiments.curvature import Curvature
 from torchwhy.replay.experiments.sample_independence import SampleIndependence
 from torchwhy.replay.experiments.symmetry import Symmetry
 from torchwhy.replay.handlers.ending import Ending
-from torchwhy.replay.handlers.rerunning import Rerunning
 from torchwhy.replay.handlers.watching import Watching
 from torchwhy.replay.microscope import dispatch_mode
 from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
 from torchwhy.replay.nonfinite.last_values import LastValues
 from torchwhy.replay.observing.quiet_steps import QuietSteps
 from torchwhy.replay.observing.switch import IN_A_RERUN
-from torchwhy.replay.rehearsal.data_code.data_rehearsal import DataRehearsal
-from torchwhy.replay.rehearsal.rehearsal import Rehearsal
-from torchwhy.replay.rehearsal.rehearsing import Rehearsing
 from torchwhy.replay.samples.sample_values import SampleValuesWriter
-from torchwhy.replay.step.earlier_run import EarlierRun
 from torchwhy.replay.step.loop_repeater import LoopRepeater
-from torchwhy.replay.step.rerun_child import RerunChild
 from torchwhy.replay.step.rewind import Rewind
 from torchwhy.replay.step.sample_trial import SampleTrial
 from torchwhy.replay.triggers.observations import Observations
 from torchwhy.replay.triggers.step_triggers import Triggers
+
+if TYPE_CHECKING:
+    from torchwhy.replay.crash.post_mortem import PostMortem
 
 
 class Replay:
@@ -62,14 +57,21 @@ def assemble(session: Session) -> Replay:
     """Return the parts of replay for this process: of a rerun, a rehearsal, or an ordinary run, as `run.json` says."""
     if session.settings.rerun_step is not None:
         return RerunReplay(session)
-    is_rehearsal = session.settings.rehearsal_steps is not None
-    return RehearsalReplay(session) if is_rehearsal else RunReplay(session)
+    if session.settings.rehearsal_steps is not None:
+        from torchwhy.replay.rehearsal_assembly import RehearsalReplay
+
+        return RehearsalReplay(session)
+    return RunReplay(session)
 
 
 class RerunReplay(Replay):
     """Comes up to the failing step, under `Rerunning`."""
 
     def __init__(self, session: Session) -> None:
+        from torchwhy.replay.handlers.rerunning import Rerunning
+        from torchwhy.replay.step.earlier_run import EarlierRun
+        from torchwhy.replay.step.rerun_child import RerunChild
+
         self._parts = parts = session.parts
         self._equipment = equipment = Equipment(parts, session.spend)
         earlier = EarlierRun(session.settings)
@@ -121,7 +123,7 @@ class RunReplay(Replay):
         rewind = _rewind(parts, equipment, session.stop_program)
         self._curvature = Curvature(parts.recorder, parts.state, parts.hooks)
         triggers = _triggers(parts, equipment, self._curvature)
-        post_mortem = _post_mortem(parts, equipment)
+        post_mortem = LatePostMortem(lambda: _post_mortem(parts, equipment))
         caught = _caught_exceptions(parts, equipment, post_mortem)
         uncaught = UncaughtExceptions(
             post_mortem,
@@ -168,39 +170,6 @@ class RunReplay(Replay):
         parts = self._parts
         self._equipment.microscope.taken.watch(parts.hooks, parts.guests.protect)
         note_profiler(self._parts.hooks.replace, self._equipment.switch.program_profiles)
-
-
-class RehearsalReplay(RunReplay):
-    """Watches like `RunReplay`, captures steps, and asks questions of them in the end; compiled code runs eagerly."""
-
-    _handler_kind = Rehearsing
-    runs_eagerly = True
-    handler: Rehearsing
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        parts = session.parts
-        self._rehearsal = Rehearsal(
-            parts.optimizers,
-            parts.recorder,
-            parts.state,
-            seconds=session.settings.rehearsal_seconds,
-            failed=lambda problem: parts.guests.switch_off("rehearsal", problem),
-        )
-        self.handler.rehearse(self._rehearsal, parts.guests.protect)
-
-    def begin(self) -> None:
-        """Put the microscope on for the first steps, and capture all of them."""
-        super().begin()
-        if self._parts.guests.may_run("rehearsal", dispatch_mode.NEEDS):
-            self._rehearsal.begin(self._parts.hooks.replace)
-
-    def ask(self) -> None:
-        """Put the questions about the data, then those about the steps."""
-        parts = self._parts
-        data = DataRehearsal(parts.loaders.loaders, parts.recorder, parts.state)
-        parts.guests.protect("data rehearsal", data.ask)()
-        self._rehearsal.ask()
 
 
 def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]) -> Rewind:
@@ -276,6 +245,11 @@ def _samples(parts: Parts, equipment: Equipment) -> SampleIndependence:
 
 
 def _post_mortem(parts: Parts, equipment: Equipment) -> PostMortem:
+    from torchwhy.replay.crash.autopsy.examine import Autopsy
+    from torchwhy.replay.crash.hidden.hidden_causes import HiddenCauses
+    from torchwhy.replay.crash.post_mortem import PostMortem
+    from torchwhy.replay.crash.trials.reexecute import Reexecution
+
     reexecution = Reexecution(
         equipment.microscope,
         equipment.modules,
@@ -298,7 +272,7 @@ def _post_mortem(parts: Parts, equipment: Equipment) -> PostMortem:
 
 
 def _caught_exceptions(
-    parts: Parts, equipment: Equipment, post_mortem: PostMortem
+    parts: Parts, equipment: Equipment, post_mortem: LatePostMortem
 ) -> CaughtExceptions:
     protect = parts.guests.protect
     threads = ThreadExceptions(post_mortem, parts.recorder, parts.state, parts.hooks, protect)

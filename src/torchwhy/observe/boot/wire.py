@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import gc
 from time import thread_time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torchwhy.observe.session import Session
 
 _began = thread_time()  # importing the rest of us is a part of what watching costs
 
-from torchwhy.observe import session  # noqa: E402
-from torchwhy.replay.assembly import assemble  # noqa: E402
 
-
-def begin(run_directory: str) -> session.Session:
+def begin(run_directory: str) -> Session:
     """Start watching this process; events go to `run_directory`."""
-    started = session.begin(run_directory, assemble)
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        from torchwhy.observe import session
+        from torchwhy.replay.assembly import assemble
+
+        started = session.begin(run_directory, assemble)
+    finally:
+        if was_on:
+            _collect_as_before()
     started.spend(max(0.0, thread_time() - _began))  # the clock of a forked process begins anew
     return started
+
+
+def _collect_as_before() -> None:
+    """Count what we imported as old, so that no search through all that torch imported is due for it."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+    gc.enable()

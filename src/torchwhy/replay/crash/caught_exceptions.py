@@ -23,7 +23,7 @@ from torchwhy.replay.crash.exception_watchers import watcher_for
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import frames_of
-from torchwhy.replay.crash.post_mortem import PostMortem
+from torchwhy.replay.crash.late_post_mortem import LatePostMortem
 from torchwhy.replay.crash.thread_exceptions import ThreadExceptions
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.source.analyses.handlers import (
@@ -62,7 +62,7 @@ class CaughtExceptions:
 
     def __init__(
         self,
-        post_mortem: PostMortem,
+        post_mortem: LatePostMortem,
         threads: ThreadExceptions,
         microscope: Microscope,
         *,

@@ -17,7 +17,7 @@ from torchwhy.observe.program.exceptions import clean, uncaught
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.replay.crash.frames.traceback_frames import frames_of, told_error
-from torchwhy.replay.crash.post_mortem import PostMortem
+from torchwhy.replay.crash.late_post_mortem import LatePostMortem
 
 
 class ThreadExceptions:
@@ -25,7 +25,7 @@ class ThreadExceptions:
 
     def __init__(
         self,
-        post_mortem: PostMortem,
+        post_mortem: LatePostMortem,
         recorder: Recorder,
         state: TrainingState,
         hooks: Hooks,

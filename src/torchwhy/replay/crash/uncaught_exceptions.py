@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torchwhy.observe.recorder import Recorder
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of, told_error
-from torchwhy.replay.crash.post_mortem import PostMortem
+from torchwhy.replay.crash.late_post_mortem import LatePostMortem
 from torchwhy.replay.nonfinite.refused_values import RefusedValues, values_refused_by
 from torchwhy.replay.observing.switch import MicroscopeSwitch
 from torchwhy.replay.step.rewind import Rewind
@@ -18,7 +18,7 @@ class UncaughtExceptions:
 
     def __init__(
         self,
-        post_mortem: PostMortem,
+        post_mortem: LatePostMortem,
         caught_exceptions: CaughtExceptions,
         refused_values: RefusedValues,
         *,
