@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import nn
 
 from torchwhy.observe.parts import Parts
@@ -12,7 +13,7 @@ from torchwhy.replay.graph.dropped_results import DroppedResults
 from torchwhy.replay.graph.earlier_steps import EarlierSteps
 from torchwhy.replay.graph.forward_graph import GraphWriter
 from torchwhy.replay.graph.graph_cuts import GraphCuts
-from torchwhy.replay.graph.unit_activity import ActivityWriter
+from torchwhy.replay.graph.unit_activity import ACTIVATIONS, ActivityWriter
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.memory_writers import MemoryWriters
 from torchwhy.replay.microscope.module_stack import ModuleStack
@@ -100,7 +101,7 @@ class Equipment:
             guests=parts.guests,
             failed=self._microscope_failed,
             over_limit=self._limit_is_reached,
-            on_forward=protect("activity probe", self.activity.saw),
+            on_forward=_of_activations(protect("activity probe", self.activity.saw)),
             on_clip=self._gradients_are_clipped,
             batch_at=self.given_batches.at,
         )
@@ -224,3 +225,15 @@ class Equipment:
             state=parts.state,
             protect=self._protect,
         )
+
+
+def _of_activations(
+    measure: Callable[[Operation, torch.Tensor], object],
+) -> Callable[[Operation, torch.Tensor], None]:
+    """Return `measure` for activations alone: guarding a call takes longer than this question."""
+
+    def saw(operation: Operation, output: torch.Tensor) -> None:
+        if operation.info.base in ACTIVATIONS:
+            measure(operation, output)
+
+    return saw

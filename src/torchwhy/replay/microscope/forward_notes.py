@@ -33,6 +33,7 @@ MOST_MEASURED = (
     1_000_000  # elements of an operand of a difference, up to which its range is measured
 )
 CUTS = {"detach", "detach_"}
+PLAIN = {int, float, bool, str, type(None), torch.dtype}
 
 Geometry = tuple[int, int, tuple[int, ...], tuple[int, ...], bool]
 Operands = tuple[list[torch.Tensor], list[int | None]]  # with the keys of their memory
@@ -70,7 +71,7 @@ class ForwardNotes:
         operation.scalars = [
             (str(position), value)
             for position, value in enumerate(args)
-            if not tensors_in((value,))
+            if type(value) in PLAIN or not tensors_in((value,))
         ]
         self.trace_back(operation, operands)
         leaves: list[str] = []

@@ -1,4 +1,4 @@
-"""A dispatch mode that can pause, which leaves torch's stack for a while, and sleep, which looks at nothing there."""
+"""A dispatch mode that can pause, which leaves torch's stack for a while, and sleep, which an operation may begin."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
+from torchwhy.replay.observing.next_line import NextLine
 
 
 class PausableMode(DispatchMode):
@@ -66,9 +67,16 @@ class PausableMode(DispatchMode):
                 self.leave()
 
     def sleep(self) -> None:
-        """Look at nothing until `wake`; called inside of an operation."""
+        """Look at nothing until `wake`, and leave torch's stack; called inside of an operation."""
         if self.is_on and not self.is_asleep:
             self.is_asleep = True
+            NextLine(self._leave_asleep).wait()
+
+    def _leave_asleep(self) -> bool:
+        """Leave torch's stack; return False from inside of an operation, where torch has us off for a while."""
+        if self.is_asleep and self._is_entered:
+            self.pause()
+        return self.is_paused or not self.is_asleep
 
     def wake(self) -> None:
         """Look again."""

@@ -34,7 +34,7 @@ LEARNING = (
 # A policy that plays before it learns: calls of models without a backward pass, and work, after which we give up.
 MOST_CALLS, WORK_OF_CALLS = 64, 4000
 ENOUGH_WITHOUT_GRAPH = (
-    2000  # operations: an evaluation of some batches, or the first moves of a game
+    500  # operations: an evaluation of a batch or two, or the first moves of a game
 )
 
 

@@ -22,7 +22,7 @@ from torchwhy.replay.experiments.symmetry import Symmetry
 from torchwhy.replay.graph.forward_graph import GraphWriter
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.observing.switch import MicroscopeSwitch
-from torchwhy.replay.triggers.loss_statistics import GREW, LossStatistics
+from torchwhy.replay.triggers.loss_statistics import FIRST_MARK, GREW, LossStatistics
 
 MOST_OBSERVED = (
     8  # later steps of one run: the marks double, so eight of them reach beyond 3000 steps
@@ -31,6 +31,10 @@ MOST_WORK = 20_000  # of the microscope for one later step, in operations
 MOST_AT_ONCE = 64  # losses of quiet steps that are judged together
 MOST_MEASURED = 4  # measurements of the curvature in one run
 OVER = "the look at a later step is over"
+# With more parameter tensors, an observation or the curvature takes as long as ten steps, so what may be a whim of the
+# first steps does not suffice: a loss that was once twice as high, or that has not fallen by the first mark.
+MOST_PARAMETERS = 100
+WHIMS = ("grew early", f"rests at {2 * FIRST_MARK}")
 
 
 class Triggers:
@@ -147,6 +151,8 @@ class Triggers:
     def _ask(self, reason: str | None, watched: WatchedOptimizer) -> None:
         """Want the next step for an experiment or an observation; once for each reason."""
         if reason is None or reason in self._asked:
+            return
+        if reason in WHIMS and len(watched.parameters()) > MOST_PARAMETERS:
             return
         self._asked.append(reason)
         if len(self._asked) <= MOST_MEASURED and reason != "no gradient":
