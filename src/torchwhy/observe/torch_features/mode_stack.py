@@ -56,6 +56,15 @@ def _is_below_another_mode(frame: Any) -> bool:
     return False
 
 
+def running_modes() -> int:
+    """Return how many dispatch modes, ours or the program's, run the operation that is under way."""
+    count = 0
+    frame: Any = frame_at(1)
+    while (frame := frame.f_back) is not None:
+        count += frame.f_code.co_name == "__torch_dispatch__"
+    return count
+
+
 _profiling = get("profiler-switch")
 is_profiling: Callable[[], bool] = _profiling[0] if _profiling is not None else lambda: False
 _record: Any = _profiling[1] if _profiling is not None else None

@@ -6,7 +6,13 @@ import threading
 from typing import Any
 
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
-from torchwhy.observe.torch_features.mode_stack import DispatchMode, active_modes, put_on, take_off
+from torchwhy.observe.torch_features.mode_stack import (
+    DispatchMode,
+    active_modes,
+    put_on,
+    running_modes,
+    take_off,
+)
 from torchwhy.replay.observing.next_line import NextLine
 
 
@@ -70,7 +76,8 @@ class PausableMode(DispatchMode):
         """Look at nothing until `wake`, and leave torch's stack; called inside of an operation."""
         if self.is_on and not self.is_asleep:
             self.is_asleep = True
-            NextLine(self._leave_asleep).wait()
+            if running_modes() == 1:  # a mode of the program above us has to find us below
+                NextLine(self._leave_asleep).wait()
 
     def _leave_asleep(self) -> bool:
         """Leave torch's stack; return False from inside of an operation, where torch has us off for a while."""
