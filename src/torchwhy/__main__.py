@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from torchwhy import commands
@@ -17,4 +18,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(50_000, 20, 20)  # of three hundred imported modules, nothing is garbage
     sys.exit(main())
