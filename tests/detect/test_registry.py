@@ -20,7 +20,8 @@ def families(*events):
 
 
 def test_a_healthy_run_needs_no_cause_of_exceptions_and_bad_values():
-    assert families() == {"wiring", "dynamics", "memory"}
+    assert {"wiring", "dynamics", "memory"} <= families()
+    assert families().isdisjoint({"errors", "numerics", "machines"})
 
 
 @pytest.mark.parametrize("event", [alarm(3), birth()], ids=["alarm", "birth"])
