@@ -12,7 +12,6 @@ from torchwhy.finding import Finding
 from torchwhy.record.crashes import Crash
 from torchwhy.record.events import Birth, RunStarted, SampleValues
 from torchwhy.record.trace import Trace
-from torchwhy.report.checklist import counted, nothing_found
 from torchwhy.report.headlines import headline
 from torchwhy.report.model import Report
 from torchwhy.report.page.page_card import checks_shown, finding_shown
@@ -26,6 +25,7 @@ from torchwhy.report.page.page_values import (
     tensors_of_crash,
     walk_of,
 )
+from torchwhy.report.plain_report import counted, nothing_found
 
 MOST_LANES = 64
 HAS_A_MOMENT = {"training-broke", "exception", "lost-batches"}  # effects that begin at a step
