@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.replay.rehearsal.captured_program import (
+from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
     CapturedStep,
     Ref,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
-from torchwhy.replay.rehearsal.captured_program import CapturedStep, Tensors
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
 
 MakeOptimizer = Callable[[Mapping[int, torch.Tensor]], torch.optim.Optimizer]
 NEEDS_CLOSURE = (torch.optim.LBFGS,)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from torchwhy.replay.rehearsal.captured_program import CapturedStep, Tensors
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
 
 Batch = tuple[CapturedStep, dict[int, torch.Tensor]]  # a step, and the slots to exchange in it
 

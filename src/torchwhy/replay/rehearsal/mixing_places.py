@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from torchwhy.replay.rehearsal.captured_program import CapturedOperation
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation
 from torchwhy.replay.rehearsal.changed_runs import ChangedRuns, Values, base_of, moved
 
 NOTICEABLE = 1e-5  # of the largest element: rounding changes an output by 1e-7 of it

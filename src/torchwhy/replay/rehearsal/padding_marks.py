@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from torchwhy.replay.rehearsal.captured_program import CapturedOperation, CapturedStep
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, CapturedStep
 from torchwhy.replay.rehearsal.changed_runs import base_of
 
 MOST_AXES = 3  # axes of an input with padding: samples, time, features

@@ -27,12 +27,16 @@ from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.rehearsal import questions
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.capture_mode import CaptureMode, is_inside_another
-from torchwhy.replay.rehearsal.captured_program import CapturedStep
-from torchwhy.replay.rehearsal.custom_functions import CustomFunctions
-from torchwhy.replay.rehearsal.operation_log import CannotCapture, OperationLog, ParameterTable
+from torchwhy.replay.rehearsal.capture.capture_mode import CaptureMode, is_inside_another
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
+from torchwhy.replay.rehearsal.capture.custom_functions import CustomFunctions
+from torchwhy.replay.rehearsal.capture.operation_log import (
+    CannotCapture,
+    OperationLog,
+    ParameterTable,
+)
+from torchwhy.replay.rehearsal.capture.step_cut import cut_step
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollection, StepGroup
-from torchwhy.replay.rehearsal.step_cut import cut_step
 
 LONGEST_REASON = 300
 MOST_LOGGED = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from torchwhy.replay.rehearsal.captured_program import CapturedOperation, CapturedStep
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, CapturedStep
 
 SHORTEST = 4  # a sequence
 FEWEST = 8  # elements that must agree: fewer agree by chance

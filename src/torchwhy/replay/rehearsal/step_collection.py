@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
-from torchwhy.replay.rehearsal.captured_program import CapturedStep, same
-from torchwhy.replay.rehearsal.operation_log import ParameterTable
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, same
+from torchwhy.replay.rehearsal.capture.operation_log import ParameterTable
 
 FIRST_STEPS = 24  # of one group, which all stay: within the first epoch no sample comes twice
 MOST_STEPS = 32  # of one group; then every second one of the later ones goes

@@ -13,11 +13,11 @@ import torch
 
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.captured_program import CapturedStep
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
+from torchwhy.replay.rehearsal.capture.step_cut import Uses
 from torchwhy.replay.rehearsal.changed_runs import ChangedRuns
 from torchwhy.replay.rehearsal.copy_training import Trainee, adam
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepGroup
-from torchwhy.replay.rehearsal.step_cut import Uses
 
 SLUG = "outputs-differ"
 RATE = 1e-2

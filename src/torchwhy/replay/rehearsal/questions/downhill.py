@@ -8,7 +8,7 @@ import torch
 
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.captured_program import CapturedStep
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepGroup
 
 SLUG = "steps-go-downhill"

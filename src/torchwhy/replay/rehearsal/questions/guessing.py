@@ -10,7 +10,7 @@ import torch
 from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.captured_program import CapturedOperation, CapturedStep, Ref
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, CapturedStep, Ref
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps
 
 SLUG = "first-loss"

@@ -6,7 +6,7 @@ import torch
 
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.captured_program import CapturedStep, Tensors
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
 from torchwhy.replay.rehearsal.copy_training import Trainee, adam
 from torchwhy.replay.rehearsal.data_exchange import from_others
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps

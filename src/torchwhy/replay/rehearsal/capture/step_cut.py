@@ -10,7 +10,7 @@ import torch
 
 from torchwhy.observe.program.frames import Site
 from torchwhy.replay.microscope.operations import info_of
-from torchwhy.replay.rehearsal.captured_program import (
+from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
     CapturedStep,
     Ref,
@@ -18,7 +18,7 @@ from torchwhy.replay.rehearsal.captured_program import (
     Slot,
     exchanged,
 )
-from torchwhy.replay.rehearsal.operation_log import CannotCapture, OperationLog
+from torchwhy.replay.rehearsal.capture.operation_log import CannotCapture, OperationLog
 
 
 class Memories:

@@ -13,15 +13,15 @@ import torch
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.replay.microscope.call_sites import call_site
-from torchwhy.replay.rehearsal.capture_mode import CaptureMode
-from torchwhy.replay.rehearsal.captured_program import (
+from torchwhy.replay.rehearsal.capture.capture_mode import CaptureMode
+from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
     Ref,
     exchanged,
     flat,
     refs_in,
 )
-from torchwhy.replay.rehearsal.operation_log import Segment, flat_tensors
+from torchwhy.replay.rehearsal.capture.operation_log import Segment, flat_tensors
 
 
 class CustomFunctions:

@@ -10,7 +10,7 @@ import torch
 
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.torch_features.tensor_parts import has_values, storage_key, version_of
-from torchwhy.replay.rehearsal.captured_program import CapturedOperation, Ref
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, Ref
 
 MOST_OPERATIONS = 20_000  # between two backward passes
 MOST_BYTES = 512 * 2**20  # of the tensors that they hold

@@ -19,8 +19,13 @@ from torchwhy.replay.microscope.arguments import written_by
 from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.observing.pausable_mode import PausableMode
-from torchwhy.replay.rehearsal.captured_program import CapturedOperation, Ref, exchanged, flat
-from torchwhy.replay.rehearsal.operation_log import (
+from torchwhy.replay.rehearsal.capture.captured_program import (
+    CapturedOperation,
+    Ref,
+    exchanged,
+    flat,
+)
+from torchwhy.replay.rehearsal.capture.operation_log import (
     MOST_BYTES,
     MOST_OPERATIONS,
     CannotCapture,
