@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +53,8 @@ def _port(text: str) -> int:
 
 def execute(options: argparse.Namespace) -> int:
     """Serve until the user interrupts."""
+    import secrets
+
     from torchwhy.report.view.view_server import ViewServer
 
     runs = RunsFolder(runs_in(options.folder))
@@ -96,6 +95,8 @@ class RunsFolder:
     """The runs of a folder, as the server shows them."""
 
     def __init__(self, folder: Path) -> None:
+        import threading
+
         self.folder = folder
         self._diagnosed: dict[str, _Diagnosed] = {}
         self._lock = threading.Lock()
@@ -200,6 +201,8 @@ def _is_alive(process: int) -> bool:
 
 
 def _moment(name: str) -> str:
+    from datetime import datetime, timezone
+
     try:
         at = datetime.strptime(name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
     except ValueError:

@@ -94,6 +94,7 @@ class Laboratory:
             hash_seed=original.hash_seed,
             seeds_from=os.fspath(self.run_directory.absolute()),
             stop_after_step=stop_after_step,
+            keeps_data=original.keeps_data,
         )
         ended = self.launch(place, unstarted, limit_seconds)
         traces = read_traces(place)
