@@ -1,7 +1,8 @@
 """Find the causes that match a word, several words or a pasted error message.
 
 A word of the query scores in every field of a page that has a word beginning with it; rare words count more. A page
-matches if it has most of the query by that weight. Words that no page has are ignored, up to half of the query.
+matches if it has most of the query by that weight; pages that have all words come first. Words that no page has are
+ignored, up to half of the query.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _ranked(
         if _covers(own, rarities)
     }
     best = max(scores.values(), default=0.0)
-    ranked = sorted(scores, key=lambda name: (-scores[name], name))
+    ranked = sorted(scores, key=lambda name: (not all(hits[name]), -scores[name], name))
     return [name for name in ranked if scores[name] >= TAIL * best]
 
 

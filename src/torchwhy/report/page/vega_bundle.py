@@ -1,14 +1,15 @@
 """The extra `torchwhy[html]`: the JavaScript that draws Vega-Lite charts, and charts as SVG for readers without it.
 
-Making the bundle takes some five seconds, so it is kept in the user's cache folder for each version of the library.
+Making the bundle takes some five seconds, so it is kept for each version of the library, beside the recorded runs:
+torchwhy writes nothing outside of its own folder.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from torchwhy.errors import TraceError
 from torchwhy.record.run_folder import read_bounded, replace_file
 
 LIBRARY = "vl-convert-python"
+OWN_FOLDER = ".torchwhy"  # of the working directory
 LARGEST_BUNDLE = 8_000_000
 NAMES = "window.vegaEmbed=vegaEmbed;"
 
@@ -31,20 +33,24 @@ def version() -> str | None:
         return None
 
 
+@lru_cache(maxsize=1)
 def bundle() -> str:
-    """Return the JavaScript with everything it needs, from the cache if this version was bundled before."""
-    path = _cache_folder() / f"vega-{version()}.js"
-    with suppress(OSError, ValueError, TraceError):
-        known = read_bounded(path, LARGEST_BUNDLE).decode("utf8")
-        if known.endswith("\n"):  # written as a whole
-            return known
+    """Return the JavaScript with everything it needs, as it was kept if this version was bundled before."""
+    folder = _kept_in()
+    path = None if folder is None else folder / f"vega-{version()}.js"
+    if path is not None:
+        with suppress(OSError, ValueError, TraceError):
+            known = read_bounded(path, LARGEST_BUNDLE).decode("utf8")
+            if known.endswith("\n"):  # written as a whole
+                return known
     import vl_convert
 
     print("torchwhy: bundling the chart library, once for this version …", file=sys.stderr)  # noqa: T201
     made = _inside_script(vl_convert.javascript_bundle(NAMES)) + "\n"
-    with suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, made)
+    if path is not None:
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            replace_file(path, made)
     return made
 
 
@@ -60,6 +66,7 @@ def _inside_script(code: str) -> str:
     return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "torchwhy"
+def _kept_in() -> Path | None:
+    """Return the folder to keep the bundle in; None if no run was recorded here."""
+    folder = Path(OWN_FOLDER)
+    return folder / "cache" if folder.is_dir() and not folder.is_symlink() else None
