@@ -30,7 +30,7 @@ FEWEST_HELD_OUT_ROWS = 16
 MOST_BATCHES = 16
 EPOCHS = 6
 RATE = 3e-3
-EXCHANGES = 3
+EXCHANGES = 5  # enough for their spread to show what chance does to the loss
 
 
 def ask(steps: CapturedSteps) -> Answer:

@@ -49,13 +49,17 @@ def _answer(trace: Trace) -> Mapping[str, Any]:
 
 
 def _verdict(facts: Mapping[str, Any]) -> str:
+    """Return yes if the labels beat all exchanges by more than their spread, no if they lie within it, else unclear.
+
+    A no also needs planted relations that are found: the batches suffice to learn from.
+    """
     if not facts:
         return "unclear"
     true, wrong = decode(facts["true"]), list(facts["exchanged"])
     spread = max(wrong) - min(wrong)
     if true < min(wrong) - spread:
         return "yes"
-    if true < min(wrong) or not _finds(facts, "linear", spread):
+    if sum(wrong) / len(wrong) - true > spread or not _finds(facts, "linear", spread):
         return "unclear"
     # A linear model cannot fit a product; any other must find it, or the batches are too few for a hard relation.
     fits = _gain(facts, "product", "planted product fitted") > CLEARLY * spread
