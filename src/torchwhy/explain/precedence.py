@@ -48,6 +48,8 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "loss-maximised": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "impossible-loss": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
     "mask-inverted": SYMPTOMS,
+    "inputs-ignored": SYMPTOMS,
+    "labels-unrelated": (*SYMPTOMS, "overfitting"),
     "momentum-too-high": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "exploding-gradients": (
         *SYMPTOMS,
@@ -104,6 +106,8 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "detached-graph": ("unused-parameters",),
     "discarded-result": (
         *SYMPTOMS,
+        "future-leak",
+        "mask-inverted",
         "loss-spike",
         "unused-parameters",
         "probabilities-into-nll",

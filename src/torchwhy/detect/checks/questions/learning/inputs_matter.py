@@ -66,7 +66,8 @@ def _facts(trace: Trace, kind: type[InputsMatter]) -> InputsMatter:
     return kind(own=decode(facts["loss after"]), others=list(facts["others after"]))
 
 
-def _denied(trace: Trace) -> InputsMatter | None:
+def ignored(trace: Trace) -> InputsMatter | None:
+    """Return the losses, if none moves with the inputs."""
     facts = _answer(trace)
     if not facts or not facts["differ"] or decode(facts["loss"]) == 0 or _is_moved(facts):
         return None
@@ -84,6 +85,6 @@ QUESTION = ask(
     experiment(SLUG, "no training step was captured"),
     Need(_differ, "no other inputs could be tried"),
     by=lambda trace: _facts(trace, InputsMatter),
-    denied=_denied,
+    denied=ignored,
     in_rehearsal=True,
 )

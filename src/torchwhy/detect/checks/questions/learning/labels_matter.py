@@ -85,7 +85,8 @@ def _measured(trace: Trace) -> LabelsMatter:
     )
 
 
-def _denied(trace: Trace) -> LabelsUnrelated | None:
+def unrelated(trace: Trace) -> LabelsUnrelated | None:
+    """Return the losses, if exchanged labels train as well although planted ones are learned."""
     facts = _answer(trace)
     if _verdict(facts) != "no":
         return None
@@ -108,6 +109,6 @@ QUESTION = ask(
     experiment(SLUG, "no training step was captured"),
     CLEAR,
     by=_measured,
-    denied=_denied,
+    denied=unrelated,
     in_rehearsal=True,
 )
