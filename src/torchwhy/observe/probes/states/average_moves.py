@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
@@ -153,10 +154,19 @@ def _fit(
     """Return `scale`, `share` and relative error of `result = scale * copy + share * (model - copy)`."""
     way = model - copy
     size, length = float(copy.norm().item()), float(way.norm().item())
-    if length <= TOO_CLOSE * size or not size:
-        return 1.0, 0.0, float("inf")
-    basis = torch.stack([copy / size, way / length], dim=1)
-    answer = torch.linalg.lstsq(basis, result[:, None]).solution
-    left = float((result - (basis @ answer)[:, 0]).norm().item())
     went = float((result - copy).norm().item())
-    return float(answer[0]) / size, float(answer[1]) / length, left / went
+    if not all(map(math.isfinite, (size, length, went))):
+        return 1.0, 0.0, math.inf
+    if length <= TOO_CLOSE * size or not size or not went:
+        return 1.0, 0.0, math.inf
+    # The normal equations of two unit vectors: a solver of a library may print to the program's output.
+    first, second = copy / size, way / length
+    cosine = float(first.dot(second).item())
+    along_first, along_second = float(first.dot(result).item()), float(second.dot(result).item())
+    independent = 1.0 - cosine * cosine
+    if independent <= TOO_CLOSE:
+        return 1.0, 0.0, math.inf
+    scale = (along_first - cosine * along_second) / independent
+    share = (along_second - cosine * along_first) / independent
+    left = float((result - scale * first - share * second).norm().item())
+    return scale / size, share / length, left / went
