@@ -128,13 +128,8 @@ def _judged(run_directory: Path) -> int:
 def _apply(run_directory: Path, options: argparse.Namespace) -> int:
     from torchwhy.commands.trials import best_fix, command_line
     from torchwhy.pipeline import load
-    from torchwhy.verify.diffs import (
-        changed_files,
-        check_confined,
-        check_unchanged,
-        edited_texts,
-        write_all,
-    )
+    from torchwhy.source.unified_diff import changed_files
+    from torchwhy.verify.diffs import check_confined, check_unchanged, edited_texts, write_all
 
     fix = best_fix(load(run_directory))
     if fix is None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchwhy.errors import TraceError
+from torchwhy.errors import TraceError, UsageError
 from torchwhy.observe.run_directories import RUNS_FOLDER, CannotRecordError, temporary_runs
 from torchwhy.printable import printable
 from torchwhy.record.run_file import Run
@@ -25,13 +25,21 @@ from torchwhy.report.page.page_file import check_folder, page_of, store_page, wr
 if TYPE_CHECKING:
     from torchwhy.report.model import Report
 
+MACHINE_FORMATS = ("md", "sarif", "github", "junit")
+FORMATS = ("text", "json", "html", *MACHINE_FORMATS)
 MOMENT_LENGTH = len("20260131T120000Z")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("run", metavar="RUN", nargs="?", help="which run (default: the last)")
-    parser.add_argument("-f", "--format", choices=("text", "json", "html"), default="text")
+    parser.add_argument(
+        "-f",
+        "--format",
+        choices=FORMATS,
+        default="text",
+        help="text (default); json, html; md for a pull request; sarif, github (annotations) or junit for CI",
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write the report to FILE (- for stdout)"
     )
@@ -51,6 +59,8 @@ def execute(options: argparse.Namespace) -> int:
     from torchwhy.record.run_file import read_run
 
     check_folder("-o", options.output)
+    if options.checks and options.format in MACHINE_FORMATS:
+        raise UsageError("--checks goes with text and json.", slug="wrong-option")
     directory = find_run(options.run)
     run = read_run(directory)
     report = load(directory)
@@ -58,6 +68,9 @@ def execute(options: argparse.Namespace) -> int:
         report = diagnose(directory)
     if options.format == "html" and not options.checks:
         return _write_page(directory, report, options)
+    if options.format in MACHINE_FORMATS:
+        write_output(_rendered(run, report, options.format), options.output or Path("-"))
+        return 0
     stream = sys.stdout if options.output is None else io.StringIO()
     if options.format == "json":
         import json
@@ -85,6 +98,32 @@ def _write_page(directory: Path, report: Report, options: argparse.Namespace) ->
     else:
         print(os.path.relpath(store_page(directory, text)))
     return 0
+
+
+def _rendered(run: Run, report: Report, form: str) -> str:
+    from torchwhy import __version__
+    from torchwhy.detect.registry import all_detectors
+    from torchwhy.report.formats.renderers import RENDERERS
+    from torchwhy.report.formats.told import Setting
+
+    causes = all_detectors()
+    found = {finding.detector for finding in report.findings} & set(causes)
+    directory = Path(run.directory)
+    setting = Setting(
+        directory,
+        checkout_of(directory),
+        version=__version__,
+        summaries={name: causes[name].manual().summary for name in found},
+    )
+    return RENDERERS[form](report, setting)
+
+
+def checkout_of(directory: Path) -> Path:
+    """Return the checkout that GitHub Actions works in, if the run took place in it, else the run's own directory."""
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if workspace and directory.is_relative_to(workspace):
+        return Path(workspace)
+    return directory
 
 
 def _check_of(run: Run) -> str:

@@ -1,8 +1,9 @@
-"""The words that the terminal and the page share: what became of a fix, and since when a fault shows."""
+"""The words that the renderers share: what became of a fix, and since when a fault shows."""
 
 from __future__ import annotations
 
-from torchwhy.finding import Finding
+from torchwhy.finding import Evidence, Finding
+from torchwhy.report.headlines import moment
 
 SAFETY_WORDS = {
     "safe": "same results",
@@ -17,6 +18,11 @@ VERDICT_WORDS = {
     "fits-this-call": "tried: fits this call",
     "no-difference": "tried: no difference",
     "not-run": "not tried",
+}
+CERTAINTY_WORDS = {
+    "observed": "observed in the run",
+    "replayed": "seen again in a replay",
+    "verified": "verified by a trial",
 }
 OFFERED = ("cured", "runs", "fits-this-call", "not-run")
 
@@ -33,3 +39,15 @@ def since(root: Finding) -> str:
             sample += f" (row {root.sample.dataset_index} of {where})"
         words.append(sample)
     return ", ".join(words)
+
+
+def claim_of(finding: Finding, evidence: Evidence) -> str:
+    """Return a fact with its step and place where these are not the finding's own."""
+    words = evidence.claim
+    if evidence.step is not None and evidence.step != finding.step:
+        words += f" ({moment(evidence.step)})"
+    if evidence.location is not None and evidence.location != finding.location:
+        words += f" [{evidence.location}]"
+    if evidence.series:
+        words += f": {evidence.series[0]:.4g} → {evidence.series[-1]:.4g}"
+    return words

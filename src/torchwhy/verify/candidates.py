@@ -10,7 +10,8 @@ from torchwhy.detect.registry import all_detectors
 from torchwhy.detect.views.nonfinite.judging import BirthDiagnosis
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.source.edits import Source
-from torchwhy.verify.diffs import EditError, changed_files, read
+from torchwhy.source.unified_diff import changed_files
+from torchwhy.verify.diffs import EditError, read
 
 MOST_CANDIDATES = 8
 INSTALLED = {"site-packages", "dist-packages"}

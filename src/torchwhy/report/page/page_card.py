@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.report.headlines import moment
+from torchwhy.finding import Finding, Fix
 from torchwhy.report.model import Report
 from torchwhy.report.page.page_curves import trial_curve
 from torchwhy.report.page.page_model import CheckShown, FindingShown, FixShown
-from torchwhy.report.wording import OFFERED, SAFETY_WORDS, VERDICT_WORDS, since
+from torchwhy.report.wording import (
+    CERTAINTY_WORDS,
+    OFFERED,
+    SAFETY_WORDS,
+    VERDICT_WORDS,
+    claim_of,
+    since,
+)
 
-CERTAINTY_WORDS = {
-    "observed": "observed in the run",
-    "replayed": "seen again in a replay",
-    "verified": "verified by a trial",
-}
 DIFF_KINDS = {"+": "added", "-": "removed", "@": "place"}
 
 
@@ -31,7 +32,7 @@ def finding_shown(report: Report, finding: Finding) -> FindingShown:
         message=finding.message,
         place=_place(finding),
         facts=(("since", when),) if when else (),
-        evidence=tuple(_claim(finding, evidence) for evidence in finding.evidence),
+        evidence=tuple(claim_of(finding, evidence) for evidence in finding.evidence),
         led_to=tuple(_consequences(finding, depth=0)),
         fixes=tuple(
             fix_shown(fix, f"{name}-fix-{number}")
@@ -45,17 +46,6 @@ def _place(finding: Finding) -> str | None:
     if span is None:
         return None
     return f"{span} (module {span.module})" if span.module else str(span)
-
-
-def _claim(finding: Finding, evidence: Evidence) -> str:
-    words = evidence.claim
-    if evidence.step is not None and evidence.step != finding.step:
-        words += f" ({moment(evidence.step)})"
-    if evidence.location is not None and evidence.location != finding.location:
-        words += f" [{evidence.location}]"
-    if evidence.series:
-        words += f": {evidence.series[0]:.4g} → {evidence.series[-1]:.4g}"
-    return words
 
 
 def _consequences(finding: Finding, depth: int) -> Iterator[tuple[int, str]]:
