@@ -206,3 +206,20 @@ def test_checks_and_what_was_not_seen_are_read_back_as_they_were_written():
         "blind": True,
         "causes": [],
     }
+
+
+@pytest.mark.parametrize("name", ["train_v10.py", "/usr/lib/python3.10/x.py", r"src\train.py"])
+def test_a_report_with_any_ordinary_file_name_reads_back(tmp_path, name):
+    finding = replace(RATE, location=replace(SPAN, file=name))
+    made = build([finding], command=["t.py"], steps=1, directory=Path("/elsewhere"))
+    made.write(tmp_path / "report.json")
+
+    assert read_report(tmp_path / "report.json").findings[0].location == finding.location
+
+
+def test_a_file_name_with_a_nul_is_refused():
+    facts = report().to_json()
+    facts["findings"][0]["location"]["file"] = "a\0b"
+
+    with pytest.raises(ValueError, match="regex"):
+        from_json(facts)

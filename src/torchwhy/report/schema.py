@@ -18,7 +18,7 @@ LARGEST_STEP = 10**12
 Step = Annotated[int, msgspec.Meta(ge=-1, le=LARGEST_STEP)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_STEP)]
 Line = Annotated[int, msgspec.Meta(ge=0, le=MOST_LINES)]
-Text = Annotated[str, msgspec.Meta(pattern=r"^[^\\0]*$")]
+Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")]
 
 
 class _Span(msgspec.Struct):
