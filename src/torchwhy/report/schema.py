@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from torchwhy.finding import Certainty, Safety, Scope, Severity, Verdict
+from torchwhy.finding import Certainty, Effect, Safety, Scope, Severity, Verdict
 from torchwhy.question import Answer
 from torchwhy.record.numbers import Real
 
@@ -84,6 +84,8 @@ class _Finding(msgspec.Struct):
     fixes: list[_Fix]
     facts: dict[str, Any] = {}
     scope: Scope = "training"
+    effect: Effect | msgspec.UnsetType = msgspec.UNSET  # Older reports have none.
+    symptom_location: _Span | None = None
 
 
 class _Check(msgspec.Struct):
@@ -102,7 +104,10 @@ class _Cost(msgspec.Struct):
     seconds: float
 
 
-class _Report(msgspec.Struct):
+class ReportFile(msgspec.Struct):
+    """The whole of report.json."""
+
+    schema: Literal[1]
     command: list[str]
     steps: Count
     findings: list[_Finding]
@@ -111,18 +116,20 @@ class _Report(msgspec.Struct):
     unseen: list[str] = []
     checks: list[_Check] = []
     cost: _Cost | None = None
+    outcome: Literal["healthy", "suspect", "failed"] | msgspec.UnsetType = msgspec.UNSET
+    root_cause: str | None = None
 
 
 def check_report(facts: Mapping[str, Any]) -> None:
     """Raise `ValueError` if the data is no report; fields that this version does not know are ignored."""
-    report = msgspec.convert(facts, _Report)
+    report = msgspec.convert(facts, ReportFile)
     for numbers in _curves(report):
         for one in numbers:
             float(one)
     _check_chains({one.id: one.explains for one in report.findings})
 
 
-def _curves(report: _Report) -> Iterator[Iterable[Real]]:
+def _curves(report: ReportFile) -> Iterator[Iterable[Real]]:
     for finding in report.findings:
         yield from (evidence.series or () for evidence in finding.evidence)
         for fix in finding.fixes:
