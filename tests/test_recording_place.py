@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.guest import SOURCE, Workshop
 from tests.support.recording import RECORDING_WIRE
-from torchwhy.commands.report import find_run
+from torchwhy.commands.history.recorded_runs import find_run
 from torchwhy.errors import TraceError
 from torchwhy.observe.run_directories import begin_recording
 from torchwhy.record.run_file import Run, read_run, write_run

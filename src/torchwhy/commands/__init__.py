@@ -8,14 +8,31 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from torchwhy import __version__
+from torchwhy.commands.guidance.version_line import VersionAction
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.printable import one_line
 
-COMMANDS = ("run", "check", "fix", "report", "view", "explain", "doctor")
-FILES = {"check": "checkup"}  # Commands whose file has another name: a module name has one meaning.
+COMMANDS = (
+    "run",
+    "check",
+    "fix",
+    "report",
+    "runs",
+    "view",
+    "explain",
+    "doctor",
+    "clean",
+    "completion",
+)
+# Commands whose file lies in a folder, or has another name: a module name has one meaning.
+FILES = {
+    "check": "checkup",
+    "runs": "history.runs",
+    "clean": "history.clean",
+    "completion": "guidance.completion",
+}
 BAD_INPUT = 2
 DEBUG_VARIABLE = "TORCHWHY_DEBUG"
 LONGEST_REASON = 300
@@ -23,6 +40,26 @@ LONGEST_REASON = 300
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence with a slug, like all errors of torchwhy."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.option_names: list[str] = []
+        super().__init__(*arguments, **options)
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Add an argument, and remember how it is written."""
+        self.option_names += [name for name in names if name.startswith("--")]
+        return super().add_argument(*names, **options)
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the options; an unknown one is an error that names the one that was meant."""
+        options, unknown = self.parse_known_args(words)
+        if unknown:
+            from torchwhy.commands.guidance.suggestions import did_you_mean
+
+            option = next((word for word in unknown if word.startswith("--")), "")
+            near = did_you_mean(option.partition("=")[0], self.option_names) if option else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near.removesuffix('?')}")
+        return options
 
     def error(self, message: str) -> NoReturn:
         """Raise the error instead of ending the process."""
@@ -58,8 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         return _run_command(words[0], words[1:])
+    if words and not words[0].startswith("-"):
+        from torchwhy.commands.guidance.suggestions import about_unknown_command
+
+        raise UsageError(about_unknown_command(words, COMMANDS), slug="wrong-option")
     parser = _parser_of_all()
-    parser.parse_args(words)
+    parser.parse(words)
     parser.print_help()
     return 0
 
@@ -76,7 +117,7 @@ def _run_command(name: str, words: list[str]) -> int:
     )
     module.configure(parser)
     own, rest = module.split(words, parser) if hasattr(module, "split") else (words, [])
-    options = parser.parse_args(own)
+    options = parser.parse(own)
     options.program = rest
     return int(module.execute(options))
 
@@ -96,7 +137,12 @@ def _parser_of_all() -> Parser:
         epilog="`torchwhy COMMAND --help` describes a command.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"torchwhy {__version__}")
+    parser.add_argument(
+        "--version",
+        action=VersionAction,
+        nargs=0,
+        help="print the versions of torchwhy, torch and Python",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in COMMANDS:
         summary, _, _ = _help_of(_module_of(name))

@@ -89,7 +89,7 @@ def feature_lines(missing: dict[str, list[str]], *, verbose: bool) -> Iterator[s
 
 def last_run() -> list[Check]:
     """Return what watching cost in the newest run of this directory; nothing if there is none."""
-    from torchwhy.commands.report import find_run
+    from torchwhy.commands.history.recorded_runs import find_run
     from torchwhy.errors import TorchwhyError
     from torchwhy.record.events import Thinned
     from torchwhy.record.run_file import read_traces

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from torchwhy.commands import run as running
 from torchwhy.commands.consent import allow_command, check_place, may_write, whole_command
-from torchwhy.commands.report import find_run
+from torchwhy.commands.history.recorded_runs import find_run
 from torchwhy.errors import UsageError
 from torchwhy.observe.ending_signals import ending
 from torchwhy.printable import printable

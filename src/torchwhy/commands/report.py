@@ -1,6 +1,7 @@
 """Show the report of a recorded run again; without a name, that of the last run here.
 
-RUN is a directory under .torchwhy/runs, its name, or the beginning or end of its name. `-f html` makes a page: one
+RUN is a directory under .torchwhy/runs, its name, the beginning or end of its name, or a script: then it is the last
+run of that script. `torchwhy runs` lists them. `-f html` makes a page: one
 file that needs no network, by default report.html in the directory of the run.
 """
 
@@ -10,13 +11,12 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchwhy.errors import TraceError, UsageError
-from torchwhy.observe.run_directories import RUNS_FOLDER, CannotRecordError, temporary_runs
+from torchwhy.commands.history.recorded_runs import find_run
+from torchwhy.errors import UsageError
 from torchwhy.printable import printable
 from torchwhy.record.run_file import Run
 from torchwhy.record.secrets import masked_command
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 MACHINE_FORMATS = ("md", "sarif", "github", "junit")
 FORMATS = ("text", "json", "html", *MACHINE_FORMATS)
-MOMENT_LENGTH = len("20260131T120000Z")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -133,45 +132,3 @@ def _check_of(run: Run) -> str:
 def name_of(command: Sequence[str]) -> str:
     """Return a program as one speaks of it: `train.py`, `-m package.train`."""
     return printable(" ".join(command[:2]) if command[0] in ("-m", "-c") else command[0])
-
-
-def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
-    """Return the directory of the named run, or of the last one: here, or below the temporary directory."""
-    known = sorted(
-        (path.parent for path in (*runs.glob("*/run.json"), *_recorded_elsewhere())),
-        key=lambda path: (path.name[:MOMENT_LENGTH], (path / "run.json").lstat().st_mtime),
-    )
-    if name is None:
-        if not known:
-            raise TraceError(
-                f"no run is recorded in {runs.absolute()}; `torchwhy run train.py` records one.",
-                slug="unknown-run",
-            )
-        return known[-1]
-    if "\0" not in name and Path(name).is_dir():
-        return Path(name)
-    matches = [path for path in known if path.name.startswith(name) or path.name.endswith(name)]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise TraceError(
-            f"{name!r} matches {len(matches)} runs: {_names(matches)}.", slug="unknown-run"
-        )
-    recorded = f"recorded are {_names(known)}" if known else "none is recorded"
-    raise TraceError(f"there is no run {name!r} in {runs}; {recorded}.", slug="unknown-run")
-
-
-def _recorded_elsewhere() -> Iterator[Path]:
-    """Yield the runs of this directory that could not be recorded in it."""
-    from torchwhy.record.run_file import read_run
-
-    with suppress(CannotRecordError):
-        for path in temporary_runs(make=False).glob("*/run.json"):
-            with suppress(TraceError):
-                if read_run(path.parent).directory == str(Path.cwd()):
-                    yield path
-
-
-def _names(runs: list[Path], most: int = 3) -> str:
-    names = [path.name for path in reversed(runs)]
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

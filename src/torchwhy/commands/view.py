@@ -131,7 +131,7 @@ class RunsFolder:
             return None
         run = read_run(directory)
         report = self._report_so_far(directory)
-        return live_facts(read_traces(directory), report, has_ended=_has_ended(directory, run))
+        return live_facts(read_traces(directory), report, has_ended=has_ended(directory, run))
 
     def _find(self, name: str) -> Path | None:
         """Return the directory of a run by its exact name among those that are there."""
@@ -150,14 +150,14 @@ class RunsFolder:
         try:
             run = read_run(directory)
             command = " ".join(run.command)
-            if not _has_ended(directory, run):
-                return RunShown(name, command, _moment(name), "running", "")
+            if not has_ended(directory, run):
+                return RunShown(name, command, moment_of(name), "running", "")
             report = load(directory)
         except TorchwhyError as problem:
-            return RunShown(name, name, _moment(name), "unreadable", problem.message)
+            return RunShown(name, name, moment_of(name), "unreadable", problem.message)
         root = report.root_cause
         words = "" if root is None else f"{headline(root)} [{root.detector}]"
-        return RunShown(name, command, _moment(name), report.outcome, words, report.steps)
+        return RunShown(name, command, moment_of(name), report.outcome, words, report.steps)
 
     def _report_so_far(self, directory: Path) -> Report | None:
         """Return the report of what is recorded; a new one if enough time has passed since the last."""
@@ -176,7 +176,7 @@ class RunsFolder:
             return known.report
 
 
-def _has_ended(directory: Path, run: Run) -> bool:
+def has_ended(directory: Path, run: Run) -> bool:
     """Tell whether the run is over, or was never finished because torchwhy was killed with it."""
     if run.exit_code is not None:
         return True
@@ -200,7 +200,8 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _moment(name: str) -> str:
+def moment_of(name: str) -> str:
+    """Return when a run began, by its name, in UTC; nothing if the name does not tell."""
     from datetime import datetime, timezone
 
     try:

@@ -1,0 +1,1 @@
+"""What helps with the command line itself: suggestions, versions, completion."""

@@ -1,0 +1,1 @@
+"""Commands about the runs that are recorded here."""
