@@ -25,6 +25,7 @@ COMMANDS = (
     "doctor",
     "clean",
     "completion",
+    "mcp",
 )
 # Commands whose file lies in a folder, or has another name: a module name has one meaning.
 FILES = {
@@ -32,6 +33,7 @@ FILES = {
     "runs": "history.runs",
     "clean": "history.clean",
     "completion": "guidance.completion",
+    "mcp": "agents.mcp_command",
 }
 BAD_INPUT = 2
 DEBUG_VARIABLE = "TORCHWHY_DEBUG"

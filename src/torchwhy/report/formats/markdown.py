@@ -88,7 +88,8 @@ def _broken(report: Report, root: Finding, setting: Setting) -> Iterator[str]:
 def _where(span: SourceSpan, setting: Setting) -> Iterator[str]:
     module = f" (module {code(span.module)})" if span.module else ""
     yield f"**Where** {code(str(span))}{module}"
-    lines = list(_source(span, source_lines(setting.directory / span.file)))
+    path = setting.source_of(span.file)
+    lines = [] if path is None else list(_source(span, source_lines(path)))
     if not lines and span.expression:
         lines = span.expression.splitlines()[:LONGEST_SPAN]
     if lines:

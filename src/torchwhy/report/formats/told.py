@@ -35,6 +35,14 @@ class Setting:
                 return path.relative_to(base)
         return path
 
+    def source_of(self, file: str) -> Path | None:
+        """Return where to read a file of the program; None if it lies outside the root, by `..` or through a link."""
+        try:
+            path = (self.directory / file).resolve()
+            return path if path.is_relative_to(self.root.resolve()) else None
+        except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no file has
+            return None
+
 
 def told_findings(report: Report) -> list[Finding]:
     """Return the findings without those that another one explains, root cause first."""

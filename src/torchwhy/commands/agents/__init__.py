@@ -1,0 +1,1 @@
+"""torchwhy for coding agents, over the Model Context Protocol."""
