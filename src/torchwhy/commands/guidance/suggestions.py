@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 CLOSE = 0.7  # `reprot` and `report` have 0.83, `run` and `fix` 0
@@ -11,6 +10,8 @@ CLOSE = 0.7  # `reprot` and `report` have 0.83, `run` and `fix` 0
 
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 2) -> str:
     """Return `: did you mean report?`, or nothing if no known word is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(word, list(known), n=most, cutoff=CLOSE)
     return f": did you mean {' or '.join(near)}?" if near else ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import platform
 from typing import Any
 
 from torchwhy import __version__
@@ -11,7 +10,9 @@ from torchwhy import __version__
 
 def version_line() -> str:
     """Return `torchwhy 0.1.0 (torch 2.9.0, Python 3.12.1)`."""
-    return f"torchwhy {__version__} ({_torch()}, Python {platform.python_version()})"
+    from platform import python_version
+
+    return f"torchwhy {__version__} ({_torch()}, Python {python_version()})"
 
 
 def _torch() -> str:
