@@ -7,15 +7,19 @@ import sqlite3
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
 
 from tests.report.examples import DIFF, DIRECTORY, PROGRAM, report
 from tests.report.formats.hostile import SETTING, hostile_report
+from tests.report.test_json_schema import SOME
+from tests.support.run_program import Outcome, ProgramText
+from torchwhy.report.formats.renderers import RENDERERS
 from torchwhy.report.formats.sarif import sarif, sarif_log
 from torchwhy.report.formats.sarif_fixes import Replacement, replacements_of
-from torchwhy.report.formats.told import Setting
+from torchwhy.report.formats.told import Setting, told_findings
 from torchwhy.report.model import Report
 from torchwhy.source.edits import diff_between
 from torchwhy.source.unified_diff import changed_files
@@ -60,6 +64,24 @@ def test_a_log_validates_against_the_schema(schema, made, setting):
 
     jsonschema.Draft7Validator(schema).validate(log)
     assert log["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize("program", SOME, ids=lambda program: program.id)
+def test_the_report_of_a_program_can_be_written_in_every_format(
+    program: ProgramText, outcomes: dict[str, Outcome], schema: Any
+) -> None:
+    made = outcomes[program.id].report
+    assert made is not None
+
+    texts = {name: render(made, HERE) for name, render in RENDERERS.items()}
+
+    jsonschema.Draft7Validator(schema).validate(json.loads(texts["sarif"]))
+    ET.fromstring(texts["junit"])
+    told = len(told_findings(made))
+    assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == told
+    assert texts["github"].count("\n::") + texts["github"].startswith("::") == told + len(
+        made.all_notes
+    )
 
 
 def test_the_schema_refuses_a_wrong_log(schema):

@@ -70,7 +70,8 @@ def _remove(paths: Sequence[Path], *, dry_run: bool) -> int:
         freed += size
         print(f"{word}  {one_line(path.name)}")
     if paths:
-        print(f"{_counted(len(paths) - failed)} {word}, {freed / 1e6:.1f} MB.")
+        done = "would be removed" if dry_run else "removed"
+        print(f"{_counted(len(paths) - failed)} {done}, {freed / 1e6:.1f} MB.")
     return failed
 
 

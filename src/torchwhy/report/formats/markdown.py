@@ -102,6 +102,8 @@ def _source(span: SourceSpan, source: Sequence[str]) -> Iterator[str]:
         return
     last = min(last_line(span), span.line + LONGEST_SPAN - 1, len(source))
     end = min(last + CONTEXT, len(source))
+    while end > last and not source[end - 1].strip():
+        end -= 1
     margin = len(str(end))
     for number in range(max(1, span.line - CONTEXT), end + 1):
         text = source[number - 1].expandtabs(1)[:LONGEST_CODE]
@@ -130,7 +132,7 @@ def _fixes(root: Finding) -> Iterator[str]:
         label = "Fix" if fix.trial.verdict in OFFERED else "Tried"
         yield f"**{label}** {_title(fix)}"
         if fix.diff:
-            lines = fix.diff.splitlines()
+            lines = fix.diff.rstrip().splitlines()
             left = len(lines) - DIFF_LINES_SHOWN
             more = [f" … {left} more lines"] if left > 0 else []
             yield fenced("diff", [*lines[:DIFF_LINES_SHOWN], *more])
