@@ -91,6 +91,14 @@ def test_a_run_is_found_by_its_script(here):
     assert find_run("0001").name == first.name
 
 
+def test_a_folder_that_bears_the_name_of_the_script_is_in_nobody_s_way(here):
+    directory = record(1, "train.py")
+    (here / "train").mkdir()
+
+    assert find_run("train").name == directory.name
+    assert find_run(str(directory)) == directory
+
+
 def test_a_module_is_found_by_its_last_part(here):
     directory = record(1, "-m", "package.train")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -31,7 +32,7 @@ def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
                 slug="unknown-run",
             )
         return known[-1]
-    if "\0" not in name and Path(name).is_dir():
+    if "\0" not in name and os.path.lexists(Path(name) / "run.json"):
         return Path(name)
     matches = [path for path in known if path.name.startswith(name) or path.name.endswith(name)]
     if len(matches) == 1:
@@ -39,6 +40,8 @@ def find_run(name: str | None, runs: Path = RUNS_FOLDER) -> Path:
     of_script = [path for path in known if _ran(path, name)]
     if of_script:
         return of_script[-1]
+    if "\0" not in name and Path(name).is_dir():
+        raise TraceError(f"{name} is not a recorded run: it has no run.json.", slug="unknown-run")
     if matches:
         raise TraceError(
             f"{name!r} matches {len(matches)} runs: {_names(matches)}.", slug="unknown-run"
