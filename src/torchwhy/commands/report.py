@@ -70,7 +70,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.format in MACHINE_FORMATS:
         write_output(_rendered(run, report, options.format), options.output or Path("-"))
         return 0
-    stream = sys.stdout if options.output is None else io.StringIO()
+    buffer = None if options.output is None else io.StringIO()
+    stream = sys.stdout if buffer is None else buffer
     if options.format == "json":
         import json
 
@@ -85,8 +86,8 @@ def execute(options: argparse.Namespace) -> int:
         from torchwhy.report.terminal import Place, show
 
         show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), stream)
-    if isinstance(stream, io.StringIO):
-        write_output(stream.getvalue(), options.output)
+    if buffer is not None:
+        write_output(buffer.getvalue(), options.output)
     return 0
 
 
