@@ -44,6 +44,10 @@ ODD_VALUES: list[Any] = [
 COMMANDS = (
     ("report", "{run}"),
     ("report", "{run}", "-f", "json"),
+    ("report", "{run}", "-f", "md"),
+    ("report", "{run}", "-f", "sarif"),
+    ("report", "{run}", "-f", "github"),
+    ("report", "{run}", "-f", "junit"),
     ("fix", "--apply", "--yes", "--run", "{run}"),
     ("fix", "--apply", "--trust-run", "--run", "{run}"),
     ("fix", "--no-rerun", "--run", "{run}"),
