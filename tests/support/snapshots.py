@@ -27,6 +27,9 @@ MEASURED = re.compile(
 CHECKS_MADE = re.compile(
     r"\(\d+ of \d+(?= checks)"
 )  # Experiments may be refused on a busy machine.
+MEMORY = re.compile(
+    r"[·.] meanwhile the memory of the process grew by .*? per 1000 steps"
+)  # Shown where it grew by enough, which depends on the allocator.
 CURVE = re.compile("[▁▂▃▄▅▆▇█]+")
 RULE = re.compile("─+")
 NUMBER = re.compile(r"[-+]?(\d+|#)")
@@ -90,7 +93,7 @@ def differences(pinned: str, new: str) -> list[str]:
 def _words(report: str) -> list[str]:
     masked = CHECKS_MADE.sub("(#", CURVE.sub("▁", RULE.sub("─", report)))
     masked = MEASURED.sub("#", FLOAT.sub("#", masked))
-    return masked.split()
+    return MEMORY.sub("", " ".join(masked.split())).split()
 
 
 def _same_words(pinned: list[str], new: list[str]) -> bool:

@@ -14,13 +14,13 @@ JUDGED = {
     "inplace-modification/broken/step_between_two_losses": ("runs", "compute actor_loss after"),
     "inplace-modification/broken/advantage_of_an_updated_critic": ("cured", "advantage.detach()"),
     "log-of-nonpositive/broken/density_without_its_support": ("symptom-only", "clamp_min"),
-    "learning-rate-too-high/broken/passes_not_divided": ("cured", "(loss / accumulate)"),
+    "undivided-accumulation/broken/passes_not_divided": ("cured", "(loss / accumulate)"),
     "log-of-nonpositive/broken/entropy_of_a_certain_target": ("cured", "torch.xlogy"),
     "log-of-nonpositive/broken/cross_entropy_by_hand": ("cured", "logsigmoid"),
     "domain-error/broken/variance_by_two_means": ("cured", "clamp_min"),
     "linear-size-mismatch/broken/one_wide_batch": ("", ""),
     "index-out-of-range/broken/largest_index_comes_late": ("cured", "70 rows"),
-    "detached-graph/broken/reentrant_checkpoint": ("cured", "use_reentrant=False"),
+    "reentrant-checkpoint/broken/first_block_checkpointed": ("cured", "use_reentrant=False"),
 }
 
 

@@ -28,7 +28,7 @@ def show_plainly(report: Report, stream: IO[str]) -> bool:
 def lines_of(report: Report) -> Iterable[str]:
     """Yield what was not seen, then that nothing was found and how much was asked, then all notes."""
     yield from (f"torchwhy: {note}" for note in report.unseen)
-    if report.steps or any(check.answer == "yes" for check in report.checks):
+    if report.steps or report.findings or any(one.answer == "yes" for one in report.checks):
         yield f"torchwhy: {nothing_found(report)}{cost_of(report, before='; ')}."
     yield from (f"torchwhy: {note}" for note in (*report.notes, *report.trial_notes))
 

@@ -82,6 +82,8 @@ def test_modules_of_the_program_are_found_in_folders_without_init_too(monkeypatc
             parts[name].__file__ = str(file)
         monkeypatch.setitem(sys.modules, name, parts[name])
 
+    monkeypatch.setattr(user_modules, "MOST_FILES", 10_000)  # the tests themselves are many files
+
     assert parts["parts_of_mine.model"] in user_modules.user_modules()
     assert str(tmp_path / "model.py") in user_modules.user_files()
     assert not any("site-packages" in file for file in user_modules.user_files())

@@ -12,6 +12,7 @@ from torchwhy.detect.views.graph.accumulation import (
     backward_place,
     carried_over,
     is_mean,
+    is_usual,
     undivided_passes,
 )
 from torchwhy.detect.views.training.training import Training, trainings
@@ -99,7 +100,9 @@ class UndividedAccumulation(Detector):
         for training in trainings(trace):
             passes = undivided_passes(trace, training.made.index)
             if passes > 1 and training.made.kind in SCALE_SENSITIVE and is_mean(trace):
-                yield self._finding(trace, training, passes)
+                found = self._finding(trace, training, passes)
+                if found.severity != "note" or is_usual(trace, passes):
+                    yield found
         rest = carried_over(trace)
         if rest is not None:
             usual, count, steps = rest

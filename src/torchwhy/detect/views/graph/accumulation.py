@@ -38,7 +38,21 @@ def undivided_passes(trace: Trace, optimizer: int) -> int:
         return 1
     if passes < 2 or not _are_of_one_place(trace) or _is_divided(trace, passes):
         return 1
-    return passes
+    return 1 if _are_cleared_between(trace) else passes
+
+
+def is_usual(trace: Trace, passes: int) -> bool:
+    """Tell whether enough steps were seen, and most of them have this many backward passes."""
+    counts = [len(step.losses) for step in trace.steps]
+    return len(counts) >= FEWEST_STEPS and mode(counts) == passes
+
+
+def _are_cleared_between(trace: Trace) -> bool:
+    """Tell whether gradients are cleared between the passes of the first step: a loss scaler skipped steps there."""
+    calls = next((one.calls for one in trace.of(StepCalls)), [])
+    names = [call.name for call in calls if call.name in ("backward", "zero_grad")]
+    first, last = names.index("backward"), len(names) - names[::-1].index("backward")
+    return "zero_grad" in names[first:last]
 
 
 def _are_of_one_place(trace: Trace) -> bool:

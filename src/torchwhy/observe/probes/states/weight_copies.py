@@ -19,6 +19,7 @@ MOST_MODULES = 100
 DEEPEST = 2  # a module that holds a student and its teacher, inside of another
 MOST_VARIABLES = 200
 MOST_FRAMES = 4
+FOREIGN = {"builtins", "torch", "numpy", "collections"}
 
 Named = list[tuple[str, torch.Tensor]]
 
@@ -44,7 +45,7 @@ def copies_in(names: Names, held: set[int], frame: FrameType | None) -> Iterator
         return
     seen = {id(module) for _, module in known}
     for name, value in _of_objects(frame):
-        if isinstance(value, nn.Module):
+        if _is_module(value):
             if id(value) not in seen:
                 _sort(name, parameters_of(value), held, trained=[], others=others)
         else:
@@ -117,9 +118,9 @@ def _of_objects(frame: FrameType | None) -> Iterator[tuple[str, Any]]:
     for name, value in _variables(frame):
         if _holds_tensors(value):
             yield name, value
-        elif not isinstance(value, nn.Module) and _is_of_program(value):
-            for local, one in list(vars(value).items())[:MOST_VARIABLES]:
-                if isinstance(one, nn.Module) or _holds_tensors(one):
+        elif not _is_module(value):
+            for local, one in list(_attributes(value).items())[:MOST_VARIABLES]:
+                if _is_module(one) or _holds_tensors(one):
                     yield f"{name}.{local}", one
 
 
@@ -134,19 +135,24 @@ def _variables(frame: FrameType | None) -> Iterator[tuple[str, Any]]:
         frame = frame.f_back
 
 
+# The program's objects are asked by their type alone: `isinstance` and attributes may run code of theirs.
+def _is_module(value: Any) -> bool:
+    return issubclass(type(value), nn.Module)
+
+
 def _holds_tensors(value: Any) -> bool:
     if type(value) not in (dict, OrderedDict):
         return False
     return bool(value) and all(
-        isinstance(name, str) and isinstance(one, torch.Tensor) for name, one in value.items()
+        type(name) is str and issubclass(type(one), torch.Tensor) for name, one in value.items()
     )
 
 
-def _is_of_program(value: Any) -> bool:
-    """Tell whether something is an instance of a class of the program, with attributes of its own."""
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an instance of a class of the program; nothing for others."""
     kind = type(value)
-    if kind.__module__.partition(".")[0] in ("builtins", "torch", "numpy", "collections"):
-        return False
-    return not isinstance(value, (type, Mapping)) and isinstance(
-        getattr(value, "__dict__", None), dict
-    )
+    is_foreign = kind.__module__.partition(".")[0] in FOREIGN
+    if is_foreign or issubclass(kind, (type, Mapping)) or not kind.__dictoffset__:
+        return {}
+    own = object.__getattribute__(value, "__dict__")
+    return own if type(own) is dict else {}
