@@ -33,6 +33,7 @@ WIRING = {
     "observe/probe_wiring.py",
     "observe/session.py",
     "replay/assembly.py",
+    "replay/close_assembly.py",
     "replay/equipment.py",
     "replay/rehearsal_assembly.py",
 }

@@ -9,16 +9,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torchwhy.finding import Finding as Finding
+    from torchwhy.integrations.block import TrainingBroke as TrainingBroke
+    from torchwhy.integrations.block import watch as watch
     from torchwhy.pipeline import load as load
     from torchwhy.report.model import Report as Report
 
 __version__ = "0.1.0"
-__all__ = ["Finding", "Report", "__version__", "load"]
+__all__ = ["Finding", "Report", "TrainingBroke", "__version__", "load", "watch"]
 
 _HOMES = {
     "load": "torchwhy.pipeline",
     "Finding": "torchwhy.finding",
     "Report": "torchwhy.report.model",
+    "TrainingBroke": "torchwhy.integrations.block",
+    "watch": "torchwhy.integrations.block",
+    "load_ipython_extension": "torchwhy.integrations.cell_magics",
+    "unload_ipython_extension": "torchwhy.integrations.cell_magics",
 }
 
 
@@ -29,3 +35,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, for completion."""
+    return list(__all__)

@@ -45,6 +45,18 @@ class Replay(Protocol):
     def ask(self) -> None: ...  # what a rehearsal asks when the program is over
 
 
+class _Process:
+    """What this process knows of its watching."""
+
+    current: Session | None = None
+    knows_forks = False
+
+
+def is_watched() -> bool:
+    """Tell whether a session watches this process now."""
+    return _Process.current is not None
+
+
 class Session:
     """Everything of ours that lives in the user's process."""
 
@@ -67,7 +79,7 @@ class Session:
         self._evaluations: Evaluations
         self._ask: Callable[[], object] = lambda: None
         self._own_seconds = 0.0
-        self._stopped_by_us = False
+        self.stopped_by_us = False
         self._ended = False
 
     def spend(self, seconds: float) -> None:
@@ -76,7 +88,7 @@ class Session:
 
     def stop_program(self) -> None:
         """End the user's program after a withheld update, as `sys.exit(1)` in its own code would."""
-        self._stopped_by_us = True
+        self.stopped_by_us = True
         raise SystemExit(1)
 
     def begin(self, replay: Replay) -> None:
@@ -101,14 +113,16 @@ class Session:
         hooks.replace_unseen(sys, "excepthook", self._excepthook(sys.excepthook))
         # A spawned process may turn out to be a loader's worker, which is not watched, like a forked one.
         leave_in_workers(hooks.replace_unseen, self._leave_forked_child)
-        os.register_at_fork(after_in_child=self._leave_forked_child)
+        if not _Process.knows_forks:  # Nothing can be taken off again there.
+            os.register_at_fork(after_in_child=_leave_in_forked_child)
+            _Process.knows_forks = True
         atexit.register(self.end)
 
     def end(self) -> None:
         """Let the handler look a last time, write the last events, and take the hooks off."""
         if self._ended:
             return
-        self._ended = True
+        self._ended, _Process.current = True, None
         began, spent = time.thread_time(), self.spent_seconds
         parts, protect = self.parts, self.parts.guests.protect
         write_postponed = protect("graph probe", self.recorder.write_postponed)
@@ -127,11 +141,11 @@ class Session:
         self.spend(time.thread_time() - began - (self.spent_seconds - spent))
         parts.hooks.remove_all()
         protect("rehearsal", self._ask)()
-        if parts.state.step or self._stopped_by_us:
+        if parts.state.step or self.stopped_by_us:
             self.recorder.write(
                 RunEnded(
                     steps=parts.state.step,
-                    stopped_by_us=self._stopped_by_us,
+                    stopped_by_us=self.stopped_by_us,
                     own_seconds=round(self.spent_seconds, 4),
                     wall_seconds=round(time.perf_counter() - self.began, 4),
                 )
@@ -204,25 +218,41 @@ class Session:
         )
 
     def _excepthook(self, show: Any) -> Any:
-        parts, protect = self.parts, self.parts.guests.protect
+        protect = self.parts.guests.protect
 
         def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
             if is_launchers_own(error):
                 show(kind, error, trace)
                 return
             if self._is_of_a_repetition(error):
-                self._stopped_by_us = True
+                self.stopped_by_us = True
                 return
-            # The handler takes the frames first, and looks into them when the user has seen the traceback.
-            look = protect("autopsy", parts.handlers.current.program_died)(error)
-            protect("exception probe", self._note_uncaught)(error)
-            with suppress(Exception):
-                clean(error)
+            look = self._note_death(error)
             show(kind, error, error.__traceback__ or trace)
             if look is not None:
                 protect("autopsy", look)()
 
         return hook
+
+    def _note_death(self, error: BaseException) -> Callable[[], object] | None:
+        """Note the exception that ends the program; return the look at its frames, which may wait."""
+        protect = self.parts.guests.protect
+        look = protect("autopsy", self.parts.handlers.current.program_died)(error)
+        protect("exception probe", self._note_uncaught)(error)
+        with suppress(Exception):
+            clean(error)
+        return look
+
+    def end_block(self, error: BaseException | None) -> None:
+        """End the watching of a block of the program, which `error` leaves."""
+        if isinstance(error, Exception) and not self._ended:
+            if self._is_of_a_repetition(error):
+                self.stopped_by_us = True
+            elif not self.stopped_by_us:
+                look = self._note_death(error)
+                if look is not None:
+                    self.parts.guests.protect("autopsy", look)()
+        self.end()
 
     def _is_of_a_repetition(self, error: BaseException) -> bool:
         """Tell whether the program raised an exception in a step that it repeats for us before we stop it.
@@ -237,7 +267,7 @@ class Session:
 
     def _leave_forked_child(self) -> None:
         """Watch nothing in a forked child, such as a loader's worker."""
-        self._ended = True
+        self._ended, _Process.current = True, None
         self.parts.guests.all_off = True
         self._handler_leaves()
         self.parts.hooks.remove_all()
@@ -247,13 +277,19 @@ class Session:
             self.parts.handlers.current.leave()
 
 
+def _leave_in_forked_child() -> None:
+    if _Process.current is not None:
+        _Process.current._leave_forked_child()
+
+
 def begin(directory: str, make_replay: Callable[[Session], Replay]) -> Session:
     """Start watching this process."""
-    session = Session(Path(directory))
+    session = _Process.current = Session(Path(directory))
     try:
         replay = make_replay(session)
         session.begin(replay)
     except BaseException:
+        _Process.current = None
         session.parts.hooks.remove_all()
         raise
     session.parts.guests.protect("microscope", replay.begin)()

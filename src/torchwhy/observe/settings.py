@@ -26,6 +26,7 @@ class Settings:
     )
     budget: float | None = None  # the share of the run's time that watching may take
     keeps_data: bool = True  # whether values of the data may be recorded
+    closely: bool = False  # whether every step is under the microscope
 
     @classmethod
     def read(cls, directory: Path) -> Settings:
@@ -46,6 +47,7 @@ class Settings:
             on_failure=str(options.get("on_failure", "stop")),
             budget=float(options["budget"]) if options.get("budget") else None,
             keeps_data=not options.get("no_data"),
+            closely=bool(options.get("closely")),
         )
 
     @property

@@ -55,6 +55,7 @@ class Run:
     on_failure: str = "stop"
     budget: float | None = None
     keeps_data: bool = True
+    closely: bool = False  # every step is under the microscope
     hash_seed: int | None = None
     rerun_step: int | None = None
     seeds_from: str | None = None
@@ -95,6 +96,8 @@ class Run:
             facts["options"]["budget"] = self.budget
         if not self.keeps_data:
             facts["options"]["no_data"] = True
+        if self.closely:
+            facts["options"]["closely"] = True
         if self.stop_after_step is not None:
             facts["options"]["stop_after_step"] = self.stop_after_step
         if self.rehearsal_steps is not None:
@@ -251,6 +254,7 @@ def _from_json(facts: _Fields) -> Run:
         on_failure=options.text("on_failure", "stop") or "stop",
         budget=options.number("budget", 1.0),
         keeps_data=not options.truth("no_data"),
+        closely=options.truth("closely"),
         hash_seed=facts.whole("hash_seed", 0, 2**32 - 1),
         rerun_step=facts.inner("rerun").whole("step", -1, LARGEST_STEP),
         seeds_from=facts.text("seeds_from"),

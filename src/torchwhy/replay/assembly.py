@@ -61,6 +61,10 @@ def assemble(session: Session) -> Replay:
         from torchwhy.replay.rehearsal_assembly import RehearsalReplay
 
         return RehearsalReplay(session)
+    if session.settings.closely:
+        from torchwhy.replay.close_assembly import CloseReplay
+
+        return CloseReplay(session)
     return RunReplay(session)
 
 

@@ -34,3 +34,15 @@ def _collect_as_before() -> None:
         gc.freeze()
         gc.unfreeze()
     gc.enable()
+
+
+def begin_block(run_directory: str) -> Session:
+    """Start watching in the middle of a program, which has made optimizers already."""
+    began = thread_time()
+    from torchwhy.observe import session
+    from torchwhy.replay.assembly import assemble
+
+    started = session.begin(run_directory, assemble)
+    started.parts.optimizers.expect_earlier()
+    started.spend(max(0.0, thread_time() - began))
+    return started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import weakref
 from collections.abc import Callable, Iterator
@@ -110,6 +111,7 @@ class WatchedOptimizers:
         self._described: set[int] = set()
         self._living: list[WatchedOptimizer] = []
         self._when_none_lives = when_none_lives
+        self._earlier = weakref.WeakSet[Any]()  # made before the program was watched
         self.any_made = False
         self.count = 0
 
@@ -118,6 +120,11 @@ class WatchedOptimizers:
         known = self._watched.get(optimizer)
         if known is not None:
             return known
+        watched = self._add(optimizer, frame)
+        self._handlers.current.optimizer_made()
+        return watched
+
+    def _add(self, optimizer: Any, frame: FrameType | None) -> WatchedOptimizer:
         self.any_made = True
         watched = self._watched[optimizer] = WatchedOptimizer(
             self.count, optimizer, self._names, self._one_is_gone
@@ -133,12 +140,26 @@ class WatchedOptimizers:
                 location=_made_at(optimizer, frame),
             )
         )
-        self._handlers.current.optimizer_made()
         return watched
+
+    def expect_earlier(self) -> None:
+        """Learn which optimizers were made before; each gets its record at its first step, as it may never make one."""
+        kind = torch.optim.Optimizer
+        found = [one for one in gc.get_objects() if issubclass(type(one), kind)]
+        for optimizer in found:
+            self._earlier.add(optimizer)
+        if found:
+            self.any_made = True
+            self._handlers.current.optimizer_made()
 
     def of(self, optimizer: Any, frame: FrameType | None) -> WatchedOptimizer:
         """Return the record of an optimizer."""
-        return self._watched.get(optimizer) or self.made(optimizer, frame)
+        known = self._watched.get(optimizer)
+        if known is not None:
+            return known
+        if optimizer in self._earlier:  # Nobody knows the line that made it.
+            return self._add(optimizer, None)
+        return self.made(optimizer, frame)
 
     def describe_once(self, watched: WatchedOptimizer, frame: FrameType | None) -> bool:
         """Learn and record what an optimizer holds, at its first step; tell whether this was the time."""

@@ -86,9 +86,10 @@ class Observations:
             (site.code, site.instruction) for site in user_sites(frame_at(2), limit=DEPTH)
         )
         self._made[place] = self._made.get(place, 0) + 1
-        watched = self._optimizers.all()[-1]
-        if self._made[place] > MOST_ALIKE:
+        made = self._optimizers.all()
+        if self._made[place] > MOST_ALIKE or not made:  # They were made before the watching began.
             return
+        watched = made[-1]
         self._places[watched.index] = place
         if place in self._observed:
             return
