@@ -59,10 +59,16 @@ class SourceSpan:
     expression: str | None = None
 
     def __str__(self) -> str:
-        """Return `train.py:41 in forward`."""
+        """Return `train.py:41 in forward`, of a notebook's cell `In [7], line 12 in forward`."""
+        place = f"{self.file}, line {self.line}" if self.is_cell else f"{self.file}:{self.line}"
         if self.function in (None, "<module>"):
-            return f"{self.file}:{self.line}"
-        return f"{self.file}:{self.line} in {self.function}"
+            return place
+        return f"{place} in {self.function}"
+
+    @property
+    def is_cell(self) -> bool:
+        """Tell whether the file is a cell of a notebook."""
+        return self.file.startswith("In [")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import traceback
 from contextlib import contextmanager
 
 import pytest
@@ -130,6 +131,8 @@ def test_an_exception_is_explained_and_goes_on_unchanged(hooks_of, capsys):
         job.model(torch.randn(4, 3))
 
     assert type(caught.value) is RuntimeError
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert not [frame.filename for frame in frames if "torchwhy/replay" in frame.filename]
     assert why.report.root_cause.detector == "linear-size-mismatch"
     assert hooks_of() == before
     assert "linear-size-mismatch" in capsys.readouterr().err

@@ -1,8 +1,8 @@
 """Run a training program unchanged, and explain the failure if it breaks.
 
-The program is a script (`torchwhy run train.py --lr 3`), a module (`torchwhy run -m package.train`) or any
-command that starts Python somewhere (`torchwhy run torchrun --nproc-per-node 2 train.py`). Everything
-after the program belongs to the program. The report goes to stderr and to .torchwhy/runs/.
+The program is a script (`torchwhy run train.py --lr 3`), a module (`torchwhy run -m package.train`), a notebook
+(`torchwhy run study.ipynb`) or any command that starts Python somewhere (`torchwhy run torchrun --nproc-per-node 2
+train.py`). Everything after the program belongs to the program. The report goes to stderr and to .torchwhy/runs/.
 
 The exit code is the program's own; 1 if torchwhy stopped the program before it wrote a bad update into the
 weights; 65 if --fail-on applies; 2 if the command line is wrong.
@@ -36,6 +36,7 @@ from torchwhy.report.page.page_file import check_folder, page_of, write_output
 if TYPE_CHECKING:
     from torchwhy.report.model import Report
 
+NOTEBOOK = ".ipynb"
 FAIL_ON_CODE = 65
 WITHHELD_CODE = 1
 LEVELS = {"error": ("failed",), "warning": ("failed", "suspect")}
@@ -164,6 +165,8 @@ def execute(options: argparse.Namespace) -> int:
 def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     """Run the program and report; return the exit code and the run directory, None if nothing was recorded."""
     command: list[str] = options.program
+    if command and command[0].endswith(NOTEBOOK):
+        return _run_notebook(command, options), None
     check_program(command)
     check_json(options.json)
     check_folder("--html", options.html)
@@ -192,6 +195,30 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     ):  # The program had ended; the signal was for torchwhy.
         ending.exit_by = ending.asks_to_leave
     return code, run_directory
+
+
+def _run_notebook(command: list[str], options: argparse.Namespace) -> int:
+    """Run a notebook, whose cells report for themselves."""
+    from torchwhy.integrations.notebook_run import run_notebook
+
+    refused = {
+        "--json": options.json,
+        "--html": options.html,
+        "--fix": options.fix,
+        "--check": options.check,
+        "--fail-on": options.fail_on,
+        "--budget": options.budget,
+        "--no-data": options.no_data,
+    }
+    for name, value in refused.items():
+        if value:
+            raise UsageError(
+                f"{name} does not work with a notebook: each of its cells is a run of its own.",
+                slug="wrong-option",
+            )
+    if command[1:]:
+        raise UsageError("a notebook takes no arguments.", slug="wrong-option")
+    return run_notebook(Path(command[0]), on_failure=options.on_failure)
 
 
 def check_json(path: Path | None) -> None:

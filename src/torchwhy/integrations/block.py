@@ -24,6 +24,7 @@ from torchwhy.errors import UsageError
 if TYPE_CHECKING:
     from torchwhy.integrations.shown_report import ShownReport
     from torchwhy.record.run_file import Run
+    from torchwhy.report.model import Report
 
 OnFailure = Literal["raise", "continue", "skip"]
 ON_FAILURE = {"raise": "stop", "continue": "continue", "skip": "skip"}  # as `torchwhy run` says it
@@ -142,9 +143,11 @@ class watch:  # noqa: N801 - it is used as a function is
 
 
 def _print(report: ShownReport) -> None:
+    from torchwhy.commands.trials import print_next_step
     from torchwhy.report.terminal import Place, show
 
     show(report, Place(report.run_directory, report.directory), sys.stderr)
+    print_next_step(report, report.directory, tried=False, stream=sys.stderr)
 
 
 class _Active:
@@ -217,6 +220,7 @@ class _Block:
         write_run(self._directory, self._run)
 
     def _diagnose(self) -> ShownReport:
+        from torchwhy.commands.trials import store
         from torchwhy.integrations.shown_report import ShownReport
         from torchwhy.pipeline import diagnose
         from torchwhy.record.run_file import read_traces
@@ -225,21 +229,37 @@ class _Block:
         step = needs_rerun(read_traces(self._directory))
         unseen = f"step {step} could not be repeated in place; {_Words.again_closely}."
         report = diagnose(self._directory, notes=() if step is None else (unseen,))
-        with suppress(OSError):
-            report.store(self._directory)
+        report = _with_proposals(report, self._run)
+        with suppress(Exception):
+            store(self._directory, report)
         place = Path(os.path.relpath(self._directory))
         return ShownReport.of(report, place, Path(self._run.directory))
+
+
+def _with_proposals(report: Report, run: Run) -> Report:
+    """Return the report with the changes that may cure its root cause; only `torchwhy fix` tries them."""
+    from torchwhy.verify.campaign import choose
+
+    root = report.root_cause
+    if root is None:
+        return report
+    proposed = choose(root, report.findings, Path(run.directory), command=run.command)
+    diffs = {one.diff for one in proposed if one.diff}
+    advice = (fix for fix in root.fixes if fix.diff not in diffs)
+    changed = replace(root, fixes=(*proposed, *advice))
+    return replace(report, findings=(changed, *report.findings[1:]))
 
 
 class _Words:
     """What differs between a script and a notebook."""
 
     again_closely = AGAIN_CLOSELY
+    command: tuple[str, ...] | None = None
 
 
-def say_again_closely(words: str) -> None:
-    """Say in other words how to watch a block closely."""
-    _Words.again_closely = words
+def speak_as_notebook(again_closely: str) -> None:
+    """Say how to watch a cell closely, and call the program a notebook: its kernel is not to be started again."""
+    _Words.again_closely, _Words.command = again_closely, ("notebook",)
 
 
 def _is_watched() -> bool:
@@ -267,6 +287,8 @@ def _begin(on_failure: OnFailure, *, closely: bool) -> _Block | None:
 
 def _command() -> tuple[str, ...]:
     """Return what to run again: the script with its arguments, else the whole command line."""
+    if _Words.command is not None:
+        return _Words.command
     _, *words = sys.orig_argv or [sys.executable]
     starts_with_program = bool(words) and (not words[0].startswith("-") or words[0] in ("-m", "-c"))
     return tuple(words if starts_with_program else sys.orig_argv)

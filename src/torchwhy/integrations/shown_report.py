@@ -27,9 +27,10 @@ class ShownReport(Report):
         """Return what `torchwhy run` prints."""
         from torchwhy.report.terminal import Place, show
 
-        text = io.StringIO()
+        text = io.TextIOWrapper(io.BytesIO(), encoding="utf8", newline="")
         show(self, Place(self.run_directory, self.directory), text)
-        return text.getvalue().rstrip("\n")
+        text.seek(0)
+        return text.read().rstrip("\n")
 
     def _repr_html_(self) -> str:
         from torchwhy.report.page.page_fragment import fragment_of

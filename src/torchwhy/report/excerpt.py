@@ -8,6 +8,7 @@ from pathlib import Path
 from torchwhy.errors import TraceError
 from torchwhy.finding import SourceSpan
 from torchwhy.record.run_folder import read_bounded
+from torchwhy.source.files import text_of_cell
 
 LARGEST_SOURCE = 10_000_000  # bytes
 LARGEST_SPAN_LINES = 5  # Of a longer expression, only the beginning is shown.
@@ -25,7 +26,8 @@ class Line:
 
 def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
     """Return the lines of the span, dedented together; empty if the file cannot be read or has changed."""
-    source = source_lines(directory / span.file)
+    cell = text_of_cell(span.file)
+    source = source_lines(directory / span.file) if cell is None else cell.splitlines()
     if span.line < 1:
         return []
     last = min(span.end_line or span.line, span.line + LARGEST_SPAN_LINES - 1, len(source))

@@ -72,10 +72,11 @@ def show_checks(report: Report, stream: IO[str], *, of: str = "") -> None:
 def _print(parts: Iterable[RenderableType], stream: IO[str]) -> None:
     terminal = stream.isatty()
     buffer = io.StringIO()
-    sizing = Console(file=stream)
+    sizing = Console(file=stream, force_jupyter=False)
     console = _SafeConsole(
         file=buffer,
         force_terminal=terminal,
+        force_jupyter=False,  # A notebook gets the text as one piece.
         color_system="auto" if terminal and not os.environ.get("NO_COLOR") else None,
         width=min(sizing.width, WIDEST) if terminal or "COLUMNS" in os.environ else WIDTH_OF_A_FILE,
         highlight=False,

@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.util import decode_source
 from pathlib import Path
@@ -30,6 +30,24 @@ _library_roots = tuple(
     }
 )
 _start_directory = str(Path.cwd())
+_name_of_cell: Callable[[str], str | None] = lambda _filename: None  # noqa: E731 - outside of a notebook
+
+
+def name_cells(name_of: Callable[[str], str | None]) -> None:
+    """Learn how to call the cells of a notebook: `name_of` returns `In [7]` for a cell's file name."""
+    global _name_of_cell  # noqa: PLW0603 - set once per notebook
+    _name_of_cell = name_of
+
+
+def cells() -> list[str]:
+    """Return the file names of the notebook's cells that ran, oldest first."""
+    return [filename for filename in list(linecache.cache) if _name_of_cell(filename)]
+
+
+def text_of_cell(name: str) -> str | None:
+    """Return the text of the cell that is called `In [7]`; None outside of its notebook."""
+    lines = (linecache.getlines(one) for one in reversed(cells()) if _name_of_cell(one) == name)
+    return next(("".join(text) for text in lines), None)
 
 
 def remember_torch(torch_file: str) -> None:
@@ -90,8 +108,9 @@ def is_own(filename: str) -> bool:
 @lru_cache(maxsize=4096)
 def shown_path(filename: str) -> str:
     """Return a path relative to the directory the program was started in, where it lies inside."""
-    if filename.startswith("<"):
-        return filename
+    cell = _name_of_cell(filename)
+    if cell is not None or filename.startswith("<"):
+        return cell or filename
     absolute = os.path.normpath(os.path.join(_start_directory, filename))  # noqa: PTH118 - five times as fast
     relative = os.path.relpath(absolute, _start_directory)
     return absolute if relative.startswith("..") else relative

@@ -10,6 +10,7 @@ from torchwhy.detect.registry import all_detectors
 from torchwhy.detect.views.nonfinite.judging import BirthDiagnosis
 from torchwhy.finding import Finding, Fix, Trial
 from torchwhy.source.edits import Source
+from torchwhy.source.files import text_of_cell
 from torchwhy.source.unified_diff import changed_files
 from torchwhy.verify.diffs import EditError, read
 
@@ -95,11 +96,12 @@ def open_source(
     file: str, directory: Path, texts: Mapping[Path, str], *, command: tuple[str, ...] = ()
 ) -> Source | None:
     """Return a file of the program; None if it cannot be read or belongs to an installed package."""
-    path = directory / file
+    path, text = directory / file, text_of_cell(file)
     if INSTALLED & set(path.parts):
         return None
     try:
-        text = texts[path] if path in texts else read(path)
+        if text is None:
+            text = texts[path] if path in texts else read(path)
     except EditError:
         return None
     return Source(

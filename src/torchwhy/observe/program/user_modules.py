@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from torchwhy.source.edits import Source
-from torchwhy.source.files import foreign_roots, layer_of, loaded
+from torchwhy.source.files import cells, foreign_roots, layer_of, loaded
 
 MOST_FILES = 200  # of the program that are read
 
@@ -50,8 +50,8 @@ def _search() -> list[ModuleType]:
 
 
 def user_files() -> list[str]:
-    """Return the files of the program's own modules, each once."""
-    files = (_file_of(module) for module in user_modules())
+    """Return the files of the program's own modules, each once; in a notebook its cells first, the last one before."""
+    files = (*reversed(cells()), *(_file_of(module) for module in user_modules()))
     return [file for file in dict.fromkeys(files) if file and not _is_foreign(file)][:MOST_FILES]
 
 

@@ -19,15 +19,18 @@ class WatchingClosely(Watching):
 
     def before_backward(self, losses: list[torch.Tensor], *, accumulates: bool = True) -> None:
         """Record the graphs of the first steps only: those of all steps would fill the disk."""
-        if self._looks and not self._triggers.is_observing:
-            self._step.begin_backward()
-            self._spoiled_values.note_losses(losses)
-        else:
+        if not self._looks or self._triggers.is_measuring:
             super().before_backward(losses, accumulates=accumulates)
+            return
+        self._step.begin_backward()
+        self._spoiled_values.note_losses(losses)
+        if accumulates:
+            self._trigger_before_backward(losses)
 
     def after_step(self, check: Check | None) -> None:
-        """Look at the next step, too, unless an experiment has the microscope."""
+        """Look at the next step, too, unless the microscope is on for another reason."""
         super().after_step(check)
-        self._looks = self._may_observe and not self._observations.is_observing
+        is_observing = self._observations.is_observing or self._triggers.is_observing
+        self._looks = self._rewind.is_idle and not is_observing
         if self._looks:
             self._switch.put_on_without_limit(self._state.step + 1)
