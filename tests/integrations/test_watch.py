@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import torch
@@ -298,3 +299,11 @@ def test_a_block_yields_inside_torchwhy_run(tmp_path):
     assert done.stdout == "report None\n"
     assert "nothing found in 3 steps" in done.stderr
     assert len(list((tmp_path / ".torchwhy" / "runs").iterdir())) == 1
+
+
+def test_every_public_name_has_its_line_in_the_reference():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
+
+    missing = [name for name in dir(torchwhy) if f"| `{name}` |" not in page.read_text("utf8")]
+
+    assert missing == []

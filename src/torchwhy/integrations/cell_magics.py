@@ -101,8 +101,8 @@ def _check(words: list[str]) -> None:
 class _WatchedIfItTrains(watch):
     """A cell under `%torchwhy on`, which leaves no run behind if it made no step and nothing was found."""
 
-    def __exit__(self, *left: object) -> None:
-        super().__exit__(*left)
+    def _show(self) -> None:
+        super()._show()
         report = self.report
         if report is not None and not (report.steps or report.findings):
             shutil.rmtree(report.run_directory, ignore_errors=True)
@@ -152,8 +152,9 @@ def _shows_briefly(error: TrainingBroke) -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """Begin to understand the magics; IPython calls this."""
-    from IPython.display import display
+    from IPython import display as output
 
+    display: Any = output.display
     cells = CellWatch(shell)
     shell.push({BLOCK: cells.block, SHOWN: cells.shown}, interactive=False)
     shell.input_transformers_cleanup.append(cells.mark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,14 @@ def run_notebook(path: Path, *, on_failure: str = "stop") -> int:
 
 def _read(path: Path) -> Any:
     try:
-        import nbformat
+        formats: Any = import_module("nbformat")
     except ImportError:
         raise _missing() from None
     if not path.is_file():
         raise UsageError(f"the notebook {path} does not exist.", slug="no-such-script")
     try:
-        notebook = nbformat.read(path, as_version=4)
-        nbformat.validate(notebook)
+        notebook = formats.read(path, as_version=4)
+        formats.validate(notebook)
     except Exception as problem:
         reason = str(problem).splitlines()[:1] or [type(problem).__name__]
         raise UsageError(f"{path} is not a notebook: {reason[0]}.", slug="not-a-notebook") from None
