@@ -106,6 +106,21 @@ def test_skip_goes_on_without_the_bad_update():
     assert "torchwhy.watch(closely=True)" in " ".join(why.report.notes)
 
 
+def test_a_loop_that_ends_with_the_bad_step_breaks_too():
+    job = Job(breaks=False)
+
+    @torchwhy.watch(quiet=True)
+    def fit() -> None:
+        job.train()
+        (job.model(torch.zeros(4, 4)) / 0).pow(2).mean().backward()
+        job.optimizer.step()
+
+    with pytest.raises(torchwhy.TrainingBroke):
+        fit()
+
+    assert job.is_finite
+
+
 def test_continue_leaves_the_program_alone():
     job = Job()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import shutil
 import sys
 import threading
 import time
@@ -65,6 +66,8 @@ class watch:  # noqa: N801 - it is used as a function is
     What is found is printed to stderr unless `quiet`.
     """
 
+    _command: tuple[str, ...] | None = None  # what runs the block again, if it is not the program
+
     def __init__(
         self, *, on_failure: OnFailure = "raise", closely: bool = False, quiet: bool = False
     ) -> None:
@@ -92,7 +95,8 @@ class watch:  # noqa: N801 - it is used as a function is
             if self._entered == 1:
                 self._outer, self._block = _Active.watch, None
                 if not _is_watched():
-                    self._block = _begin(self._on_failure, closely=self._closely)
+                    command = self._command or _command()
+                    self._block = _begin(command, self._on_failure, closely=self._closely)
                     _Active.watch = self if self._block is not None else None
         return self
 
@@ -142,6 +146,16 @@ class watch:  # noqa: N801 - it is used as a function is
                 _Active.show(report)
 
 
+class WatchIfItTrains(watch):
+    """A block that may have nothing to do with training: without a step or a finding it leaves no run behind."""
+
+    def _show(self) -> None:
+        super()._show()
+        report = self.report
+        if report is not None and not (report.steps or report.findings):
+            shutil.rmtree(report.run_directory, ignore_errors=True)
+
+
 def _print(report: ShownReport) -> None:
     from torchwhy.commands.trials import print_next_step
     from torchwhy.report.terminal import Place, show
@@ -171,6 +185,7 @@ class _Block:
         self._run = run
         self._directory = run_directory
         self._session: Any = None
+        self._withheld = False  # an update; the loop may have ended with that step
         self._began = time.perf_counter()
 
     def begin(self) -> None:
@@ -196,15 +211,11 @@ class _Block:
 
     def breaks(self, on_failure: OnFailure, error: BaseException | None) -> bool:
         """Tell whether the block ends with `TrainingBroke`: torchwhy has stopped it or withheld an update."""
-        from torchwhy.record.run_file import read_traces
-
         if self._session is None or on_failure != "raise":
             return False
         if self._session.stopped_by_us:
             return not isinstance(error, (KeyboardInterrupt, GeneratorExit))
-        if error is not None:
-            return False
-        return any(a.withheld for trace in read_traces(self._directory) for a in trace.alarms)
+        return error is None and self._withheld
 
     def _note_end(self, error: BaseException | None) -> None:
         from torchwhy.record.run_file import write_run
@@ -226,7 +237,9 @@ class _Block:
         from torchwhy.record.run_file import read_traces
         from torchwhy.replay.step.rerun_parent import needs_rerun
 
-        step = needs_rerun(read_traces(self._directory))
+        traces = read_traces(self._directory)
+        self._withheld = any(alarm.withheld for trace in traces for alarm in trace.alarms)
+        step = needs_rerun(traces)
         unseen = f"step {step} could not be repeated in place; {_Words.again_closely}."
         report = diagnose(self._directory, notes=() if step is None else (unseen,))
         report = _with_proposals(report, self._run)
@@ -270,13 +283,13 @@ def _is_watched() -> bool:
     return session.is_watched()
 
 
-def _begin(on_failure: OnFailure, *, closely: bool) -> _Block | None:
+def _begin(command: tuple[str, ...], on_failure: OnFailure, *, closely: bool) -> _Block | None:
     """Begin to record, and return the block; None where nothing can be recorded."""
     from torchwhy.commands.run import recording
     from torchwhy.observe.launch import describe_run
     from torchwhy.record.run_file import read_run
 
-    run = replace(describe_run(_command(), on_failure=ON_FAILURE[on_failure]), closely=closely)
+    run = replace(describe_run(command, on_failure=ON_FAILURE[on_failure]), closely=closely)
     run_directory = recording(run)
     if run_directory is None:
         return None

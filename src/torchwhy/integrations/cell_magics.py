@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from torchwhy.errors import UsageError
-from torchwhy.integrations.block import TrainingBroke, show_with, speak_as_notebook, watch
+from torchwhy.integrations.block import (
+    TrainingBroke,
+    WatchIfItTrains,
+    show_with,
+    speak_as_notebook,
+    watch,
+)
 from torchwhy.source import files
 
 MAGIC = "%%torchwhy"
@@ -73,7 +78,7 @@ class CellWatch(ast.NodeTransformer):
 
     def block(self, options: str | None) -> watch:
         """Return what watches a cell: under the options of `%%torchwhy`, None under `%torchwhy on`."""
-        kind = watch if options is not None else _WatchedIfItTrains
+        kind = watch if options is not None else WatchIfItTrains
         words = self._options if options is None else options.split()
         _check(words)
         ways: list[Any] = [ON_FAILURE_OPTIONS[word] for word in words if word in ON_FAILURE_OPTIONS]
@@ -96,16 +101,6 @@ def _check(words: list[str]) -> None:
     unknown = [word for word in words if word not in {"--closely", *ON_FAILURE_OPTIONS}]
     if unknown:
         raise UsageError(f"{unknown[0]} is not known: {USAGE}.", slug="wrong-option")
-
-
-class _WatchedIfItTrains(watch):
-    """A cell under `%torchwhy on`, which leaves no run behind if it made no step and nothing was found."""
-
-    def _show(self) -> None:
-        super()._show()
-        report = self.report
-        if report is not None and not (report.steps or report.findings):
-            shutil.rmtree(report.run_directory, ignore_errors=True)
 
 
 def _magic_words(statement: ast.stmt) -> list[str] | None:
