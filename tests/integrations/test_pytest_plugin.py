@@ -62,6 +62,7 @@ def test_findings_are_the_messages_of_tests(tmp_path):
     assert "[missing-zero-grad]" in done.stdout
     assert "dispatch_mode.py" not in done.stdout
     assert "block.py" not in done.stdout
+    assert "another exception" not in done.stdout
     runs = sorted((tmp_path / ".torchwhy" / "runs").iterdir())
-    commands = {load(run).command[1].partition("::")[2] for run in runs}
+    commands = {load(run).command[2].partition("::")[2] for run in runs}
     assert commands == {"test_healthy", "test_broken", "test_stale", "test_dies"}

@@ -44,6 +44,10 @@ class TrainingBroke(Exception):  # noqa: N818 - it says what happened
     def __reduce__(self) -> tuple[type[TrainingBroke], tuple[ShownReport]]:
         return type(self), (self.report,)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows in place of a traceback; the report has the place."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 def _in_two_lines(report: ShownReport) -> str:
     root = report.root_cause

@@ -14,7 +14,6 @@ from typing import Any
 
 from torchwhy.errors import UsageError
 from torchwhy.integrations.block import (
-    TrainingBroke,
     WatchIfItTrains,
     show_with,
     speak_as_notebook,
@@ -140,11 +139,6 @@ def _with_shown_value(body: list[ast.stmt]) -> list[ast.stmt]:
     return [*body[:-1], ast.fix_missing_locations(last)]
 
 
-def _shows_briefly(error: TrainingBroke) -> list[str]:
-    """Return the traceback of a cell that broke: the report above it has the place."""
-    return [f"TrainingBroke: {error}"]
-
-
 def load_ipython_extension(shell: Any) -> None:
     """Begin to understand the magics; IPython calls this."""
     from IPython import display as output
@@ -156,7 +150,6 @@ def load_ipython_extension(shell: Any) -> None:
     shell.ast_transformers.append(cells)
     shell.register_magic_function(cells.command, "line", "torchwhy")
     files.name_cells(cells.name_of)
-    TrainingBroke._render_traceback_ = _shows_briefly  # type: ignore[attr-defined]
     show_with(lambda report: display(report, metadata={MARK: str(report.run_directory)}))
     speak_as_notebook(f"run this cell again with `{MAGIC} --closely`")
 

@@ -18,7 +18,8 @@ class TorchwhyWarning(pytest.PytestWarning):
 class _WatchedTest(WatchIfItTrains):
     def __init__(self, name: str) -> None:
         super().__init__(quiet=True)
-        self._command = ("pytest", name)
+        # Rewritten assertions would keep a trial from editing the test.
+        self._command = ("pytest", "--assert=plain", name)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,16 +38,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     __tracebackhide__ = True
     if not item.config.getoption("--torchwhy") or "torch" not in sys.modules:
         return (yield)
-    why = _WatchedTest(item.nodeid)
+    why, result, failure = _WatchedTest(item.nodeid), None, ""
     try:
         with why:
             result = yield
     except TrainingBroke as broken:
-        pytest.fail(f"{broken}\n\n{broken.report}", pytrace=False)
+        failure = f"{broken}\n\n{broken.report}"
     except Exception:
         if why.report is not None and why.report.root_cause is not None:
             item.add_report_section("call", "torchwhy", str(why.report))
         raise
+    if failure:  # Not above, where pytest would show the exception, too.
+        pytest.fail(failure, pytrace=False)
     root = None if why.report is None else why.report.root_cause
     if root is not None:
         where = "" if root.location is None else f"{root.location}: "
