@@ -113,7 +113,8 @@ class SampleRows:
             return Samples(len(rows.indices), rows.indices, rows.name)
         if before is None and operand.dimensions > 1 and operand.size > 1:
             return None if self._is_buffer(operand.address) else Samples(operand.size)
-        return before
+        # A part of the memory was written last, such as one row: of the rest nothing is known.
+        return before if before is None or before.size >= operand.size else None
 
 
 def _chosen(
