@@ -113,8 +113,13 @@ class SampleRows:
             return Samples(len(rows.indices), rows.indices, rows.name)
         if before is None and operand.dimensions > 1 and operand.size > 1:
             return None if self._is_buffer(operand.address) else Samples(operand.size)
-        # A part of the memory was written last, such as one row: of the rest nothing is known.
-        return before if before is None or before.size >= operand.size else None
+        if before is None or before.size >= operand.size:
+            return before
+        # A part of the memory was written last, such as one row of a batch.
+        whole = name_of_whole(operand.address, operand.size)
+        if whole is None or whole != before.of:
+            return None
+        return Samples(operand.size, tuple(range(operand.size)), whole)
 
 
 def _chosen(
