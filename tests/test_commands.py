@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -317,18 +316,15 @@ def test_help_names_every_command_and_version_the_version(capsys):
     assert "torchwhy run [options] PROGRAM" in shown
 
 
-def test_help_is_quick_and_loads_nothing_heavy():
+def test_help_loads_nothing_heavy():
     code = (
         "import sys; from torchwhy.commands import main; main([]);"
         "print({'torch', 'rich', 'msgspec', 'numpy', 'importlib.metadata'} & set(sys.modules))"
     )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     assert shown.stdout.endswith("set()\n")
-    assert spent < 0.15
 
 
 def test_doctor_tries_a_real_child(capsys):
