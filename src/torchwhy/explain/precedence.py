@@ -47,7 +47,7 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "weight-decay-too-strong": (*SYMPTOMS, "loss-spike"),
     "loss-maximised": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "impossible-loss": (*SYMPTOMS, "loss-spike", "learning-rate-too-high", "exploding-gradients"),
-    "mask-inverted": SYMPTOMS,
+    "mask-inverted": (*SYMPTOMS, "inputs-ignored"),
     "inputs-ignored": SYMPTOMS,
     "labels-unrelated": (*SYMPTOMS, "overfitting"),
     "momentum-too-high": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
