@@ -8,6 +8,8 @@ RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source test
 	tests/test_sizes.py tests/test_private_names.py
 
 export OMP_NUM_THREADS ?= 1
+# The suite starts thousands of interpreters; without bytecode each would compile torchwhy again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test browser test-fast sanitize lint bench clean
 
@@ -16,7 +18,7 @@ demo: $(STAMP)
 	@$(BIN)/torchwhy run examples/demo.py; code=$$?; test $$code -eq 1
 
 test: lint browser
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 # Pages are tested in a real browser. Where there is none and apt cannot bring it, these tests are skipped and say so.
 browser:

@@ -1,13 +1,15 @@
-"""What all tests share: the programs that the selected tests ask for, run once in one batch."""
+"""What all tests share: the programs that the selected tests ask for, each run once."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.run_program import Outcome, ProgramText, recorded_program, run_programs
+from tests.support.outcomes import Outcomes
+from tests.support.run_program import ProgramText
 from tests.support.trace_cache import TraceCache, default_folder
 
 collect_ignore = ["programs"]  # what is called test_… there is a user's program
@@ -35,8 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def outcomes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Outcome]:
-    """Run the programs of all selected tests, two at a time, before the first of these tests looks at its own."""
+) -> Iterator[Outcomes]:
+    """Run the program of a test when the test asks for it; workers of one session share what they ran."""
     wanted: dict[str, ProgramText] = {}
     for item in request.session.items:
         program = getattr(item, "callspec", None) and item.callspec.params.get("program")
@@ -45,32 +47,16 @@ def outcomes(
                 f"two programs are called {program.id}"
             )
     traces = request.config.getoption("--traces")
-    cache = TraceCache(traces or default_folder())
-    reads_cache = bool(traces) or request.config.getoption("--cached")
-    known = Recorded(wanted, cache) if reads_cache else Recorded({}, cache)
-    missing = [program for program in wanted.values() if program.id not in known.programs]
-    if missing:
-        known.update(run_programs(missing, tmp_path_factory.mktemp("programs"), cache))
-    return known
-
-
-class Recorded(dict[str, Outcome]):
-    """The outcomes of programs, of recorded ones worked out when a test asks for them."""
-
-    def __init__(self, wanted: dict[str, ProgramText], cache: TraceCache) -> None:
-        super().__init__()
-        self._cache = cache
-        self.programs = {
-            name: program
-            for name, program in wanted.items()
-            if cache.find(program.files) is not None
-        }
-
-    def __missing__(self, name: str) -> Outcome:
-        outcome = recorded_program(self.programs[name], self._cache)
-        assert outcome is not None
-        self[name] = outcome
-        return outcome
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if hasattr(request.config, "workerinput") else base
+    known = Outcomes(
+        wanted,
+        TraceCache(traces or default_folder()),
+        session / "programs",
+        trusted=bool(traces) or request.config.getoption("--cached"),
+    )
+    yield known
+    known.close()
 
 
 # Started in the background of a shell, tests would hand on that Ctrl-C is ignored, and some of them send one.

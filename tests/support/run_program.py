@@ -288,19 +288,14 @@ def recorded_program(program: ProgramText, cache: TraceCache) -> Outcome | None:
     return Outcome(program, ended, diagnose(folder / RUN), folder / RUN)
 
 
-def run_programs(
-    programs: list[ProgramText], folder: Path, cache: TraceCache | None = None
-) -> dict[str, Outcome]:
-    """Run many, two at a time, each in a folder of its own, and keep what they recorded in the cache."""
+def run_programs(programs: list[ProgramText], folder: Path) -> dict[str, Outcome]:
+    """Run many, two at a time, each in a folder of its own."""
     zygote = Zygote()
 
     def one(program: ProgramText) -> Outcome:
         own = folder / program.id
         own.mkdir(parents=True)
-        outcome = run_program(program, zygote=zygote, folder=own)
-        if cache is not None:
-            cache.keep(program.files, own, outcome.ended)
-        return outcome
+        return run_program(program, zygote=zygote, folder=own)
 
     try:
         with ThreadPoolExecutor(AT_A_TIME) as pool:

@@ -11,6 +11,7 @@ import dataclasses
 import gc
 import json
 import os
+import pkgutil
 import random
 import signal
 import sys
@@ -22,6 +23,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 READY = {"id": -1}
+FROM_TORCH = (
+    "torch",
+    "torch.utils.data",
+    "torch.optim",
+    "torch._dynamo",
+    "torch.profiler._cupti_monitor",
+    "torch.utils.serialization.config",
+    "numpy",
+    "msgspec",
+)
+WATCHING = ("torchwhy.record", "torchwhy.source", "torchwhy.observe", "torchwhy.replay")
+NOT_IMPORTED = ("sitecustomize", "__main__")
 SEED = 20240229
 COLD = "TORCHWHY_TEST_COLD"  # in the zygote's environment: each child imports torchwhy by itself
 LACKS = (
@@ -45,14 +58,20 @@ def serve() -> None:
 
 
 def import_what_every_program_needs() -> None:
-    """Import torch and torchwhy's own modules, so that a forked child starts in milliseconds.
+    """Import torch and all of torchwhy that watches, so that a forked child starts in milliseconds.
 
-    The first step of any optimizer imports torch._dynamo, which takes longer than all the rest.
+    The first step of any optimizer imports torch._dynamo, which takes longer than all the rest. torchwhy imports most
+    of its modules when a run first needs them; a child would import them anew for every program.
     """
-    for name in ("torch", "torch.utils.data", "torch.optim", "torch._dynamo", "numpy", "msgspec"):
+    for name in FROM_TORCH:
         import_module(name)
-    if COLD not in os.environ:
-        import_module("torchwhy.observe.boot.wire")
+    if COLD in os.environ:
+        return
+    for stage in WATCHING:
+        package = import_module(stage)
+        for module in pkgutil.walk_packages(package.__path__, f"{stage}."):
+            if not module.name.endswith(NOT_IMPORTED):
+                import_module(module.name)
 
 
 def keep(request: dict[str, Any], answers: int) -> NoReturn:
