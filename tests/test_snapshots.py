@@ -62,7 +62,7 @@ def test_numbers_that_differ_between_machines_are_no_difference(pinned: str, new
     [
         ("loss 0.4382 → 0.1077", "loss 0.4382 → nan"),
         ("train.py:12 in forward", "train.py:13 in forward"),
-        ("warning · observed", "error · observed"),
+        ("warning[dead-units]: x", "error[dead-units]: x"),
         ("[16, 784] against [16, 785]", "[16, 784] against [16, 784]"),
         ("x: float32 64×1568", "x: float32 32×1568"),
     ],

@@ -53,12 +53,20 @@ class Diagnosis(FrozenFields):
     """
 
     message: ClassVar[str] = ""
+    headline: ClassVar[str] = (
+        ""  # the message without step, sample and values, if that is another sentence
+    )
     advice: ClassVar[str] = ""
 
     @property
     def sentence(self) -> str:
         """Return the message of the finding."""
         return self.fill(self.message)
+
+    @property
+    def headline_words(self) -> str:
+        """Return the message without what a report shows beside it: the step, the sample and the operands' values."""
+        return self.fill(self.headline) if self.headline else self.sentence
 
     @property
     def remedies(self) -> tuple[str, ...]:
@@ -93,7 +101,13 @@ class Stored(Diagnosis):
 
     text: str
     data: Mapping[str, Any]
+    short: str = ""
     message = "{text}"
+
+    @property
+    def headline_words(self) -> str:
+        """Return the headline as it was stored; older reports have none."""
+        return self.short or self.text
 
     def facts(self) -> dict[str, Any]:
         """Return the facts as they were stored."""

@@ -73,22 +73,38 @@ class SourceSpan:
 
 @dataclass(frozen=True)
 class Sample:
-    """The position of a sample in its batch, and its index in the dataset, or in the program's tensor `rows_of`."""
+    """The position of a sample in its batch, and its index in the dataset, or in the program's tensor `rows_of`.
+
+    `more` further samples of the batch are like it.
+    """
 
     position: int
     dataset_index: int | None = None
     rows_of: str | None = None
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Label:
+    """What an operand of the marked expression was: its source text, and its value or shape in a few words."""
+
+    operand: str
+    reading: str
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One measured fact. `series` holds the numbers of a curve, oldest first."""
+    """One measured fact. `series` holds the numbers of a curve, oldest first.
+
+    `label` tells the same fact under an operand in the source, if the finding's place is the expression that has it.
+    """
 
     claim: str
     value: float | str | None = None
     step: int | None = None
     location: SourceSpan | None = None
     series: tuple[float, ...] | None = None
+    label: Label | None = None
 
 
 @dataclass(frozen=True)
@@ -194,3 +210,11 @@ class Finding:
         if self.observed_from is not None:
             sentence += f" (since step {self.observed_from}, in a later phase of training)"
         return sentence
+
+    @property
+    def headline(self) -> str:
+        """Return what is wrong without the step, the sample and the values, which a report shows beside it."""
+        words = self.diagnosis.headline_words
+        if self.reservation is not None:
+            words += f"; {self.reservation.sentence}"
+        return words if self.observed_from is None else f"{words} (in a later phase of training)"

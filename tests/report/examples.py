@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.findings import said
-from torchwhy.finding import Evidence, Finding, Fix, Sample, SourceSpan, Trial
+from torchwhy.finding import Evidence, Finding, Fix, Label, Sample, SourceSpan, Trial
 from torchwhy.report.model import Report, build
 
 DIRECTORY = Path("/home/ada/siamese")
@@ -47,14 +47,22 @@ DIFF = """--- a/train.py
 ROOT = Finding(
     "root-gradient-at-zero",
     "error",
-    said("the gradient of a square root at 0 is infinite: squared reached 0 for one pair"),
+    said(
+        "the gradient of a square root at 0 is infinite: squared reached 0 for one pair",
+        short="the gradient of a square root at 0 is infinite",
+    ),
     step=300,
     location=SPAN,
     effect="training-broke",
     certainty="replayed",
     sample=Sample(7, 3091),
     evidence=(
-        Evidence("squared was 0 there", value=0.0, step=300),
+        Evidence(
+            "squared was 0 there",
+            value=0.0,
+            step=300,
+            label=Label("squared", "was 0"),
+        ),
         Evidence("result: float32[32] in 0…3.12, 1 +inf, first at [7]", step=300),
         Evidence("the pair was last seen whole", step=150),
         Evidence("loss", series=(1.0, 0.5, 0.25, 0.25, float("nan"))),

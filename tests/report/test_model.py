@@ -29,8 +29,8 @@ def test_report_json_has_exactly_the_promised_form():
     }
     root = facts["findings"][0]
     assert list(root) == [
-        *("id", "detector", "severity", "certainty", "step", "rank", "message", "location"),
-        *("sample", "evidence", "explains", "fixes", "facts", "scope", "effect"),
+        *("id", "detector", "severity", "certainty", "step", "rank", "message", "headline"),
+        *("location", "sample", "evidence", "explains", "fixes", "facts", "scope", "effect"),
         "symptom_location",
     ]
     assert root["location"] == {
@@ -51,6 +51,7 @@ def test_report_json_has_exactly_the_promised_form():
         "step": 300,
         "location": None,
         "series": None,
+        "label": {"operand": "squared", "reading": "was 0"},
     }
     assert list(root["fixes"][0]) == [
         *("title", "diff", "safety", "command", "environment", "hides", "trial"),

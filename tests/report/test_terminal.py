@@ -17,26 +17,26 @@ from torchwhy.report.sparkline import sparkline
 from torchwhy.report.terminal import Place, show, show_checks
 
 GOLDEN_80 = """\
-torchwhy: training broke at step 300 ───────────────────────────────────────────
+torchwhy: training broke ───────────────────────────────────────────────────────
+error[root-gradient-at-zero]: the gradient of a square root at 0 is infinite
+ --> train.py:7 in distance (module net.head) · step 300 · sample 7 (row 3091)
+5 │ def distance(self, left, right):
+6 │     squared = ((left - right) ** 2).sum(dim=1)
+7 │     return torch.sqrt(squared)
+  │            ^^^^^^^^^^^^^^^^^^^
+  │                       └ was 0
 
-  the gradient of a square root at 0 is infinite: squared reached 0 for one pair
-  root-gradient-at-zero · error · replayed
-
-  where     train.py:7 in distance (module net.head)
-            7 │ return torch.sqrt(squared)
-              │        ^^^^^^^^^^^^^^^^^^^
-  since     step 300, sample 7 of the batch (row 3091 of the dataset)
-  evidence  · squared was 0 there
-            · result: float32[32] in 0…3.12, 1 +inf, first at [7]
-            · the pair was last seen whole (at step 150)
-            · loss  █▃▁▁× 1 → nan
-  led to    → clip_grad_norm_ multiplied every gradient by 1/inf = 0, and inf
-              times 0 gave NaN in 12 gradients [train.py:44 in main]
-  fix       add a small constant under the root (changes results; tried: cured)
-            -        return torch.sqrt(squared)
-            +        return torch.sqrt(squared + 1e-12)
-  or        use torch.nn.functional.pairwise_distance, which has the constant
-            built in
+  fix     add a small constant under the root (changes results; tried: cured)
+          -        return torch.sqrt(squared)
+          +        return torch.sqrt(squared + 1e-12)
+  or      use torch.nn.functional.pairwise_distance, which has the constant
+          built in
+  why     seen again in a replay:
+          · result: float32[32] in 0…3.12, 1 +inf, first at [7]
+          · the pair was last seen whole (at step 150)
+          · loss  █▃▁▁× 1 → nan
+  led to  → clip_grad_norm_ multiplied every gradient by 1/inf = 0, and inf
+            times 0 gave NaN in 12 gradients [train.py:44 in main]
 
   F3 warning train.py:12 in main: the learning rate 0.5 is 4.2 times above the
              stable 0.119 and the loss swings since step 31
@@ -44,8 +44,7 @@ torchwhy: training broke at step 300 ──────────────�
 
   note: the detector dead-units failed and was skipped: KeyError: 'x'
 
-  Full report: .torchwhy/runs/20260131T120000Z-train-4f3a/report.json
-  About this cause: torchwhy explain root-gradient-at-zero
+next: torchwhy explain root-gradient-at-zero · full report .torchwhy/runs/20260131T120000Z-train-4f3a/report.json
 """
 
 
@@ -91,8 +90,8 @@ def test_no_line_is_wider_than_the_screen_and_the_report_fits_one(shown, columns
     lines = shown(report(), columns).splitlines()
 
     assert len(lines) <= 40
-    assert max(len(line) for line in lines if "Full report" not in line) <= min(columns, 120) + 10
-    tables = [line for line in lines if line.startswith("   ") or "evidence" in line]
+    assert max(len(line) for line in lines if "full report" not in line) <= min(columns, 120) + 10
+    tables = [line for line in lines if line.startswith(("   ", "  why"))]
     assert all(len(line) <= min(columns, 120) for line in tables)
 
 
@@ -100,7 +99,7 @@ def test_a_stream_without_unicode_gets_plain_signs(shown):
     text = shown(report(), screen=Screen("ascii"))
 
     assert text.isascii()
-    assert "7 | return torch.sqrt(squared)" in text
+    assert "7 |     return torch.sqrt(squared)" in text
     assert "?" not in text
 
 
@@ -212,7 +211,9 @@ def test_an_answer_with_a_note_is_not_called_fine(monkeypatch):
 def test_only_warnings_are_not_called_broken(shown):
     text = shown(build([RATE], command=["x"], steps=9, directory=Path("/")))
 
-    assert text.startswith("torchwhy: training has a problem at step 31 ")
+    assert text.startswith("torchwhy: training has a problem ──")
+    assert "warning[learning-rate-too-high]: " in text
+    assert "· step 31" in text
 
 
 def test_lost_batches_are_called_so(shown):
@@ -220,7 +221,7 @@ def test_lost_batches_are_called_so(shown):
 
     text = shown(build([lost], command=["x"], steps=9, directory=Path("/")))
 
-    assert text.startswith("torchwhy: training lost batches at step 31 ")
+    assert text.startswith("torchwhy: training lost batches ──")
 
 
 def test_an_expression_over_several_lines_is_marked_on_each(shown, tmp_path):
@@ -230,12 +231,12 @@ def test_an_expression_over_several_lines_is_marked_on_each(shown, tmp_path):
     lines = shown(build([replace(ROOT, location=span)], command=[], steps=1, directory=tmp_path))
 
     assert (
-        "2 │ y = torch.log(\n"
-        "              │     ^^^^^^^^^^\n"
-        "            3 │     x,\n"
-        "              │     ^^\n"
-        "            4 │ ) / x\n"
-        "              │ ^^^^^\n"
+        "2 │     y = torch.log(\n"
+        "  │         ^^^^^^^^^^\n"
+        "3 │         x,\n"
+        "  │         ^^\n"
+        "4 │     ) / x\n"
+        "  │     ^^^^^\n"
     ) in lines
 
 
@@ -245,7 +246,7 @@ def test_a_file_that_was_changed_since_is_not_marked_wrongly(shown, tmp_path):
     text = shown(report())
 
     assert "of the kind" not in text
-    assert "            torch.sqrt(squared)\n" in text
+    assert "  │ torch.sqrt(squared)\n" in text
 
 
 def test_markup_in_the_programs_own_words_is_shown_as_it_is(shown):
@@ -259,7 +260,7 @@ def test_markup_in_the_programs_own_words_is_shown_as_it_is(shown):
 def test_several_ranks_are_named(shown):
     text = shown(build([replace(ROOT, rank=3)], command=[], steps=1, directory=Path("/")))
 
-    assert "at step 300, rank 3" in text.splitlines()[0]
+    assert "training broke, rank 3" in text.splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -318,8 +319,8 @@ def test_a_trial_is_told_with_its_curves_and_what_else_was_tried(shown):
 def test_a_failure_that_only_evaluation_shows_is_not_called_a_broken_training() -> None:
     seen = replace(ROOT, effect="nan-in-evaluation")
     told = build([seen], command=["train.py"], steps=4, directory=Path())
-    stream = io.StringIO()
+    stream = Screen()
 
     show(told, Place(Path(), Path()), stream)
 
-    assert stream.getvalue().startswith("torchwhy: evaluation produced NaN at step 300")
+    assert stream.getvalue().startswith("torchwhy: evaluation produced NaN ──")

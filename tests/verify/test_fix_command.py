@@ -200,7 +200,7 @@ def test_a_rate_from_the_command_line_is_lowered_there(tmp_path):
     assert fix["diff"] == ""
     assert fix["command"][:2] == ["train.py", "--lr"]
     assert float(fix["command"][2]) < 1
-    assert f"To run it so: torchwhy run train.py --lr {fix['command'][2]}" in done.stderr
+    assert f"run it so: torchwhy run train.py --lr {fix['command'][2]}" in done.stderr
     assert "[no-diff]" in applied.stderr
     assert (tmp_path / "train.py").read_text() == text
 

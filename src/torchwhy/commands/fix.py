@@ -110,8 +110,8 @@ def _try(run_directory: Path, options: argparse.Namespace) -> None:
         stream=sys.stderr,
     )
     unwritten = trials.store(run_directory, report)
-    show(report, Place(Path(os.path.relpath(run_directory)), started_in), sys.stderr)
-    trials.print_next_step(report, started_in, tried=True, stream=sys.stderr)
+    place = Place(Path(os.path.relpath(run_directory)), started_in)
+    show(report, place, sys.stderr, then=trials.next_steps(report, started_in, tried=True))
     if unwritten is not None:
         print(f"torchwhy: the report is not stored: {unwritten}.", file=sys.stderr)
 

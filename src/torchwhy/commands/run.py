@@ -351,8 +351,9 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     if not options.quiet and not show_plainly(report, sys.stderr):
         from torchwhy.report.terminal import Place, show
 
-        show(report, Place(_as_typed(run_directory), Path(run.directory)), sys.stderr)
-        trials.print_next_step(report, Path(run.directory), tried=options.fix, stream=sys.stderr)
+        then = trials.next_steps(report, Path(run.directory), tried=options.fix)
+        place = Place(_as_typed(run_directory), Path(run.directory))
+        show(report, place, sys.stderr, then=then)
     if unwritten is not None:
         print(f"torchwhy: the report is not stored: {unwritten}.", file=sys.stderr)
     if options.json is not None:

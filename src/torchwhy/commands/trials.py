@@ -140,21 +140,22 @@ def command_line(fix: Fix) -> str:
     return printable(" ".join((*fix.environment, "torchwhy run", shlex.join(fix.command))))
 
 
-def print_next_step(report: Report, directory: Path, *, tried: bool, stream: IO[str]) -> None:
-    """Print how to apply a proven fix, how to try fixes, or that none of them cures the run."""
+def next_steps(report: Report, directory: Path, *, tried: bool) -> list[str]:
+    """Return how to apply a proven fix, how to try fixes, or that none of them cures the run; empty if healthy."""
     root = report.root_cause
     if root is None:
-        return
+        return []
     best = best_fix(report)
     if best is not None and best.diff:
         which = "proven change" if best.trial.verdict == "cured" else "change that makes it run"
-        stream.write(f"  To write the {which} into the source: torchwhy fix --apply\n")
-    elif best is not None:
-        stream.write(f"  To run it so: {command_line(best)}\n")
-    elif not tried and has_candidates(report, directory):
-        stream.write("  To try changes to the source that may cure it: torchwhy fix\n")
-    elif tried and any(fix.trial.summary for fix in root.fixes):
-        stream.write("  No proven fix: none of the tried changes cures this run.\n")
+        return [f"torchwhy fix --apply (writes the {which} into the source)"]
+    if best is not None:
+        return [f"run it so: {command_line(best)}"]
+    if not tried and has_candidates(report, directory):
+        return ["torchwhy fix (tries changes to the source)"]
+    if tried and any(fix.trial.summary for fix in root.fixes):
+        return ["no proven fix: none of the tried changes cures this run"]
+    return []
 
 
 def has_candidates(report: Report, directory: Path) -> bool:

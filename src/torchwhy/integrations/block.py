@@ -161,11 +161,11 @@ class WatchIfItTrains(watch):
 
 
 def _print(report: ShownReport) -> None:
-    from torchwhy.commands.trials import print_next_step
+    from torchwhy.commands.trials import next_steps
     from torchwhy.report.terminal import Place, show
 
-    show(report, Place(report.run_directory, report.directory), sys.stderr)
-    print_next_step(report, report.directory, tried=False, stream=sys.stderr)
+    then = next_steps(report, report.directory, tried=False)
+    show(report, Place(report.run_directory, report.directory), sys.stderr, then=then)
 
 
 class _Active:

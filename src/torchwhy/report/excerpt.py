@@ -12,6 +12,7 @@ from torchwhy.source.files import text_of_cell
 
 LARGEST_SOURCE = 10_000_000  # bytes
 LARGEST_SPAN_LINES = 5  # Of a longer expression, only the beginning is shown.
+CONTEXT = 2  # lines before and after the expression
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,26 @@ class Line:
 
 
 def excerpt(span: SourceSpan, directory: Path) -> list[Line]:
-    """Return the lines of the span, dedented together; empty if the file cannot be read or has changed."""
+    """Return the lines of the span and those around it, dedented; empty if the file cannot be read or has changed."""
     cell = text_of_cell(span.file)
     source = source_lines(directory / span.file) if cell is None else cell.splitlines()
     if span.line < 1:
         return []
     last = min(span.end_line or span.line, span.line + LARGEST_SPAN_LINES - 1, len(source))
-    lines = [marked(span, number, source[number - 1]) for number in range(span.line, last + 1)]
-    if not lines or not still_the_same(span, source):
+    if last < span.line or not still_the_same(span, source):
         return []
-    return _dedented(lines)
+    first, end = max(1, span.line - CONTEXT), min(last + CONTEXT, len(source))
+    while first < span.line and not source[first - 1].strip():
+        first += 1
+    while end > last and not source[end - 1].strip():
+        end -= 1
+    inside = range(span.line, last + 1)
+    return _dedented(
+        [
+            marked(span, number, text) if number in inside else Line(number, text)
+            for number, text in enumerate(source[first - 1 : end], start=first)
+        ]
+    )
 
 
 def source_lines(path: Path) -> list[str]:
@@ -77,7 +88,7 @@ def _marked_by_expression(span: SourceSpan, number: int, text: str) -> Line:
 
 
 def _dedented(lines: list[Line]) -> list[Line]:
-    shared = min(len(line.text) - len(line.text.lstrip()) for line in lines)
+    shared = min(len(line.text) - len(line.text.lstrip()) for line in lines if line.text.strip())
     return [
         Line(
             line.number, line.text[shared:], max(0, line.start - shared), max(0, line.end - shared)

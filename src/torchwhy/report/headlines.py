@@ -1,4 +1,4 @@
-"""The first line of a report: what broke, and when."""
+"""What the user sees of a fault, and when: `training broke at step 3`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ STEPLESS = {"nan-computed", "infinity-computed"}
 
 def headline(root: Finding) -> str:
     """Return what broke and when: `an exception in forward at step 3`."""
-    words = WORDS[root.effect]
-    if root.effect == "exception":
-        words += _place(root)
     if root.step is None or root.effect in LASTING | STEPLESS:
-        return words
-    return f"{words} {moment(root.step)}"
+        return effect_of(root)
+    return f"{effect_of(root)} {moment(root.step)}"
+
+
+def effect_of(root: Finding) -> str:
+    """Return what the user sees of it: `an exception in forward`."""
+    return WORDS[root.effect] + (_place(root) if root.effect == "exception" else "")
 
 
 def moment(step: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
-from torchwhy.finding import Evidence, Finding, Sample, SourceSpan
+from torchwhy.finding import Evidence, Finding, Label, Sample, SourceSpan
 from torchwhy.printable import escaped_json
 from torchwhy.question import Check, Question
 from torchwhy.record.numbers import decode
@@ -112,6 +112,7 @@ class Report:
             "step": finding.step,
             "rank": finding.rank,
             "message": finding.message,
+            "headline": finding.headline,
             "location": _span_to_json(finding.location),
             "sample": _sample_to_json(finding.sample),
             "evidence": [_evidence_to_json(evidence) for evidence in finding.evidence],
@@ -226,6 +227,8 @@ def _sample_to_json(sample: Sample | None) -> dict[str, Any] | None:
     facts = asdict(sample)
     if sample.rows_of is None:
         del facts["rows_of"]
+    if not sample.more:
+        del facts["more"]
     return facts
 
 
@@ -238,6 +241,7 @@ def _evidence_to_json(evidence: Evidence) -> dict[str, Any]:
         "series": None
         if evidence.series is None
         else [real_of(value) for value in evidence.series],
+        "label": None if evidence.label is None else asdict(evidence.label),
     }
 
 
@@ -312,7 +316,9 @@ def _finding_from_json(
     return Finding(
         detector=facts["detector"],
         severity=facts["severity"],
-        diagnosis=Stored(text=facts["message"], data=facts.get("facts", {})),
+        diagnosis=Stored(
+            text=facts["message"], data=facts.get("facts", {}), short=facts.get("headline", "")
+        ),
         scope=facts.get("scope", "training"),
         effect=facts.get("effect", "training-broke" if facts["severity"] == "error" else "fault"),
         symptom_at=_span_from_json(facts.get("symptom_location")),
@@ -332,11 +338,12 @@ def _span_from_json(facts: Mapping[str, Any] | None) -> SourceSpan | None:
 
 
 def _evidence_from_json(facts: Mapping[str, Any]) -> Evidence:
-    series = facts["series"]
+    series, label = facts["series"], facts.get("label")
     return Evidence(
         facts["claim"],
         value=facts["value"],
         step=facts["step"],
         location=_span_from_json(facts["location"]),
         series=None if series is None else tuple(decode(value) for value in series),
+        label=None if label is None else Label(label["operand"], label["reading"]),
     )

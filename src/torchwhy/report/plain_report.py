@@ -11,7 +11,18 @@ from torchwhy.report.model import Report
 SHORT_RUN_SECONDS = 60.0  # In a shorter run the first step takes most of the watching time.
 PLAIN_SIGNS = str.maketrans(
     dict(zip("▁▂▃▄▅▆▇█", "__--==##", strict=True))
-    | {"×": "x", "─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "λ": "lambda", "−": "-"}
+    | {
+        "×": "x",
+        "─": "-",
+        "│": "|",
+        "└": "+",
+        "┘": "+",
+        "·": "-",
+        "→": "->",
+        "…": "...",
+        "λ": "lambda",
+        "−": "-",
+    }
     | {"✓": "+", "✗": "x", "≤": "<=", "≥": ">=", "–": "-", "’": "'", "²": "^2", "≈": "~"}
 )
 

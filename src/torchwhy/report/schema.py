@@ -32,12 +32,18 @@ class _Span(msgspec.Struct):
     expression: str | None = None
 
 
+class _Label(msgspec.Struct):
+    operand: str
+    reading: str
+
+
 class _Evidence(msgspec.Struct):
     claim: str
     value: Real | None
     step: Step | None
     location: _Span | None
     series: list[Real] | None
+    label: _Label | None = None
 
 
 class _Trial(msgspec.Struct):
@@ -67,6 +73,7 @@ class _Sample(msgspec.Struct):
     position: int
     dataset_index: int | None = None
     rows_of: str | None = None
+    more: Count = 0
 
 
 class _Finding(msgspec.Struct):
@@ -86,6 +93,7 @@ class _Finding(msgspec.Struct):
     scope: Scope = "training"
     effect: Effect | msgspec.UnsetType = msgspec.UNSET  # Older reports have none.
     symptom_location: _Span | None = None
+    headline: str = ""
 
 
 class _Check(msgspec.Struct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,13 +19,20 @@ from rich.text import Text
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.printable import printable
 from torchwhy.report.checklist import checklist
-from torchwhy.report.excerpt import excerpt
-from torchwhy.report.headlines import headline, moment
+from torchwhy.report.excerpt import Line, excerpt
+from torchwhy.report.headlines import effect_of, moment
+from torchwhy.report.labels import PlacedLabel, placed_labels
 from torchwhy.report.model import Report
 from torchwhy.report.plain_report import cost_of, counted, lines_of, show_plainly, write_to
 from torchwhy.report.sparkline import sparkline
-from torchwhy.report.window import DiffLines, SourceLine
-from torchwhy.report.wording import OFFERED, SAFETY_WORDS, VERDICT_WORDS, since
+from torchwhy.report.window import DiffLines, SourceLine, diff_lines
+from torchwhy.report.wording import (
+    CERTAINTY_WORDS,
+    OFFERED,
+    SAFETY_WORDS,
+    VERDICT_WORDS,
+    when_and_which,
+)
 
 WIDEST = 120  # Longer lines of prose are hard to read.
 WIDTH_OF_A_FILE = 100
@@ -57,10 +64,10 @@ class _SafeConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
-def show(report: Report, place: Place, stream: IO[str]) -> None:
-    """Write the report to a stream, with colours and width as the stream allows."""
+def show(report: Report, place: Place, stream: IO[str], *, then: Sequence[str] = ()) -> None:
+    """Write the report to a stream, with colours and width as the stream allows; `then` is what to do next."""
     if not show_plainly(report, stream):
-        _print(_parts(report, place), stream)
+        _print(_parts(report, place, then), stream)
 
 
 def show_checks(report: Report, stream: IO[str], *, of: str = "") -> None:
@@ -89,21 +96,27 @@ def _print(parts: Iterable[RenderableType], stream: IO[str]) -> None:
     write_to(stream, buffer.getvalue())
 
 
-def _parts(report: Report, place: Place) -> Iterator[RenderableType]:
+def _parts(report: Report, place: Place, then: Sequence[str]) -> Iterator[RenderableType]:
     root = report.root_cause
     if root is None:
         yield from _healthy(report)
         return
+    lines = [] if root.location is None else excerpt(root.location, place.directory)
+    labels = placed_labels(root, lines)
     yield Rule(_title(report, root), align="left", style=STYLES[root.severity], characters="─")
+    yield Padding(_headline(root), (0, 0, 0, 0))
+    yield from _source(root, lines, labels)
     yield ""
-    yield Padding(_headline(root), (0, 0, 0, 2))
-    yield ""
-    yield Padding(_table(root, place), (0, 0, 0, 2))
+    yield Padding(_table(root, [one.evidence for one in labels]), (0, 0, 0, 2))
     yield from _further(report, root)
     yield from (
         Padding(Text(f"note: {note}", style="dim"), (1, 0, 0, 2)) for note in report.all_notes
     )
-    yield _where_to_read_on(report, root, place)
+    yield ""
+    yield _next(root, place, then)
+    if report.cost is not None:
+        watched = f"watched {counted(report.steps)}{cost_of(report, before='; ')}"
+        yield Text(watched, style="dim")
 
 
 def _healthy(report: Report) -> Iterator[RenderableType]:
@@ -114,45 +127,67 @@ def _healthy(report: Report) -> Iterator[RenderableType]:
 
 def _title(report: Report, root: Finding) -> Text:
     rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
-    return Text(f"torchwhy: {headline(root)}{rank}", style=STYLES[root.severity])
+    return Text(f"torchwhy: {effect_of(root)}{rank}", style=STYLES[root.severity])
 
 
 def _headline(root: Finding) -> Text:
-    text = Text(root.message, style="bold")
-    text.append(f"\n{root.detector}", style=STYLES[root.severity])
-    text.append(f" · {root.severity} · {root.certainty}", style="dim")
-    return text
+    text = Text(f"{root.severity}[{root.detector}]", style=STYLES[root.severity])
+    return text.append(f": {root.headline}", style="bold default")
 
 
-def _table(root: Finding, place: Place) -> Table:
+def _source(
+    root: Finding, lines: Sequence[Line], labels: Sequence[PlacedLabel]
+) -> Iterator[RenderableType]:
+    """Yield the place and the moment, then the source around the expression with the values under it."""
+    style = STYLES[root.severity]
+    margin = max((len(str(line.number)) for line in lines), default=1)
+    where = when_and_which(root)
+    if root.location is not None:
+        module = f" (module {root.location.module})" if root.location.module else ""
+        where.insert(0, f"{root.location}{module}")
+    if where:
+        arrow = Text(f"{' ' * margin}-->", style="bold blue")
+        yield _listed(arrow, iter([Text(" · ".join(where))]))
+    if not lines and root.location is not None and root.location.expression:
+        expression = Text(f"{' ' * margin} │ ", style="dim", no_wrap=True, overflow="ellipsis")
+        first_line = root.location.expression.strip().partition("\n")[0]
+        yield Padding(expression.append(first_line, style="not dim"), 0)
+    for line in lines:
+        under = tuple((one.column, one.words) for one in labels if one.line == line.number)
+        yield SourceLine(
+            f"{line.number:>{margin}} │ ", line.text, line.start, line.end, style, under
+        )
+
+
+def _table(root: Finding, told: Sequence[Evidence]) -> Table:
     table = Table.grid(padding=(0, 2), expand=True)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(ratio=1, overflow="fold")
-    for label, content in _rows(root, place):
+    for label, content in _rows(root, told):
         table.add_row(label, content)
     return table
 
 
-def _rows(root: Finding, place: Place) -> Iterator[tuple[str, RenderableType]]:
-    if root.location is not None:
-        yield "where", _where(root, place)
-    when = since(root)
-    if when:
-        yield "since", Text(when)
-    if root.evidence:
-        yield "evidence", _listed("·", _evidence_lines(root))
-    if root.explains:
-        yield "led to", _listed("→", _consequences(root))
+def _rows(
+    root: Finding, told: Sequence[Evidence]
+) -> Iterator[tuple[RenderableType, RenderableType]]:
+    """Yield the changes, then why: the evidence that the source does not show, and the consequences."""
     for fix in root.fixes[:1]:
-        label = "fix" if fix.trial.verdict in OFFERED else "tried"
+        is_offered = fix.trial.verdict in OFFERED
         file = root.location.file if root.location is not None else None
+        label = Text("fix", style="bold green not dim") if is_offered else Text("tried")
         yield label, Group(*_fix(fix, with_diff=True, file=file))
     for fix in root.fixes[1:FIXES_SHOWN]:
-        label = "or" if fix.trial.verdict in OFFERED else "also tried"
+        label = Text("or" if fix.trial.verdict in OFFERED else "also tried")
         yield label, Group(*_fix(fix, with_diff=False))
+    evidence = [one for one in root.evidence if one not in told and one.claim not in root.headline]
+    sure = Text(CERTAINTY_WORDS[root.certainty] + (":" if evidence else ""))
+    yield "why", Group(sure, _listed("·", _evidence_lines(root, evidence))) if evidence else sure
+    if root.explains:
+        yield "led to", _listed("→", _consequences(root))
 
 
-def _listed(sign: str, lines: Iterator[Text]) -> Table:
+def _listed(sign: str | Text, lines: Iterator[Text]) -> Table:
     """Return lines with a sign before each, so that a wrapped line does not look like two."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
@@ -162,28 +197,10 @@ def _listed(sign: str, lines: Iterator[Text]) -> Table:
     return table
 
 
-def _where(root: Finding, place: Place) -> Group:
-    span = root.location
-    assert span is not None
-    head = Text(str(span), style="bold")
-    if span.module:
-        head.append(f" (module {span.module})", style="not bold")
-    lines = excerpt(span, place.directory)
-    if not lines and span.expression:
-        return Group(head, Text(span.expression, style="italic", no_wrap=True, overflow="ellipsis"))
-    margin = len(str(lines[-1].number)) if lines else 0
-    style = STYLES[root.severity]
-    shown = [
-        SourceLine(f"{line.number:>{margin}} │ ", line.text, line.start, line.end, style)
-        for line in lines
-    ]
-    return Group(head, *shown)
-
-
-def _evidence_lines(root: Finding) -> Iterator[Text]:
-    for evidence in root.evidence[:EVIDENCE_SHOWN]:
-        yield _evidence_line(root, evidence)
-    left = len(root.evidence) - EVIDENCE_SHOWN
+def _evidence_lines(root: Finding, evidence: Sequence[Evidence]) -> Iterator[Text]:
+    for one in evidence[:EVIDENCE_SHOWN]:
+        yield _evidence_line(root, one)
+    left = len(evidence) - EVIDENCE_SHOWN
     if left > 0:
         yield Text(f"and {left} more in the full report", style="dim")
 
@@ -227,28 +244,12 @@ def _fix(fix: Fix, *, with_diff: bool, file: str | None = None) -> Iterator[Rend
         title.append(words, style="dim")
     yield title
     if with_diff:
-        yield DiffLines(tuple(_diff_lines(fix.diff, file)[:DIFF_LINES_SHOWN]))
+        yield DiffLines(tuple(diff_lines(fix.diff, file)[:DIFF_LINES_SHOWN]))
     if fix.trial.summary:
         # Only the first fix says how the run goes without it.
         yield Text(fix.trial.summary if with_diff else fix.trial.with_it)
     if with_diff:
         yield from _curves(fix)
-
-
-def _diff_lines(diff: str, usual_file: str | None) -> list[str]:
-    """Return the changed lines; if they are in several places or another file, with the file and line of each."""
-    lines = diff.splitlines()
-    several = sum(line.startswith("@@") for line in lines) > 1
-    shown: list[str] = []
-    file = ""
-    for line in lines:
-        if line.startswith("+++ "):
-            file = line[4:].split("\t")[0].removeprefix("b/")
-        elif line.startswith("@@") and (several or usual_file not in (None, file)):
-            shown.append(f"@@ {file}:{line.partition('+')[2].partition(' ')[0].partition(',')[0]}")
-        elif not line.startswith(("--- ", "@@")):
-            shown.append(line)
-    return "\n".join(shown).rstrip().splitlines()
 
 
 def _curves(fix: Fix) -> Iterator[Text]:
@@ -287,11 +288,9 @@ def _in_short(report: Report, finding: Finding) -> Table:
     return table
 
 
-def _where_to_read_on(report: Report, root: Finding, place: Place) -> Text:
-    steps = counted(report.steps)
-    cost = f"\n  Watched {steps}{cost_of(report, before='; ')}." if report.cost is not None else ""
-    return Text(
-        f"\n  Full report: {place.run / 'report.json'}\n"
-        f"  About this cause: torchwhy explain {root.detector}{cost}",
-        style="dim",
-    )
+def _next(root: Finding, place: Place, then: Sequence[str]) -> Text:
+    """Return what to do next, and where to read on, in one line."""
+    line = Text("next: ", style="bold")
+    manual = f"torchwhy explain {root.detector}"
+    full = f"full report {place.run / 'report.json'}"
+    return line.append(" · ".join((*then, manual, full)), style="not bold")

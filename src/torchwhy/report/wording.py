@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchwhy.finding import Evidence, Finding
-from torchwhy.report.headlines import moment
+from torchwhy.report.headlines import LASTING, moment
 
 SAFETY_WORDS = {
     "safe": "same results",
@@ -20,7 +20,7 @@ VERDICT_WORDS = {
     "not-run": "not tried",
 }
 CERTAINTY_WORDS = {
-    "observed": "observed in the run",
+    "observed": "measured in the run",
     "replayed": "seen again in a replay",
     "verified": "verified by a trial",
 }
@@ -37,8 +37,25 @@ def since(root: Finding) -> str:
         if root.sample.dataset_index is not None:
             where = f"`{root.sample.rows_of}`" if root.sample.rows_of else "the dataset"
             sample += f" (row {root.sample.dataset_index} of {where})"
+        if root.sample.more:
+            sample += f" and {root.sample.more} more"
         words.append(sample)
     return ", ".join(words)
+
+
+def when_and_which(root: Finding) -> list[str]:
+    """Return the step and the sample in short: `step 3`, `sample 5 (row 201)`."""
+    words = []
+    if root.step is not None:
+        step = "before the first step" if root.step < 0 else f"step {root.step}"
+        words.append(f"since {step}" if root.effect in LASTING and root.step >= 0 else step)
+    sample = root.sample
+    if sample is not None:
+        of = f" of `{sample.rows_of}`" if sample.rows_of else ""
+        row = f" (row {sample.dataset_index}{of})" if sample.dataset_index is not None else ""
+        more = f" and {sample.more} more" if sample.more else ""
+        words.append(f"sample {sample.position}{row}{more}")
+    return words
 
 
 def claim_of(finding: Finding, evidence: Evidence) -> str:

@@ -30,6 +30,7 @@ class SizesCannotMatch(Diagnosis):
     tensors: list[Sized]
     torch_says: str
     message = "{expression} cannot match the sizes of {named}: {torch_says}"
+    headline = "{expression} cannot match the sizes of its operands"
     advice = "give the tensors the same shape first, or add a dimension of size 1 with `unsqueeze`"
 
     @property
@@ -45,6 +46,7 @@ class ElementsDoNotPair(SizesCannotMatch):
     right: int
     dimension: int
     message = "{expression} cannot match the sizes of {named}: {left} against {right} in dimension {dimension}"
+    headline = "{expression} cannot match sizes: {left} against {right} in dimension {dimension}"
 
 
 class JoinedSizesDiffer(SizesCannotMatch):
@@ -55,6 +57,10 @@ class JoinedSizesDiffer(SizesCannotMatch):
     dimension: int
     message = (
         "{expression} cannot match the sizes of {named}: it concatenates them along dimension {dimension}, "
+        "but another dimension is {left} in one and {right} in the other"
+    )
+    headline = (
+        "{expression} concatenates along dimension {dimension}, "
         "but another dimension is {left} in one and {right} in the other"
     )
     advice = "resize the tensors before concatenating them: interpolate or crop one to the shape of the other"

@@ -36,6 +36,7 @@ class ZeroDivisor(BirthDiagnosis):
     lowest: float | None
     highest: float | None
     message = "{prefix}{expression} divides by zero: {name} was exactly 0{samples}"
+    headline = "{prefix}{expression} divides by zero"
     advice = (
         "keep {name} away from 0 before dividing: add a small constant that fits its scale, clamp it, or "
         "replace the zeros with torch.where first"

@@ -42,6 +42,7 @@ class OutsideDomain(BirthDiagnosis):
         "{expression} is evaluated outside its domain: {operand.name} was {operand}{samples} "
         "and must stay in {domain}"
     )
+    headline = "{expression} is evaluated outside its domain"
     advice = "clamp {operand.name} slightly inside {domain} before {function}"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -60,6 +61,7 @@ class NegativeBase(BirthDiagnosis):
         "{expression} raises a negative number to a fractional power: "
         "{name} was {base}, the exponent {exponent}{samples}"
     )
+    headline = "{expression} raises a negative number to a fractional power"
     advice = (
         "make {name} positive before taking the power: clamp it to a small positive number, "
         "or use its absolute value"

@@ -9,7 +9,7 @@ from torchwhy.detect.views.nonfinite.birth_facts import finding_from, op_name, t
 from torchwhy.detect.views.nonfinite.operand_facts import argument
 from torchwhy.detect.views.nonfinite.origins import expression_of
 from torchwhy.diagnosis import Diagnosis, Shape
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix, Label
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -85,12 +85,15 @@ class CountOfZero(Reduction):
     total: str
     count: str
     message = "{expression} is a mean over no elements: {count} was 0"
+    headline = "{expression} is a mean over no elements"
     advice = (
         "clamp {count} to at least 1 before dividing, or skip the term when nothing is selected"
     )
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(f"{self.total} was 0 and {self.count} was 0", step=self.step)
+        for name in (self.total, self.count):
+            label = Label(name, "was 0")
+            yield Evidence(f"{name} was 0", value=0.0, step=self.step, label=label)
 
 
 class EmptyReduction(Detector):

@@ -32,6 +32,7 @@ class LargeExponent(BirthDiagnosis):
         "{expression} overflows: {exponent.name} was {exponent}{samples}, "
         "and {function} of more than {limit:.4g} is infinite in {dtype}"
     )
+    headline = "{expression} overflows"
     advice = (
         "subtract the maximum of {exponent.name} first, use logsumexp, softmax or softplus instead of the formula, "
         "or clamp {exponent.name} below {limit:.4g}"

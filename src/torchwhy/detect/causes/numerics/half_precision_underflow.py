@@ -20,7 +20,7 @@ from torchwhy.detect.views.nonfinite.operand_facts import (
     output_type,
     vanished_constant,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix, Label
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -39,6 +39,7 @@ class ValueUnderflowed(BirthDiagnosis):
         "{expression} fails because {name} is 0 in {dtype}{samples}, but not in float32: "
         "there it would be {wide}"
     )
+    headline = "{expression} fails because {name} is 0 in {dtype}, but not in float32"
     advice = "compute {expression} in float32, or use an epsilon that {dtype} can represent, such as {epsilon}"
 
     @property
@@ -51,7 +52,8 @@ class ValueUnderflowed(BirthDiagnosis):
 
     def evidence(self) -> Iterator[Evidence]:
         claim = f"{self.operand} was 0 in {self.dtype} when {self.operation} ran"
-        yield Evidence(claim, value=0.0, step=self.step)
+        label = Label(self.operand, f"was 0 in {self.dtype}")
+        yield Evidence(claim, value=0.0, step=self.step, label=label)
         if self.in_float32 is not None:
             value = as_real(self.in_float32)
             yield Evidence(f"computed in float32, it is {self.wide}", value=value, step=self.step)
@@ -66,6 +68,9 @@ class ConstantVanished(ValueUnderflowed):
     message = (
         "{expression} fails because {name} is 0 in {dtype}{samples}, but not in float32: "
         "the constant {constant:g} rounds to 0"
+    )
+    headline = (
+        "{expression} fails because {name} is 0 in {dtype}: the constant {constant:g} rounds to 0"
     )
 
 

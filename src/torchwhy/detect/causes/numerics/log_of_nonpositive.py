@@ -44,6 +44,7 @@ class NonpositiveOperand(Logarithm):
     shifted: bool
     by_rounding: bool  # The operand is a difference, off by a few units in the last place.
     message = "{expression} takes the logarithm of {what}{operand}: {name} was {operand}{samples}"
+    headline = "{expression} takes the logarithm of {what}{operand}"
 
     @property
     def what(self) -> str:

@@ -43,6 +43,7 @@ class BadData(Diagnosis):
     element: list[int]
     step: int
     message = "{tensor} contained {what} when it entered the program{where}; it reached {went_into}"
+    headline = "{tensor} contained {what} when it entered the program"
     advice = "clean or drop the bad entries of {tensor} before training: those where `torch.isfinite` is False"
 
     @property
@@ -83,6 +84,7 @@ class ComputedByNumpy(BadData):
     warned_step: int
     entered_at: SourceSpan | None
     message = "NumPy computed {what} here ({warning}); through {tensor} it reached {went_into}"
+    headline = "NumPy computed {what} here ({warning})"
 
     def evidence(self) -> Iterator[Evidence]:
         yield from super().evidence()

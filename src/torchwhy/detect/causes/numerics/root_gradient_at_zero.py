@@ -12,7 +12,7 @@ from torchwhy.detect.views.nonfinite.judging import (
     findings_by_place,
     forward_operand,
 )
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix, Label
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -25,6 +25,7 @@ class RootGradient(BirthDiagnosis):
     node: str
     root: str
     message = "{expression} has an infinite gradient at 0: {where} was exactly 0{samples}"
+    headline = "{expression} has an infinite gradient at 0"
     advice = (
         "add a small constant under the root: sqrt(x + 1e-12) instead of {expression}, "
         "or use the square itself"
@@ -35,6 +36,12 @@ class RootGradient(BirthDiagnosis):
         return self.name if self.name == "its operand" else f"its operand {self.name}"
 
     def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.where} was exactly 0",
+            value=0.0,
+            step=self.step,
+            label=Label(self.name, "was exactly 0"),
+        )
         claim = f"{self.node} divides by the value of {self.root}, which was 0"
         yield Evidence(claim, value=0.0, step=self.step)
         yield Evidence("the forward value is finite, only the gradient is not", step=self.step)
@@ -44,6 +51,10 @@ class DeviationGradient(RootGradient):
     """The gradient of a standard deviation was computed for equal values, where it is infinite."""
 
     message = "{expression} has an infinite gradient at 0: all its values were equal{samples}"
+    headline = "{expression} has an infinite gradient at 0: all its values were equal"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield from tuple(super().evidence())[1:]
 
 
 class RootGradientAtZero(Detector):

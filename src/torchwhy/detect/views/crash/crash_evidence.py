@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Shape
-from torchwhy.finding import Evidence, SourceSpan
+from torchwhy.finding import Evidence, Label, SourceSpan
 from torchwhy.record.events import Crash, Layer, NamedTensor
 from torchwhy.record.trace import Trace
 
@@ -66,7 +66,11 @@ def layer_words(layer: Layer) -> str:
 
 def tensor_line(tensor: NamedTensor) -> str:
     """Return a tensor as `x: float32 64×1568`, with its device and range if known."""
-    words = f"{tensor.name}: {tensor.dtype} {sizes(tensor.shape)}"
+    return f"{tensor.name}: {_dtype_and_sizes(tensor)}"
+
+
+def _dtype_and_sizes(tensor: NamedTensor) -> str:
+    words = f"{tensor.dtype} {sizes(tensor.shape)}"
     if tensor.device != "cpu":
         words += f" on {tensor.device}"
     if tensor.minimum is not None and tensor.maximum is not None:
@@ -77,7 +81,12 @@ def tensor_line(tensor: NamedTensor) -> str:
 def of_operands(crash: Crash) -> list[Evidence]:
     """Return one piece of evidence per tensor in the failing expression, with the place that made it."""
     return [
-        Evidence(tensor_line(tensor), location=tensor.made_by, step=crash.step)
+        Evidence(
+            tensor_line(tensor),
+            location=tensor.made_by,
+            step=crash.step,
+            label=Label(tensor.name, _dtype_and_sizes(tensor)),
+        )
         for tensor in shown_operands(crash)
     ]
 

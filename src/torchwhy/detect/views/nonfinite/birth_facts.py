@@ -138,7 +138,12 @@ def sample_of(birth: Birth) -> Sample | None:
     if not birth.positions:
         return None
     index = birth.dataset_indices[0] if birth.dataset_indices else None
-    return Sample(birth.positions[0], index, birth.rows_of if index is not None else None)
+    return Sample(
+        birth.positions[0],
+        index,
+        birth.rows_of if index is not None else None,
+        more=len(birth.positions) - 1,
+    )
 
 
 def finding_from(
@@ -160,6 +165,8 @@ def finding_from(
         *evidence,
         *common_evidence(trace, birth),
     )
+    if location is not None:  # The operands are those of another expression.
+        facts = tuple(replace(one, label=None) for one in facts)
     makes_steps = birth.used is None
     return Finding(
         detector=detector,

@@ -15,7 +15,7 @@ from torchwhy.detect.views.nonfinite.birth_facts import (
     value_at_born,
 )
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.finding import Evidence, Finding, Label, SourceSpan
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 
@@ -69,6 +69,11 @@ class BirthDiagnosis(Diagnosis):
     at: Born
 
     @property
+    def headline_words(self) -> str:
+        """Return the headline, or else the message without its samples."""
+        return self.fill(self.headline or self.message.replace("{samples}", ""))
+
+    @property
     def expression(self) -> str:
         """Return the expression of the program."""
         return self.at.expression
@@ -86,10 +91,11 @@ class BirthDiagnosis(Diagnosis):
     def fact(self, operand: OperandValue) -> Evidence:
         """Return the value of an operand as evidence."""
         return Evidence(
-            f"{operand.name} was {operand}{self.samples}",
+            f"{operand.name} was {operand}",
             value=as_real(operand.value),
             step=self.step,
             location=operand.made_at,
+            label=None if operand.value is None else Label(operand.name, f"was {operand}"),
         )
 
 
@@ -203,11 +209,17 @@ def operand_fact(birth: Birth, operand: Operand | None) -> Evidence:
     """Return an operand's value at the first bad element as evidence, or else the range of its elements."""
     value = None if operand is None else value_at_born(operand)
     if value is None and operand is not None and operand.tensor is not None:
-        claim = f"{name_of(operand)}: {describe(operand.tensor)}"
-        return Evidence(claim, step=birth.step, location=operand.origin_location)
+        name, facts = name_of(operand), describe(operand.tensor)
+        return Evidence(
+            f"{name}: {facts}",
+            step=birth.step,
+            location=operand.origin_location,
+            label=Label(name, facts),
+        )
     return Evidence(
-        f"{name_of(operand)} was {show(value)}{samples_of(birth)}",
+        f"{name_of(operand)} was {show(value)}",
         value=as_real(value),
         step=birth.step,
         location=operand.origin_location if operand is not None else None,
+        label=None if value is None else Label(name_of(operand), f"was {show(value)}"),
     )

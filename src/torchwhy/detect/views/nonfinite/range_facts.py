@@ -14,7 +14,7 @@ from torchwhy.detect.views.nonfinite.operand_facts import (
     output_type,
     value_of,
 )
-from torchwhy.finding import Evidence
+from torchwhy.finding import Evidence, Label
 from torchwhy.record.events import Birth, Operand
 
 # These are finite for all finite operands in exact arithmetic, so an infinite result is an overflow. Redoing them in
@@ -106,14 +106,15 @@ def name_of_largest(birth: Birth) -> str:
 
 def operand_ranges(birth: Birth) -> tuple[Evidence, ...]:
     """Return the first operands with their ranges as evidence."""
-    return tuple(
-        Evidence(
-            f"{name_of(operand, otherwise='an operand')}: {_range(operand)}",
-            value=size_of(operand),
-            step=birth.step,
-        )
-        for operand in arguments(birth)[:OPERANDS_SHOWN]
-    )
+    found = []
+    for operand in arguments(birth)[:OPERANDS_SHOWN]:
+        name, facts = name_of(operand, otherwise="an operand"), _range(operand)
+        if name != facts:  # A number in the source says what it is.
+            label = Label(name, facts)
+            found.append(
+                Evidence(f"{name}: {facts}", value=size_of(operand), step=birth.step, label=label)
+            )
+    return tuple(found)
 
 
 def _range(operand: Operand) -> str:
