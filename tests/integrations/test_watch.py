@@ -65,6 +65,41 @@ def test_a_failure_raises_with_the_cause_found_in_place(hooks_of, capsys):
     assert "error[division-by-zero]: " in capsys.readouterr().err
 
 
+def test_the_traceback_ends_at_the_line_that_makes_the_step():
+    job = Job()
+
+    with pytest.raises(torchwhy.TrainingBroke) as caught, torchwhy.watch(quiet=True):
+        job.train()
+
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [frame.name for frame in frames][-1] == "train"
+    assert frames[-1].line == "self.optimizer.step()"
+    assert {frame.filename for frame in frames} == {__file__}
+
+
+def test_a_loop_that_catches_every_exception_is_stopped_at_its_next_step():
+    job = Job()
+    caught, begun = [], []
+
+    def train() -> None:
+        for _ in range(30):
+            begun.append(True)
+            try:
+                job.train()
+            except Exception as error:
+                caught.append(error)
+
+    with (
+        pytest.raises(torchwhy.TrainingBroke, match="division-by-zero"),
+        torchwhy.watch(quiet=True),
+    ):
+        train()
+
+    assert len(begun) == 2
+    assert [type(error) for error in caught] == [torchwhy.TrainingBroke]
+    assert job.is_finite
+
+
 def test_a_healthy_block_is_silent_and_changes_no_bit(hooks_of, capsys):
     bare, watched, before = Job(breaks=False), Job(breaks=False), hooks_of()
     torch.manual_seed(1)

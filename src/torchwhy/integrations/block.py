@@ -35,13 +35,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class TrainingBroke(Exception):  # noqa: N818 - it says what happened
-    """Training was stopped before a bad update reached the weights; `report` says why."""
+    """Training was stopped before a bad update reached the weights; `report` says why, from the end of the block on."""
 
-    def __init__(self, report: ShownReport) -> None:
-        super().__init__(_in_two_lines(report))
+    def __init__(self, report: ShownReport | None = None) -> None:
+        super().__init__()
+        self.tell(report)
+
+    def tell(self, report: ShownReport | None) -> None:
+        """Say the root cause of this report."""
         self.report = report
+        self.args = (_in_two_lines(report),)
 
-    def __reduce__(self) -> tuple[type[TrainingBroke], tuple[ShownReport]]:
+    def __reduce__(self) -> tuple[type[TrainingBroke], tuple[ShownReport | None]]:
         return type(self), (self.report,)
 
     def _render_traceback_(self) -> list[str]:
@@ -49,8 +54,8 @@ class TrainingBroke(Exception):  # noqa: N818 - it says what happened
         return [f"{type(self).__name__}: {self}"]
 
 
-def _in_two_lines(report: ShownReport) -> str:
-    root = report.root_cause
+def _in_two_lines(report: ShownReport | None) -> str:
+    root = None if report is None else report.root_cause
     if root is None:
         return "a bad update was withheld, and its cause was not found"
     where = "" if root.location is None else f"{root.location}, "
@@ -117,10 +122,18 @@ class watch:  # noqa: N801 - it is used as a function is
             if self._entered or block is None or block.process != os.getpid():
                 return
             self._block = _Active.watch = None
-            self._report = block.end(error)
+            self._report = block.end(error, self._notes)
         self._show()
-        if block.breaks(self._on_failure, error) and self._report is not None:
-            raise TrainingBroke(self._report) from None
+        if not block.breaks(self._on_failure, error) or self._report is None:
+            return
+        if isinstance(error, TrainingBroke):
+            _tell(error, self._report)
+            return
+        raise TrainingBroke(self._report) from None
+
+    def _notes(self, report: Report) -> tuple[str, ...]:  # noqa: ARG002 - for those who know more
+        """Return what to add to the notes of the report."""
+        return ()
 
     def __call__(self, function: Function) -> Function:
         """Return the function, each call of which is a block of its own; its last report is `function.why.report`."""
@@ -148,6 +161,16 @@ class watch:  # noqa: N801 - it is used as a function is
         if report is not None and not self._quiet and report.root_cause is not None:
             with suppress(Exception):  # A closed stream must not hide the program's own exception.
                 _Active.show(report)
+
+
+def _tell(error: TrainingBroke, report: ShownReport) -> None:
+    """Give the exception that stopped the block its report; its traceback ends at the user's call of the step."""
+    from torchwhy.observe.program.exceptions import up_to_user_code, without_own_frames
+
+    error.tell(report)
+    error.__suppress_context__ = True
+    with suppress(Exception):
+        error.__traceback__ = up_to_user_code(without_own_frames(error.__traceback__))
 
 
 class WatchIfItTrains(watch):
@@ -192,22 +215,31 @@ class _Block:
         self._withheld = False  # an update; the loop may have ended with that step
         self._began = time.perf_counter()
 
+    @property
+    def step(self) -> int | None:
+        """Return the number of the step that the program makes now; None if nothing counts or a step is repeated."""
+        state = None if self._session is None else self._session.parts.state
+        return None if state is None or state.frozen else state.step
+
     def begin(self) -> None:
         """Put the hooks on; a failure of ours is noted in the run, and the program goes on."""
         from torchwhy.observe.boot import arm, wire
 
         try:
             self._session = wire.begin_block(str(self._directory))
+            self._session.stop_with(TrainingBroke)
         except Exception:
             arm.note_failure(str(self._directory))
 
-    def end(self, error: BaseException | None) -> ShownReport | None:
+    def end(
+        self, error: BaseException | None, notes: Callable[[Report], tuple[str, ...]]
+    ) -> ShownReport | None:
         """Take the hooks off and return the report; None if it fails."""
         try:
             if self._session is not None:
                 self._session.end_block(error)
             self._note_end(error)
-            return self._diagnose()
+            return self._diagnose(notes)
         except Exception as problem:
             what = f"{type(problem).__name__}: {problem}"
             sys.stderr.write(f"torchwhy: the report failed ({what}). [internal-error]\n")
@@ -234,7 +266,7 @@ class _Block:
         )
         write_run(self._directory, self._run)
 
-    def _diagnose(self) -> ShownReport:
+    def _diagnose(self, notes: Callable[[Report], tuple[str, ...]]) -> ShownReport:
         from torchwhy.commands.trials import store
         from torchwhy.integrations.shown_report import ShownReport
         from torchwhy.pipeline import diagnose
@@ -247,6 +279,7 @@ class _Block:
         unseen = f"step {step} could not be repeated in place; {_Words.again_closely}."
         report = diagnose(self._directory, notes=() if step is None else (unseen,))
         report = _with_proposals(report, self._run)
+        report = replace(report, notes=(*report.notes, *notes(report)))
         with suppress(Exception):
             store(self._directory, report)
         place = Path(os.path.relpath(self._directory))

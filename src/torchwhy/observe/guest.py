@@ -23,6 +23,13 @@ from torchwhy.record.events import Event, MissingFeature, ProbeFailed
 Result = TypeVar("Result")
 
 
+class ProgramStop(SystemExit):
+    """Ends the program from inside a probe, as `sys.exit(1)` in its own code would."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+
 class Guests(GuestsRecord):
     """Knows which probes still run. `fault` lets a test break a probe on purpose by its name.
 
@@ -39,6 +46,8 @@ class Guests(GuestsRecord):
         self._is_timing = False
         self.moment = 0  # counts visits of the program in which nothing of it changes
         self.left_out: dict[str, list[str]] = {}  # probes by the feature that they lack
+        # Makes the exception that the program sees at its first stop; None for `ProgramStop` itself.
+        self.stops_with: Callable[[], Exception] | None = None
 
     @property
     def visit(self) -> int:
@@ -92,6 +101,10 @@ class Guests(GuestsRecord):
                 if self.fault == name:
                     _break()
                 return quietly(*args, **kwargs)
+            except ProgramStop:
+                if outermost and self.stops_with is not None:
+                    self._stop()
+                raise
             except Exception as problem:
                 self.switch_off(name, problem)
                 return None
@@ -101,6 +114,12 @@ class Guests(GuestsRecord):
                     self.seconds += thread_time() - began
 
         return safe
+
+    def _stop(self) -> None:
+        """Raise what the program is to see; a program that catches it and trains on gets `ProgramStop`."""
+        assert self.stops_with is not None
+        error, self.stops_with = self.stops_with(), None
+        raise error from None
 
     def lightly(
         self, name: str, function: Callable[[Any, Any], Result]

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import torch
 
+from torchwhy.observe.guest import ProgramStop
 from torchwhy.observe.native.native_descriptors import descriptors_for
 from torchwhy.observe.parts import Parts
 from torchwhy.observe.probe_wiring import ProbeWiring
@@ -80,6 +81,7 @@ class Session:
         self._ask: Callable[[], object] = lambda: None
         self._own_seconds = 0.0
         self.stopped_by_us = False
+        self._is_block = False
         self._ended = False
 
     def spend(self, seconds: float) -> None:
@@ -89,7 +91,12 @@ class Session:
     def stop_program(self) -> None:
         """End the user's program after a withheld update, as `sys.exit(1)` in its own code would."""
         self.stopped_by_us = True
-        raise SystemExit(1)
+        raise ProgramStop
+
+    def stop_with(self, make_error: Callable[[], Exception]) -> None:
+        """Stop a block of the program with this exception; if the program catches it, the next step ends the block."""
+        self._is_block = True
+        self.parts.guests.stops_with = make_error
 
     def begin(self, replay: Replay) -> None:
         """Put every hook on torch."""
@@ -172,6 +179,8 @@ class Session:
 
     def _leave_after_last_step(self) -> None:
         """In a trial or a rehearsal, close the trace after the last step and end the process without a traceback."""
+        if self._is_block and self.stopped_by_us:
+            raise ProgramStop
         if self._has_made_last_step():
             self.end()
             for stream in (sys.stdout, sys.stderr):

@@ -73,10 +73,26 @@ def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
         else:
             entries.append((trace.tb_frame, trace.tb_lasti, trace.tb_lineno))
             trace = trace.tb_next
-    cleaned = None
+    return _joined(entries)
+
+
+def up_to_user_code(trace: TracebackType | None) -> TracebackType | None:
+    """Return the traceback up to the user's innermost line; up to its first entry if none is the user's."""
+    entries: list[tuple[FrameType, int, int]] = []
+    kept = 1
+    while trace is not None:
+        entries.append((trace.tb_frame, trace.tb_lasti, trace.tb_lineno))
+        if layer_of(trace.tb_frame.f_code.co_filename) == "user":
+            kept = len(entries)
+        trace = trace.tb_next
+    return _joined(entries[:kept])
+
+
+def _joined(entries: list[tuple[FrameType, int, int]]) -> TracebackType | None:
+    joined = None
     for entry in reversed(entries):
-        cleaned = TracebackType(cleaned, *entry)
-    return cleaned
+        joined = TracebackType(joined, *entry)
+    return joined
 
 
 def _is_hooked_call(trace: TracebackType) -> bool:
