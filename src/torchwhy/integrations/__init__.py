@@ -1,1 +1,1 @@
-"""Ways to use torchwhy from inside a program: a block to watch, cells of a notebook, tests."""
+"""Torchwhy from inside a program: a block to watch, cells of a notebook, tests, callbacks for frameworks."""

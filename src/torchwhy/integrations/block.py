@@ -76,6 +76,9 @@ class watch:  # noqa: N801 - it is used as a function is
     """
 
     _command: tuple[str, ...] | None = None  # what runs the block again, if it is not the program
+    _again_closely: str | None = (
+        None  # how to watch it closely, if not as a script or a notebook does
+    )
 
     def __init__(
         self, *, on_failure: OnFailure = "raise", closely: bool = False, quiet: bool = False
@@ -122,7 +125,7 @@ class watch:  # noqa: N801 - it is used as a function is
             if self._entered or block is None or block.process != os.getpid():
                 return
             self._block = _Active.watch = None
-            self._report = block.end(error, self._notes)
+            self._report = block.end(error, self._notes, self._again_closely)
         self._show()
         if not block.breaks(self._on_failure, error) or self._report is None:
             return
@@ -232,14 +235,17 @@ class _Block:
             arm.note_failure(str(self._directory))
 
     def end(
-        self, error: BaseException | None, notes: Callable[[Report], tuple[str, ...]]
+        self,
+        error: BaseException | None,
+        notes: Callable[[Report], tuple[str, ...]],
+        again_closely: str | None = None,
     ) -> ShownReport | None:
         """Take the hooks off and return the report; None if it fails."""
         try:
             if self._session is not None:
                 self._session.end_block(error)
             self._note_end(error)
-            return self._diagnose(notes)
+            return self._diagnose(notes, again_closely or _Words.again_closely)
         except Exception as problem:
             what = f"{type(problem).__name__}: {problem}"
             sys.stderr.write(f"torchwhy: the report failed ({what}). [internal-error]\n")
@@ -266,7 +272,9 @@ class _Block:
         )
         write_run(self._directory, self._run)
 
-    def _diagnose(self, notes: Callable[[Report], tuple[str, ...]]) -> ShownReport:
+    def _diagnose(
+        self, notes: Callable[[Report], tuple[str, ...]], again_closely: str
+    ) -> ShownReport:
         from torchwhy.commands.trials import store
         from torchwhy.integrations.shown_report import ShownReport
         from torchwhy.pipeline import diagnose
@@ -276,7 +284,7 @@ class _Block:
         traces = read_traces(self._directory)
         self._withheld = any(alarm.withheld for trace in traces for alarm in trace.alarms)
         step = needs_rerun(traces)
-        unseen = f"step {step} could not be repeated in place; {_Words.again_closely}."
+        unseen = f"step {step} could not be repeated in place; {again_closely}."
         report = diagnose(self._directory, notes=() if step is None else (unseen,))
         report = _with_proposals(report, self._run)
         report = replace(report, notes=(*report.notes, *notes(report)))
