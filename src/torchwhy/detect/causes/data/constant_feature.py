@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.questions.data.data_values import QUESTION
+from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
+from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Finding
+from torchwhy.record.inputs.data_events import FieldSeen, LoaderSeen
+from torchwhy.record.numbers import decode
+from torchwhy.record.trace import Trace
+
+FEWEST_ROWS = 50  # A column of a rare event may have one value in fewer rows.
+MOST_SHOWN = 4
+ON_PURPOSE = (0.0, 1.0)  # Padding, a category that is absent here, a column for the bias.
+ROUNDING = 1e-9  # Relative deviation of a column whose values are all the same, in float64.
+
+
+class ColumnsConstant(Diagnosis):
+    """Some columns of a table hold one value in all rows, while the others vary."""
+
+    dataset: str
+    field: str
+    columns: list[int]
+    values: list[float]
+    total: int
+    rows: int
+    message = (
+        "{which} of {field} of `{dataset}` {verb} the same value in all {rows} rows that were "
+        "looked at: {shown}"
+    )
+    advice = "read the column again from its source; if it is constant there, too, leave it out"
+
+    @property
+    def which(self) -> str:
+        """Return the columns in words."""
+        numbers = ", ".join(map(str, self.columns[:MOST_SHOWN]))
+        more = " and others" if len(self.columns) > MOST_SHOWN else ""
+        return f"column{'s' if len(self.columns) > 1 else ''} {numbers}{more} (of {self.total})"
+
+    @property
+    def verb(self) -> str:
+        """Return `has` or `have`."""
+        return "have" if len(self.columns) > 1 else "has"
+
+    @property
+    def shown(self) -> str:
+        """Return the values of these columns."""
+        return ", ".join(f"{value:.4g}" for value in self.values[:MOST_SHOWN])
+
+
+class ConstantFeature(Detector):
+    """A column of the inputs has one and the same value in every row."""
+
+    name = "constant-feature"
+    question = QUESTION
+
+    def scan(self, trace: Trace) -> Iterator[Finding]:
+        for loader in training(trace):
+            for field in loader.fields:
+                diagnosis = _judged(loader, field)
+                if diagnosis is not None:
+                    yield self.found(
+                        trace, diagnosis, severity="note", step=0, location=made_at(trace, loader)
+                    )
+                    return
+
+
+def _judged(loader: LoaderSeen, field: FieldSeen) -> ColumnsConstant | None:
+    """Return the columns, if fewer than half of a table of measured numbers are constant, none of them 0 or 1."""
+    if field.whole or field.rows < FEWEST_ROWS or len(field.column_means) < 2:
+        return None
+    means = [decode(one) for one in field.column_means]
+    spreads = [decode(one) for one in field.column_deviations]
+    constant = [n for n, one in enumerate(spreads) if one <= ROUNDING * abs(means[n])]
+    found = [n for n in constant if round(means[n], 9) not in ON_PURPOSE]
+    if not found or 2 * len(constant) >= len(means):
+        return None
+    return ColumnsConstant(
+        dataset=name_of(loader),
+        field=field.path,
+        columns=found,
+        values=[means[n] for n in found],
+        total=len(means),
+        rows=field.rows,
+    )
