@@ -376,6 +376,7 @@ AnyEvent = (
     | kept_state.AverageMoved
     | kept_state.NormStatistics
     | data_events.LoaderSeen
+    | data_events.RowsRepeated
     | data_events.RowsShared
     | data_events.RowChanged
     | data_events.WorkersCompared

@@ -159,3 +159,29 @@ class WorkersCompared(Event, frozen=True, tag="workers-compared"):
     is_random: bool
     is_repeated: bool
     location: SourceSpan | None = None
+
+
+class RowsRepeated(Event, frozen=True, tag="rows-repeated"):
+    """Rows of a dataset that trains whose content, element for element, occurs in an earlier row, too.
+
+    `copies` counts them among `rows`; `fewest` and `most` are how often inputs occur. `nearest` is in how many of its
+    `elements` a repeated row differs from the row that is most like it and no copy: where values are few, rows
+    coincide by chance, and nearly coincide more often still. `balance` is the size of the largest class over that of
+    the smallest, with the copies and without them. `contradicting` counts the rows whose inputs are those of another
+    row with another label, `recurring` all rows whose inputs occur several times. `example` and `contradiction` are
+    the indices of two such rows.
+    """
+
+    loader: int
+    rows: int
+    elements: int
+    copies: int
+    fewest: int
+    most: int
+    nearest: int
+    example: list[int] = []
+    balance: list[float] = []
+    contradicting: int = 0
+    recurring: int = 0
+    contradiction: list[int] = []
+    labels: list[int] = []

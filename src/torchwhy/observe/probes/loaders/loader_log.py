@@ -21,6 +21,7 @@ from torchwhy.observe.probes.loaders.drawn_rows import (
     tapped,
 )
 from torchwhy.observe.probes.loaders.repeated_rows import RepeatedRows
+from torchwhy.observe.probes.loaders.row_copies import repeated_in_tensors
 from torchwhy.observe.probes.loaders.seen_loader import LoaderPass, SeenLoader, new_loader
 from torchwhy.observe.probes.loaders.shared_rows import shared_rows
 from torchwhy.observe.probes.released_batches import tensors_of
@@ -128,7 +129,11 @@ class LoaderLog:
             return
         for loader in self.loaders:
             self._write(loader.described())
-        for event in (*shared_rows(self.loaders), *self._repeated.events(self.loaders)):
+        for event in (
+            *shared_rows(self.loaders),
+            *self._repeated.events(self.loaders),
+            *repeated_in_tensors(self.loaders),
+        ):
             self._write(event)
 
     def _begin(

@@ -19,6 +19,7 @@ from torchwhy.record.inputs.data_events import (
 )
 from torchwhy.record.learning import Experiment
 from torchwhy.replay.rehearsal.allowance import CannotAsk
+from torchwhy.replay.rehearsal.data_code.copied_rows import repeated_in
 from torchwhy.replay.rehearsal.data_code.reread_rows import reread
 from torchwhy.replay.rehearsal.data_code.worker_draws import compare_workers
 
@@ -42,7 +43,7 @@ class DataRehearsal:
             (EVALUATION_QUESTION, self._evaluation),
             (WORKERS_QUESTION, self._workers),
             (SAMPLER_QUESTION, self._seen),
-            (VALUES_QUESTION, self._seen),
+            (VALUES_QUESTION, self._values),
         ):
             self._recorder.write(
                 Experiment(step=self._state.step, question=slug, answer=_answer(question))
@@ -52,6 +53,17 @@ class DataRehearsal:
         if not self._loaders:
             raise CannotAsk("the program draws no batch from a DataLoader")
         return {"loaders": len(self._loaders)}
+
+    def _values(self) -> Facts:
+        """Look for rows that occur several times in small datasets of the program's own classes."""
+        facts = self._seen()
+        for loader in self._loaders:
+            dataset = rows_by_index(loader)
+            if loader.trains and not loader.by_torch and dataset is not None:
+                found = repeated_in(loader, dataset)
+                if found is not None:
+                    self._recorder.write(found)
+        return facts
 
     def _evaluation(self) -> Facts:
         """Read rows of the evaluation data twice."""

@@ -54,6 +54,23 @@ def digests_in(row: Any, path: str = "row", depth: int = DEEPEST) -> Iterator[tu
             yield from digests_in(value, f"{path}[{place}]", depth - 1)
 
 
+def leaves_in(
+    row: Any, path: str = "row", depth: int = DEEPEST
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the numbers of a row with their path in it, as tensors; words are left out."""
+    array = _as_array(row)
+    if array is not None:
+        yield path, torch.from_numpy(array.copy())
+    elif isinstance(row, (bool, int, float)):
+        yield path, torch.tensor(row)
+    elif depth and isinstance(row, Mapping):
+        for key, value in list(row.items())[:MOST_LEAVES]:
+            yield from leaves_in(value, f"{path}[{key!r}]", depth - 1)
+    elif depth and isinstance(row, (list, tuple)):
+        for place, value in enumerate(row[:MOST_LEAVES]):
+            yield from leaves_in(value, f"{path}[{place}]", depth - 1)
+
+
 def _as_array(value: Any) -> Any:
     """Return a tensor, an array or a picture as an array; None for anything else."""
     numpy: Any = sys.modules.get("numpy")
