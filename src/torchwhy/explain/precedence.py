@@ -50,6 +50,15 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "mask-inverted": (*SYMPTOMS, "inputs-ignored"),
     "inputs-ignored": SYMPTOMS,
     "labels-unrelated": (*SYMPTOMS, "overfitting"),
+    "pairs-shuffled-apart": (*SYMPTOMS, "labels-unrelated", "overfitting"),
+    # The loss of the held-out batches, by which labels are compared, is that of the outlier.
+    "outliers": (
+        *SYMPTOMS,
+        "labels-unrelated",
+        "loss-spike",
+        "unscaled-inputs",
+        "unscaled-targets",
+    ),
     "momentum-too-high": (*SYMPTOMS, "loss-spike", "learning-rate-too-high"),
     "exploding-gradients": (
         *SYMPTOMS,

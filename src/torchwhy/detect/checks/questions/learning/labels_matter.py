@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchwhy.detect.checks.asked_question import ask
+from torchwhy.detect.checks.questions.data import rows_weigh_alike
 from torchwhy.detect.checks.recorded_facts import Need, answered, experiment
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.numbers import decode
@@ -66,6 +67,13 @@ def _verdict(facts: Mapping[str, Any]) -> str:
     return "no" if _finds(facts, "product", spread) or not fits else "unclear"
 
 
+def _verdict_on(trace: Trace) -> str:
+    """Return the verdict; if one row outweighs all others, the losses are those of that row and compare nothing."""
+    if rows_weigh_alike.outweighs(rows_weigh_alike.facts_of(trace)):
+        return "unclear"
+    return _verdict(_answer(trace))
+
+
 def _gain(facts: Mapping[str, Any], name: str, reached: str) -> float:
     if reached not in facts:
         return 0.0
@@ -88,7 +96,7 @@ def _measured(trace: Trace) -> LabelsMatter:
 def unrelated(trace: Trace) -> LabelsUnrelated | None:
     """Return the losses, if exchanged labels train as well although planted ones are learned."""
     facts = _answer(trace)
-    if _verdict(facts) != "no":
+    if _verdict_on(trace) != "no":
         return None
     return LabelsUnrelated(
         true=decode(facts["true"]),
@@ -100,7 +108,7 @@ def unrelated(trace: Trace) -> LabelsUnrelated | None:
 
 
 CLEAR = Need(
-    lambda trace: _verdict(_answer(trace)) != "unclear",
+    lambda trace: _verdict_on(trace) != "unclear",
     "the captured batches are too few to tell the labels from exchanged ones",
 )
 QUESTION = ask(
