@@ -30,7 +30,15 @@ class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 # was saved, a part of a tensor is NaN, or only infinities were used.
 Use = Literal["output", "nan", "saved", "part", "infinity"]
 OriginKind = Literal[
-    "batch", "parameter", "buffer", "literal", "array", "operation", "uninitialised", "unknown"
+    "batch",
+    "parameter",
+    "buffer",
+    "literal",
+    "array",
+    "operation",
+    "uninitialised",
+    "rank",
+    "unknown",
 ]
 
 

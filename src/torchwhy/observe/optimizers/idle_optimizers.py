@@ -11,7 +11,7 @@ from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.loss_scale import LossScale
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.tensor_parts import version_of
+from torchwhy.observe.torch_features.tensor_parts import local_part, version_of
 from torchwhy.record.wiring import IdleOptimizer
 
 PARAMETERS_WATCHED = 3  # a manual update of one of an optimizer's parameters updates all
@@ -80,7 +80,9 @@ def _reaches(roots: list[torch.Tensor], wanted: set[int]) -> bool:
 def _marks(watched: WatchedOptimizer) -> list[Mark]:
     # `p.data -= …` does not change the version, so a value is kept as well.
     return [
-        (version_of(parameter), float(parameter.detach().flatten()[0].item()))
+        (version_of(parameter), float(local_part(parameter).detach().flatten()[0].item()))
         for parameter in watched.parameters()[:PARAMETERS_WATCHED]
-        if parameter.numel() and parameter.layout is torch.strided and not parameter.is_complex()
+        if local_part(parameter).numel()
+        and parameter.layout is torch.strided
+        and not parameter.is_complex()
     ]

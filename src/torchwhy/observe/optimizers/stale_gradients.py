@@ -14,7 +14,7 @@ from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import gradient_of, version_of
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, gradient_version
 from torchwhy.record.learning import StaleGradients
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class StaleGradientWatch:
         for position, parameter in enumerate(watched.parameters()):
             gradient = gradient_of(parameter)
             if gradient is not None and gradient.layout is torch.strided:
-                marks[position] = (gradient.data_ptr(), version_of(gradient))
+                marks[position] = (gradient.data_ptr(), gradient_version(parameter))
                 if len(marks) == PARAMETERS_WATCHED:
                     break
         self._used[watched.index] = (step, marks)
@@ -156,7 +156,7 @@ class StaleGradientWatch:
             added |= (
                 gradient is not None
                 and gradient.data_ptr() == pointer
-                and version_of(gradient) > version
+                and gradient_version(parameters[position]) > version
             )
         if not added:
             return
@@ -185,7 +185,7 @@ def _remain(watched: WatchedOptimizer, marks: Marks, *, untouched: bool) -> bool
         if (
             gradient is None
             or gradient.data_ptr() != pointer
-            or (untouched and version_of(gradient) != version)
+            or (untouched and gradient_version(parameters[position]) != version)
         ):
             return False
         kept.append(gradient)

@@ -11,7 +11,12 @@ from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_versions, version_of
+from torchwhy.observe.torch_features.tensor_parts import (
+    gradient_of,
+    has_versions,
+    local_part,
+    version_of,
+)
 from torchwhy.record.learning import StaleGradients
 
 MOST_NODES = 2000  # of the graph of a loss, on the way to its leaves
@@ -95,4 +100,5 @@ def leaves_of(roots: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _first(leaf: torch.Tensor) -> float:
-    return float(leaf.detach().flatten()[0].item())
+    values = local_part(leaf).detach().flatten()
+    return float(values[0].item()) if values.numel() else 0.0

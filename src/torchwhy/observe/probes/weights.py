@@ -10,23 +10,27 @@ import torch
 
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import norms_of
+from torchwhy.observe.torch_features.tensor_parts import local_part, norms_of
 from torchwhy.record.numbers import Real, encode
 
 MOST_TENSORS = 64  # tensors per event; of a larger model, evenly chosen
 
 
 def chosen(parameters: Sequence[Any]) -> list[int]:
-    """Return the positions of the parameters to record: all, or an even choice of a large model."""
-    count = len(parameters)
-    if count <= MOST_TENSORS:
-        return list(range(count))
-    return [position * count // MOST_TENSORS for position in range(MOST_TENSORS)]
+    """Return the positions of the parameters to record: all that have elements here, or an even choice of them.
+
+    Of a sharded model, this rank may hold nothing of a small parameter.
+    """
+    here = [place for place, one in enumerate(parameters) if local_part(one).numel()]
+    if len(here) <= MOST_TENSORS:
+        return here
+    return [here[place * len(here) // MOST_TENSORS] for place in range(MOST_TENSORS)]
 
 
 @unseen
 def root_mean_squares(tensors: Sequence[torch.Tensor | None]) -> list[Real]:
     """Return the root mean square of each tensor, in one pass and one read-back; 0 for a missing one."""
+    tensors = [tensor if tensor is None else local_part(tensor) for tensor in tensors]
     if fast is not None:
         known = [_measured(t) for t in tensors]
         if None not in known:

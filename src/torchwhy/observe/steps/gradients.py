@@ -14,6 +14,7 @@ from torchwhy.observe.torch_features.tensor_parts import (
     check_together,
     has_values,
     item,
+    local_part,
     values_of_sparse,
 )
 
@@ -28,9 +29,7 @@ def dense(tensor: torch.Tensor) -> torch.Tensor | None:
         return None
     if tensor.is_sparse:
         return values_of_sparse(tensor)
-    to_local = getattr(tensor, "to_local", None)
-    if to_local is not None:
-        tensor = to_local()
+    tensor = local_part(tensor)
     if tensor.layout is not torch.strided or tensor.dtype not in SUMMABLE:
         return None
     return tensor
@@ -73,6 +72,7 @@ class Reading(ReadingRecord):
     """
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
+        parameters = [local_part(parameter) for parameter in parameters]
         self.is_possible = bool(parameters) and all(map(_is_plain, parameters))
         small = [p for p in parameters if p.numel() <= SMALL]
         together = _can_check_together and len({(p.dtype, p.device) for p in small}) == 1
@@ -121,7 +121,7 @@ class Reading(ReadingRecord):
         for parameter, is_small in zip(parameters, self._are_small, strict=True):
             gradient = parameter.grad
             if gradient is not None:
-                (small if is_small else others).append(gradient)
+                (small if is_small else others).append(local_part(gradient))
         return small, others
 
 

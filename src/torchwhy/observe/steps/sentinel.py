@@ -28,7 +28,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values, is_part
+from torchwhy.observe.torch_features.tensor_parts import has_values, is_part, local_part
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.numbers import Real, encode, is_finite
 
@@ -248,6 +248,6 @@ def _detached(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     """Return the tensors of one number each, with no graph and no memory besides that number."""
     return [
         tensor.detach().clone() if is_part(tensor) else tensor.detach()
-        for tensor in tensors
+        for tensor in map(local_part, tensors)
         if has_values(tensor)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -13,6 +14,12 @@ from torchwhy.observe.torch_features.resolve import get, is_there
 
 has_versions = is_there("versions")
 has_memory = is_there("memory")
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+# Not imported before the program does: that takes a second.
+OF_RANKS = (
+    ("torch.distributed.tensor", "DTensor"),
+    ("torch.distributed._functional_collectives", "AsyncCollectiveTensor"),
+)
 _writes = count(1).__next__
 _is_wrapped: Any = (get("transforms") or (None,))[0]
 _is_traced: Callable[[], bool] = torch.jit.is_tracing  # type: ignore[attr-defined]
@@ -29,19 +36,39 @@ def exchange_table() -> Any:
     return (get("tensor-exchange") or (None,))[0]
 
 
+def is_of_ranks(kind: type) -> bool:
+    """Tell whether a type of tensors belongs to several ranks, as DTensor: an operation on one may wait for all."""
+    if kind in PLAIN:
+        return False
+    known = (sys.modules.get(module) for module, _ in OF_RANKS)
+    classes = (getattr(one, name, None) for one, (_, name) in zip(known, OF_RANKS, strict=True))
+    return any(one is not None and issubclass(kind, one) for one in classes)
+
+
+def local_part(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the plain tensor that this rank holds of a DTensor, without a word to the others; any other as it is."""
+    if type(tensor) in PLAIN or not is_of_ranks(type(tensor)):
+        return tensor
+    with torch.no_grad():
+        part: Any = getattr(tensor, "to_local", lambda: tensor)()
+        # What a collective is still bringing is of a type of its own, with a method to wait for it.
+        arrived: torch.Tensor = part if type(part) in PLAIN else part.wait()
+    return arrived
+
+
 def storage_key(tensor: torch.Tensor) -> int | None:
     """Return what identifies the memory of a tensor while it lives; None for tensors without plain memory."""
     if not has_memory:
         return None
     try:
-        return int(tensor.untyped_storage()._cdata)
+        return int(local_part(tensor).untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):
         return None
 
 
 def weak_storage(tensor: torch.Tensor) -> Any:
     """Return a weak reference to a tensor's memory; while it is held, the memory's key is not used again."""
-    return weak_reference()(tensor.untyped_storage())
+    return weak_reference()(local_part(tensor).untyped_storage())
 
 
 @functools.lru_cache(maxsize=1)
@@ -60,18 +87,17 @@ def has_values(tensor: torch.Tensor) -> bool:
     if type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
         return False
     # Sharded training frees the memory of weights between uses: reading it would end the process.
-    is_other = (
-        type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided
-    )
+    is_other = type(tensor) not in PLAIN or tensor.layout is not torch.strided
     return is_other or tensor.numel() == 0 or tensor.data_ptr() != 0
 
 
 def gradient_of(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return the gradient that a backward pass left on a tensor.
+    """Return the gradient that a backward pass left on a tensor, of a DTensor this rank's part of it.
 
     Torch warns whoever reads that of a tensor inside a graph, where backward passes leave none.
     """
-    return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+    gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+    return gradient if type(gradient) is torch.Tensor or gradient is None else local_part(gradient)
 
 
 def is_part(tensor: torch.Tensor) -> bool:
@@ -80,6 +106,11 @@ def is_part(tensor: torch.Tensor) -> bool:
         return tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size()
     except (RuntimeError, NotImplementedError):
         return False
+
+
+def gradient_version(parameter: torch.Tensor) -> int:
+    """Return how often a gradient was changed in place; that of a DTensor counts where its local part does not."""
+    return -1 if parameter.grad is None else version_of(parameter.grad)
 
 
 def version_of(tensor: torch.Tensor) -> int:

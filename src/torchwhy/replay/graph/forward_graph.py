@@ -13,6 +13,7 @@ from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.tensor_parts import local_part
 from torchwhy.record.events import LeftOut
 from torchwhy.record.learning import GraphOperation, LossRoot
 from torchwhy.record.numbers import Real, encode
@@ -73,7 +74,7 @@ class GraphWriter:
                 LossRoot(
                     step=self._state.step,
                     order=producer.order if producer is not None else None,
-                    value=encode(float(loss.item())) if not loss.is_complex() else 0.0,
+                    value=encode(float(local_part(loss).item())) if not loss.is_complex() else 0.0,
                     location=span_of(site) if site else None,
                     accumulates=accumulates,
                     operations=_with_gradient(found),
@@ -91,7 +92,7 @@ class GraphWriter:
                     LossRoot(
                         step=self._state.step,
                         order=None,
-                        value=encode(float(loss.item())),
+                        value=encode(float(local_part(loss).item())),
                         location=span_of(site),
                         accumulates=False,
                         operations=_with_gradient(_ancestors(producer)),

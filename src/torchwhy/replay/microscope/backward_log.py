@@ -96,7 +96,7 @@ def new_backward_log(microscope: Microscope) -> Any:
 
 def log_briefly(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
     """Log an operation briefly if that is enough; False if the microscope has to look at it."""
-    if microscope.nonfinite_log.is_open:
+    if microscope.nonfinite_log.is_open or info.is_collective:
         return False
     node, frame = current_node(), _program_below(frame_at(2))
     if node is not None:

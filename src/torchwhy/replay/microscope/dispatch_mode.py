@@ -24,7 +24,7 @@ from torchwhy.observe.torch_features.autograd_nodes import (
 )
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.resolve import is_there
-from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.observe.torch_features.tensor_parts import is_of_ranks, storage_key
 from torchwhy.replay.microscope import backward_log
 from torchwhy.replay.microscope.arguments import can_look, is_shapeless, operands_of, written_by
 from torchwhy.replay.microscope.call_sites import CallSite, call_site
@@ -175,6 +175,8 @@ class Microscope(PausableMode):
         return [later for later in self.operations() if later.order > operation.order]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if types and any(map(is_of_ranks, types)):
+            return NotImplemented  # it becomes operations on what this rank holds, which come here
         if self.is_asleep:
             return self._run_asleep(func, args, kwargs or {})
         if self.logs_briefly and self.is_on:
@@ -253,6 +255,9 @@ class Microscope(PausableMode):
         if outputs:
             operation.shape, operation.dtype = list(outputs[0].shape), dtype_name(outputs[0])
         self.taken.by_operation(operation, given)
+        if info.is_collective:
+            self.lineage.received(operation, outputs or given, given)
+            return
         if info.is_view and not info.is_creating:
             if operation.node is None:
                 self.notes.viewed(operation, outputs)
@@ -271,17 +276,22 @@ class Microscope(PausableMode):
                     operation, (func, arguments, keywords), output, given
                 )
             operation.births |= births
-            if (
-                operation.node is None
-                and (is_difference(operation, output) or is_worth_keeping(output))
-                and self._ran.may_hold(operation, given)
-            ):
+            if self._wants_call(operation, output, given):
                 operation.call = (func, *((args, kwargs) if before is None else before))
             self.memory_writers.wrote(output, operation, births)
             if operation.node is None and position == 0 and operation.phase == "forward":
                 self._on_forward(operation, output)
         if operation.phase == "clip":
             self._on_clip(operation)
+
+    def _wants_call(
+        self, operation: Operation, output: torch.Tensor, given: list[torch.Tensor]
+    ) -> bool:
+        return (
+            operation.node is None
+            and (is_difference(operation, output) or is_worth_keeping(output))
+            and self._ran.may_hold(operation, given)
+        )
 
     def source_of(self, tensor: torch.Tensor) -> frozenset[int]:
         """Return the births of a bad tensor that is no operand: a loss, a gradient, a weight."""

@@ -12,6 +12,7 @@ import torch
 
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.probes.weights import root_mean_squares
+from torchwhy.observe.torch_features.tensor_parts import local_part
 from torchwhy.record.numbers import Real
 
 
@@ -37,12 +38,14 @@ class Units(NamedTuple):
 
 def counted(tensor: torch.Tensor) -> Counted | None:
     """Return all counts at once; None if torch has to compute one after the other."""
+    tensor = local_part(tensor)
     found = fast.measured(tensor) if fast is not None else None
     return None if found is None else Counted(*found)
 
 
 def root_mean_square(tensor: torch.Tensor) -> float:
     """Return the root mean square of the elements."""
+    tensor = local_part(tensor)
     known = counted(tensor) if tensor.numel() else None
     if known is not None:
         return math.sqrt(known.squares / tensor.numel())
@@ -56,6 +59,7 @@ def weight_size(weight: torch.Tensor) -> Real:
 
 def spread(tensor: torch.Tensor) -> float:
     """Return the largest difference between a row and the first one, relative to the largest element."""
+    tensor = local_part(tensor)
     known = fast.rows_apart(tensor) if fast is not None else None
     if known is None:
         values = tensor.detach().double()
@@ -69,7 +73,7 @@ def spread(tensor: torch.Tensor) -> float:
 
 def rows_equal(weight: torch.Tensor, tolerance: float = 0.0) -> bool:
     """Tell whether a weight has several rows that are all equal, bit for bit or up to a share of its size."""
-    values = weight.detach()
+    values = local_part(weight).detach()
     if values.is_meta or values.is_sparse or values.dim() < 2 or values.shape[0] < 2:
         return False
     if not values.numel():
@@ -87,6 +91,7 @@ def rows_equal(weight: torch.Tensor, tolerance: float = 0.0) -> bool:
 
 def has_nonzero(values: torch.Tensor) -> bool:
     """Tell whether any element is not 0."""
+    values = local_part(values)
     known = fast.has_nonzero(values) if fast is not None else None
     return bool((values != 0).any().item()) if known is None else bool(known)
 

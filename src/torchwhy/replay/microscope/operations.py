@@ -34,6 +34,8 @@ KEEPING_STATISTICS = {
     "miopen_batch_norm",
 }  # fmt: skip
 STATISTICS = ("running_mean", "running_var")
+# What other ranks send arrives while the program goes on, so what such an operation returns cannot be read yet.
+COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd")
 # No arithmetic, so no births, and too frequent to look at.
 IGNORED = {
     "detach",
@@ -59,8 +61,9 @@ class OperationInfo:
     keeps_statistics: bool
     is_of_lists: bool
     writes: tuple[tuple[int, str], ...]
-    is_ordinary: bool  # neither ignored nor writing: in a backward pass it is only logged
+    is_ordinary: bool  # neither ignored nor writing, and no other rank takes part: in a backward pass it is only logged
     keeps_memory: bool  # its result has memory of its own
+    is_collective: bool  # other ranks send a part of its result
 
 
 @lru_cache(maxsize=8192)
@@ -82,6 +85,7 @@ def info_of(function: Any) -> OperationInfo:
     is_out = any(written == "out" for _, written in writes) or name.endswith("out")
     is_view, is_creating = bool(getattr(function, "is_view", False)), base in CREATING
     is_ignored = base in IGNORED or parts[0] in ("profiler", "prim")
+    is_collective = parts[0] in COLLECTIVE and base != "wait_tensor"
     return OperationInfo(
         name=name,
         base=base,
@@ -93,8 +97,9 @@ def info_of(function: Any) -> OperationInfo:
         keeps_statistics=base in KEEPING_STATISTICS,
         is_of_lists=base.startswith(("_foreach_", "_fused_")),
         writes=writes,
-        is_ordinary=not is_ignored and not writes,
+        is_ordinary=not (is_ignored or is_collective or writes),
         keeps_memory=not is_view or is_creating,
+        is_collective=is_collective,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.torch_features.tensor_parts import has_values
+from torchwhy.observe.torch_features.tensor_parts import has_values, local_part
 from torchwhy.record.events import TensorFacts
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.microscope.measures import counted
@@ -18,7 +18,7 @@ MOST_BINNED = 65_536  # about; of a larger tensor every n-th value is counted
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
     """Return the values as a dense real tensor without graph."""
-    tensor = tensor.detach()
+    tensor = local_part(tensor).detach()
     if tensor.is_sparse:
         tensor = tensor.coalesce().values()
     if tensor.is_complex():
@@ -28,7 +28,7 @@ def plain(tensor: torch.Tensor) -> torch.Tensor:
 
 def bad_elements(tensor: torch.Tensor) -> torch.Tensor:
     """Return a mask of the elements that are not finite, in the tensor's own shape."""
-    return ~torch.isfinite(tensor.detach())
+    return ~torch.isfinite(local_part(tensor).detach())
 
 
 def first_index(mask: torch.Tensor) -> list[int] | None:

@@ -27,7 +27,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features import mode_stack
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values, item
+from torchwhy.observe.torch_features.tensor_parts import has_values, item, local_part
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real, encode
 from torchwhy.source.bindings import targets_of
@@ -142,7 +142,7 @@ def read_by_us(frame: FrameType | None) -> bool:
 @unseen
 def value_of(tensor: torch.Tensor) -> Real:
     """Return the one number of a tensor without `item`, which is watched."""
-    (value,) = tensor.reshape(1).tolist()
+    (value,) = local_part(tensor).reshape(1).tolist()
     return encode(float(value))
 
 

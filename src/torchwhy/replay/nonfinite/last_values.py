@@ -14,6 +14,7 @@ from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.compiled_steps import CompiledSteps
 from torchwhy.observe.steps.training_state import TrainingState
+from torchwhy.observe.torch_features.tensor_parts import local_part
 from torchwhy.record.events import Alarm, Replayed
 from torchwhy.record.numbers import encode
 from torchwhy.record.run_file import COMPUTED
@@ -85,7 +86,7 @@ class LastValues:
     def _stopped_at(self, loss: torch.Tensor) -> None:
         """Raise the alarm about a bad loss that the program read before it ended."""
         step = self._state.step
-        value = encode(float(loss.item()))
+        value = encode(float(local_part(loss).item()))
         self._recorder.write(
             Alarm(
                 step=step,

@@ -49,6 +49,14 @@ class Lineage:
             return frozenset({self._log.from_infinity(operation, call, output, given, parents)})
         return parents
 
+    def received(
+        self, operation: Operation, outputs: list[torch.Tensor], given: list[torch.Tensor]
+    ) -> None:
+        """Note what a collective writes, without reading it: it may still be on its way from other ranks."""
+        births = NONE.union(*map(self._memory_writers.births_of, given))
+        for output in outputs:
+            self._memory_writers.wrote(output, operation, births)
+
     def _born_here(
         self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
     ) -> frozenset[int]:

@@ -97,7 +97,12 @@ class NonfiniteLog:
         """Log a bad tensor that came from outside: a batch, a weight, an array, unwritten memory."""
         if producer is not None and producer.info.is_empty:
             return self._add(producer, "source", tensor, origin="uninitialised")
+        if producer is not None and producer.info.is_collective:
+            return self._add(producer, "source", tensor, origin="rank")
         origin = self._context.origin_of(tensor)
+        if producer is None and origin.kind == "unknown" and operation.issuer == "ranks":
+            # The backend of a collective copies what arrived in memory of its own.
+            return self._add(operation, "source", tensor, origin="rank")
         if origin.kind in ("unknown", "array") and operation.info.base in (
             "lift_fresh",
             "lift_fresh_copy",

@@ -20,6 +20,7 @@ from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import (
     gradient_of,
+    local_part,
     storage_key,
     version_of,
     weak_storage,
@@ -165,9 +166,9 @@ def _is_as_drawn(module: nn.Module, parameter: torch.Tensor) -> bool:
     A few updates move some weight out of the interval, so loaded weights do not pass.
     """
     bounds = list(_bounds(module, parameter))
-    if not bounds or parameter.numel() < FEWEST or not parameter.is_floating_point():
+    if not bounds or local_part(parameter).numel() < FEWEST or not parameter.is_floating_point():
         return False
-    largest = float(parameter.detach().abs().max().item())
+    largest = float(local_part(parameter).detach().abs().max().item())
     return any(NEAR_BOUND * bound <= largest <= bound * (1 + BEYOND) for bound in bounds)
 
 

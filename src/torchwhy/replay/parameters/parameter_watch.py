@@ -12,7 +12,12 @@ from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_versions, version_of
+from torchwhy.observe.torch_features.tensor_parts import (
+    gradient_of,
+    has_versions,
+    local_part,
+    version_of,
+)
 from torchwhy.record.wiring import Followed, ParametersFollowed
 from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 
@@ -54,6 +59,8 @@ class ParameterWatch:
 
     def follow(self, name: str, parameter: torch.Tensor, *, observation: int = 0) -> None:
         """Remember a parameter as it is now; the values of a frozen one matter only if it is unfrozen later."""
+        if not local_part(parameter).numel():
+            return  # the other ranks hold it
         key, step = (observation, id(parameter)), self._state.step
         followed = sum(number == observation for number, _ in self._marked)
         if followed < MOST_FOLLOWED and key not in self._marked:

@@ -15,7 +15,7 @@ from torchwhy.observe.probes.released_batches import tensors_of
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values, version_of
+from torchwhy.observe.torch_features.tensor_parts import has_values, local_part, version_of
 from torchwhy.source.files import layer_of
 
 MOST_VARIABLES = 400  # of one frame, or attributes of one object
@@ -117,6 +117,7 @@ def _same_values(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
     if one.layout is not torch.strided or one.is_quantized:
         return False
+    one, other = local_part(one), local_part(other)
     equal = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124 - true for NaN alone
     return bool(equal.all().item())
 
@@ -128,7 +129,7 @@ def _digest(value: Any) -> str:
     size = value.numel() * value.element_size()
     if value.layout is not torch.strided or size > MOST_BYTES or value.is_quantized:
         return shape
-    plain = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+    plain = local_part(value).detach().cpu().contiguous().reshape(-1).view(torch.uint8)
     return f"{shape}:{zlib.crc32(plain.numpy().tobytes()):08x}" if "numpy" in sys.modules else shape
 
 

@@ -16,7 +16,7 @@ from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values, version_of
+from torchwhy.observe.torch_features.tensor_parts import has_values, local_part, version_of
 from torchwhy.record.events import Event
 from torchwhy.record.kept.kept_state import AverageMoved
 from torchwhy.record.numbers import encode
@@ -111,7 +111,10 @@ def _keep(copy: WeightCopy) -> _Kept:
 
 def _elements(tensors: list[torch.Tensor]) -> torch.Tensor:
     chosen = tensors[:: max(1, len(tensors) // MOST_TENSORS)][:MOST_TENSORS]
-    parts = [one.detach().reshape(-1)[:MOST_ELEMENTS].to("cpu", torch.float64) for one in chosen]
+    parts = [
+        local_part(one).detach().reshape(-1)[:MOST_ELEMENTS].to("cpu", torch.float64)
+        for one in chosen
+    ]
     return torch.cat(parts)
 
 

@@ -19,7 +19,7 @@ from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.probes.states.optimizer_states import entry_of_optimizer, numbers_in, sizes_of
 from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.program.names import Names, parameters_of
-from torchwhy.observe.torch_features.tensor_parts import has_values
+from torchwhy.observe.torch_features.tensor_parts import has_values, local_part
 from torchwhy.observe.torch_features.torch_internals import note_checkpoints
 from torchwhy.record.events import Event
 from torchwhy.record.kept.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
@@ -202,6 +202,7 @@ def _telling_values(tensors: Mapping[str, torch.Tensor]) -> Iterator[tuple[str, 
 
 def _first_values(tensor: torch.Tensor) -> torch.Tensor:
     """Return a copy of the first values, as numbers on the CPU."""
+    tensor = local_part(tensor)
     flat = tensor.detach().reshape(-1) if tensor.is_contiguous() else tensor.detach().flatten()
     return flat[:VALUES].to("cpu", torch.float32, copy=True)
 

@@ -11,7 +11,7 @@ import torch
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_values
+from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_values, local_part
 from torchwhy.record.events import Event
 from torchwhy.record.kept.kept_state import UpdatesCompared
 from torchwhy.record.numbers import encode
@@ -119,7 +119,7 @@ def _sample(name: str, parameter: torch.Tensor, rate: float) -> _Sample:
 
 
 def _elements(tensor: torch.Tensor, stride: int) -> torch.Tensor:
-    return tensor.detach().reshape(-1)[::stride][:MOST_ELEMENTS]
+    return local_part(tensor).detach().reshape(-1)[::stride][:MOST_ELEMENTS]
 
 
 def _now(sample: _Sample) -> torch.Tensor | None:
@@ -185,7 +185,9 @@ def _keeps_wider(watched: WatchedOptimizer, samples: list[_Sample]) -> bool:
                 and parameter is not None
                 and value.shape == parameter.shape
                 and value.element_size() > parameter.element_size()
-                and torch.equal(value.to(parameter.dtype), parameter.detach())
+                and torch.equal(
+                    local_part(value).to(parameter.dtype), local_part(parameter).detach()
+                )
             ):
                 return True
     return False
