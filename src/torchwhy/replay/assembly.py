@@ -29,6 +29,7 @@ from torchwhy.replay.observing.quiet_steps import QuietSteps
 from torchwhy.replay.observing.switch import IN_A_RERUN
 from torchwhy.replay.samples.sample_values import SampleValuesWriter
 from torchwhy.replay.step.loop_repeater import LoopRepeater
+from torchwhy.replay.step.rank_agreement import RankAgreement
 from torchwhy.replay.step.rewind import Rewind
 from torchwhy.replay.step.sample_trial import SampleTrial
 from torchwhy.replay.triggers.observations import Observations
@@ -198,6 +199,7 @@ def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]
         muted_output=equipment.muted_output,
         sample_trial=sample_trial,
         withheld_update=equipment.withheld_update,
+        ranks=RankAgreement(),
         recorder=parts.recorder,
         state=parts.state,
         on_failure=parts.settings.on_failure,

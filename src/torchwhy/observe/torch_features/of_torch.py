@@ -347,6 +347,12 @@ OF_TORCH = (
         ("observe.torch_features.torch_internals.introduce_to_script",),
     ),
     Feature(
+        "rank-store",
+        ("torch.distributed.distributed_c10d._get_default_store",),
+        "a failing step of several ranks is not repeated in place; a second run explains it",
+        ("observe.torch_features.torch_internals.default_store",),
+    ),
+    Feature(
         "torch-frames",
         (
             "module torch._ops",

@@ -85,6 +85,12 @@ def world_size() -> int:
     return 1
 
 
+def default_store() -> Any:
+    """Return the store over which the ranks found each other, None if there is none."""
+    found = get("rank-store") if world_size() > 1 else None
+    return None if found is None else found[0]()
+
+
 def is_launchers_own(error: BaseException) -> bool:
     """Tell whether this is only torchrun's way to say that a process it started has failed."""
     return type(error).__module__.startswith("torch.distributed.elastic.")

@@ -25,13 +25,17 @@ Progress = Callable[[float, int | None], None]
 
 
 def needs_rerun(traces: Sequence[Trace]) -> int | None:
-    """Return the step of the first alarm if the microscope has not seen its cause."""
-    alarms = [(alarm.step, trace.rank) for trace in traces for alarm in trace.of(Alarm)]
-    if not alarms:
+    """Return the step of the first alarm if the microscope has not seen its cause on every rank that raised it."""
+    first = {
+        trace.rank: min((alarm.step for alarm in trace.of(Alarm)), default=None) for trace in traces
+    }
+    step = min((one for one in first.values() if one is not None), default=None)
+    if step is None:
         return None
-    step, rank = min(alarms)
-    trace = next(trace for trace in traces if trace.rank == rank)
-    return None if _was_seen(trace, step) or not _can_be_seen(trace) else step
+    alarmed = [trace for trace in traces if first[trace.rank] == step]
+    if all(_was_seen(trace, step) for trace in alarmed):
+        return None
+    return step if all(map(_can_be_seen, alarmed)) else None
 
 
 def _can_be_seen(trace: Trace) -> bool:

@@ -32,6 +32,7 @@ from torchwhy.replay.samples.reachable_arrays import reachable_arrays
 from torchwhy.replay.step.batch_repeater import BatchRepeater
 from torchwhy.replay.step.loop_repeater import LoopRepeater
 from torchwhy.replay.step.muted_output import MutedOutput
+from torchwhy.replay.step.rank_agreement import RankAgreement
 from torchwhy.replay.step.sample_trial import SampleTrial
 from torchwhy.replay.step.snapshot import Snapshot
 from torchwhy.replay.step.step_inputs import StepInputs, shown
@@ -58,6 +59,7 @@ class Rewind:
         muted_output: MutedOutput,
         sample_trial: SampleTrial,
         withheld_update: WithheldUpdate,
+        ranks: RankAgreement,
         recorder: Recorder,
         state: TrainingState,
         on_failure: str,
@@ -75,6 +77,7 @@ class Rewind:
         self._muted_output = muted_output
         self._sample_trial = sample_trial
         self.withheld_update = withheld_update
+        self._ranks = ranks
         self._recorder = recorder
         self._training = state
         self._program_ends = on_failure == "stop"
@@ -88,6 +91,7 @@ class Rewind:
         self._waited = 0
         self._drawn = 0  # batches, when the trial without a sample began
         self._inputs: StepInputs | None = None
+        self._is_together = False  # all ranks found the step bad, and end together
         self._runs_body = False  # the body of the loop runs again, without a loader's help
         self.when_ended: Callable[[], object] = lambda: None
 
@@ -112,7 +116,7 @@ class Rewind:
         if microscope.is_on and not (check.bad_parameters and microscope.missed_update):
             self._raise_alarm(check, withheld=withholds)
             self._conclude(check, "first-step", reproduced=True)
-        elif self._program_ends and self._can_repeat(check):
+        elif self._program_ends and self._all_can_repeat(check):
             self._raise_alarm(check, withheld=True)
             self._wait_for_repetition(check)
         else:
@@ -172,9 +176,24 @@ class Rewind:
         self._inputs = StepInputs()
         self._recorder.write(InputsSeen(step=check.step, digests=self._inputs.digests()))
 
+    def _all_can_repeat(self, check: Check) -> bool:
+        """Tell whether the loop of every rank can be made to repeat this step, all in the same way.
+
+        A repeated step waits for the other ranks as any step does, so one that is fine must not be left behind.
+        """
+        can_repeat = self._can_repeat(check)
+        self._runs_body = can_repeat and self._can_run_body()
+        if world_size() == 1:
+            return can_repeat
+        way = "not" if not can_repeat else "body" if self._runs_body else "batches"
+        if not self._ranks.agree(f"repeat step {check.step}", way):
+            return False
+        self._is_together = True
+        return can_repeat
+
     def _can_repeat(self, check: Check) -> bool:
         """Tell whether the user's loop can be made to repeat this step."""
-        if check.watched is None or check.bad_parameters or world_size() > 1:
+        if check.watched is None or check.bad_parameters:
             return False
         if not self._microscope.can_look or self._training.in_compiled_code:
             return False
@@ -194,7 +213,6 @@ class Rewind:
         self._snapshot.restore_buffers()
         self._nonfinite_log.drop_reaches()
         self._switch.put_on_without_limit(check.step)
-        self._runs_body = self._can_run_body()
         if self._runs_body:
             self._loop_repeater.begin(self._before_body, self._moved_on)
         elif self._repeated:
@@ -281,6 +299,8 @@ class Rewind:
             self._undo(check)
         if self._program_ends:
             self.state = "done"
+            if self._is_together:
+                self._ranks.meet(f"stop after step {check.step}")
             self._stop_program()
 
     def _undo(self, check: Check) -> None:
@@ -300,9 +320,12 @@ class Rewind:
     def _try_without_sample(self, check: Check) -> bool:
         """Have the loop make the step again with the guilty samples replaced; False if that is not possible.
 
-        Another sample may not fit into the batch, and the exception would end a program that is to go on.
+        Another sample may not fit into the batch, and the exception would end a program that is to go on. Of several
+        ranks, one alone cannot make a step.
         """
         if check.watched is None or not self._program_ends or check.bad_parameters:
+            return False
+        if world_size() > 1:
             return False
         batches = self._repeated or self._batches.since(check.watched.batches_at_last_step)
         if not self._sample_trial.is_possible(batches):
