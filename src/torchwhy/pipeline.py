@@ -12,6 +12,7 @@ from torchwhy.detect.checks.asking import checks_of
 from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.explain.culprit import is_about_another, lead_with_culprit
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding
 from torchwhy.printable import one_line
@@ -67,7 +68,7 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     findings: list[Finding] = []
     for trace in sorted(traces, key=_first_alarm):
         findings += _without_echoes(examine(trace, failed, unordered), findings)
-    findings = _without_needless_last_resort(findings)
+    findings = lead_with_culprit(_without_needless_last_resort(findings), traces)
     steps = max((_steps_of(trace) for trace in traces), default=0)
     unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
     unseen += [note for trace in traces for note in trace.damage]
@@ -181,7 +182,11 @@ def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[F
 
 def _without_needless_last_resort(findings: list[Finding]) -> list[Finding]:
     """Return the findings without the unexplained ones of a rank, if another rank explains the failure."""
-    explaining = {f.rank for f in findings if f.severity == "error" and f.detector != LAST_RESORT}
+    explaining = {
+        f.rank
+        for f in findings
+        if f.severity == "error" and f.detector != LAST_RESORT and not is_about_another(f)
+    }
     return [f for f in findings if f.detector != LAST_RESORT or not explaining - {f.rank}]
 
 

@@ -343,6 +343,16 @@ class LateDeviceError(TorchMessage):
     name: str
 
 
+class PeerLost(TorchMessage):
+    """A collective failed because another rank is gone."""
+
+
+class ChildFailed(TorchMessage):
+    """A process that started others reports that one of them failed; `number` counts them from 0."""
+
+    number: int
+
+
 class MissingModule(TorchMessage):
     """A package is not installed."""
 

@@ -9,6 +9,7 @@ from torchwhy.detect.rules.everyday_messages import EVERYDAY_MESSAGES
 from torchwhy.detect.rules.graph_messages import GRAPH_MESSAGES
 from torchwhy.detect.rules.message_kinds import TorchMessage
 from torchwhy.detect.rules.message_rows import Row
+from torchwhy.detect.rules.rank_messages import RANK_MESSAGES
 from torchwhy.detect.rules.size_messages import SIZE_MESSAGES
 from torchwhy.detect.rules.type_messages import TYPE_MESSAGES
 
@@ -18,6 +19,7 @@ TABLE: tuple[Row, ...] = (
     *GRAPH_MESSAGES,
     *BEGINNER_MESSAGES,
     *EVERYDAY_MESSAGES,
+    *RANK_MESSAGES,
 )
 MOST_SPECIFIC_FIRST = sorted(TABLE, key=lambda row: -row.specificity)
 DEVICE = re.compile(r"cuda:\d+|cuda|mps(?::\d+)?|xpu(?::\d+)?|meta|cpu")

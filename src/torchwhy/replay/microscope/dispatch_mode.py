@@ -299,7 +299,7 @@ class Microscope(PausableMode):
         if known:
             return known
         ran = self.operations()
-        return frozenset({self.lineage.source(tensor, ran[-1])}) if ran else frozenset()
+        return self.lineage.sources(tensor, ran[-1]) if ran else frozenset()
 
     def _remember(self, info: OperationInfo, given: list[torch.Tensor], args: Any) -> Operation:
         operation = Operation(self.seen, info, self.step)

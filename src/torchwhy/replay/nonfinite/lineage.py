@@ -23,6 +23,8 @@ class Lineage:
     def __init__(self, nonfinite_log: NonfiniteLog, memory_writers: MemoryWriters) -> None:
         self._log = nonfinite_log
         self._memory_writers = memory_writers
+        # The last step in which this rank gave bad values to a collective, and their births.
+        self._sent: tuple[int, frozenset[int]] = (-1, NONE)
 
     def births_in(
         self, operation: Operation, call: Call, output: torch.Tensor, given: list[torch.Tensor]
@@ -38,7 +40,7 @@ class Lineage:
         parents = NONE
         for tensor in bad_inputs:
             known = self._memory_writers.births_of(tensor)
-            parents |= known or frozenset({self.source(tensor, operation)})
+            parents |= known or self.sources(tensor, operation)
         holds_nan = bool(torch.isnan(output).any().item())
         fed_nan = any(
             bool(torch.isnan(t).any().item())
@@ -53,7 +55,12 @@ class Lineage:
         self, operation: Operation, outputs: list[torch.Tensor], given: list[torch.Tensor]
     ) -> None:
         """Note what a collective writes, without reading it: it may still be on its way from other ranks."""
-        births = NONE.union(*map(self._memory_writers.births_of, given))
+        read = [t for t in given if not any(t is output for output in outputs)]
+        bad = [t for t in read if can_look(t) and not gradients.is_finite(t)] if read else given
+        births = NONE.union(*map(self._memory_writers.births_of, bad))
+        if births:
+            sent = self._sent[1] if self._sent[0] == operation.step else NONE
+            self._sent = (operation.step, sent | births)
         for output in outputs:
             self._memory_writers.wrote(output, operation, births)
 
@@ -71,17 +78,22 @@ class Lineage:
             return frozenset({self._log.from_constant(operation, output)})
         return frozenset({self._log.by_operation(operation, call, output, given)})
 
-    def source(self, tensor: torch.Tensor, operation: Operation) -> int:
-        """Return the birth of a bad tensor that no operation here computed, and remember it for its memory."""
+    def sources(self, tensor: torch.Tensor, operation: Operation) -> frozenset[int]:
+        """Return the births of a bad tensor that no operation here computed, and remember them for its memory.
+
+        What a collective brings comes from the bad values that this rank gave in the same step, if it gave any.
+        """
         entry = self._memory_writers.entry(tensor)
         producer = (entry.unwritten or entry.last_operation) if entry is not None else None
-        birth = self._log.from_source(tensor, operation, producer)
-        self._memory_writers.wrote(tensor, producer or operation, frozenset({birth}))
+        step, births = self._sent
+        if step != operation.step or not self._log.is_received(tensor, operation, producer):
+            births = frozenset({self._log.from_source(tensor, operation, producer)})
+        self._memory_writers.wrote(tensor, producer or operation, births)
         if entry is None:
             written = self._memory_writers.entry(tensor)
             if written is not None:
                 written.last_operation = None
-        return birth
+        return births
 
     def _healed(self, given: list[torch.Tensor], operation: Operation) -> None:
         for tensor in given:

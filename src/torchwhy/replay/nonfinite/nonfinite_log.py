@@ -97,12 +97,9 @@ class NonfiniteLog:
         """Log a bad tensor that came from outside: a batch, a weight, an array, unwritten memory."""
         if producer is not None and producer.info.is_empty:
             return self._add(producer, "source", tensor, origin="uninitialised")
-        if producer is not None and producer.info.is_collective:
-            return self._add(producer, "source", tensor, origin="rank")
+        if self.is_received(tensor, operation, producer):
+            return self._add(producer or operation, "source", tensor, origin="rank")
         origin = self._context.origin_of(tensor)
-        if producer is None and origin.kind == "unknown" and operation.issuer == "ranks":
-            # The backend of a collective copies what arrived in memory of its own.
-            return self._add(operation, "source", tensor, origin="rank")
         if origin.kind in ("unknown", "array") and operation.info.base in (
             "lift_fresh",
             "lift_fresh_copy",
@@ -119,6 +116,14 @@ class NonfiniteLog:
             field=origin.field,
             made_after=max(0, operation.step - origin.steps) if origin.steps is not None else None,
         )
+
+    def is_received(
+        self, tensor: torch.Tensor, operation: Operation, producer: Operation | None
+    ) -> bool:
+        """Tell whether a collective wrote a tensor, or its backend did, which copies from memory of its own."""
+        if producer is not None:
+            return producer.info.is_collective
+        return operation.issuer == "ranks" and self._context.origin_of(tensor).kind == "unknown"
 
     def reached(self, births: Iterable[int], what: str) -> None:
         """Note what some births spoiled; so did the infinities that made a NaN, unless they are constants."""

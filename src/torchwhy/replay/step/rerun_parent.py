@@ -26,13 +26,11 @@ Progress = Callable[[float, int | None], None]
 
 def needs_rerun(traces: Sequence[Trace]) -> int | None:
     """Return the step of the first alarm if the microscope has not seen its cause on every rank that raised it."""
-    first = {
-        trace.rank: min((alarm.step for alarm in trace.of(Alarm)), default=None) for trace in traces
-    }
-    step = min((one for one in first.values() if one is not None), default=None)
+    first = [min((alarm.step for alarm in trace.of(Alarm)), default=None) for trace in traces]
+    step = min((one for one in first if one is not None), default=None)
     if step is None:
         return None
-    alarmed = [trace for trace in traces if first[trace.rank] == step]
+    alarmed = [trace for trace, one in zip(traces, first, strict=True) if one == step]
     if all(_was_seen(trace, step) for trace in alarmed):
         return None
     return step if all(map(_can_be_seen, alarmed)) else None

@@ -8,10 +8,12 @@ from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.fixes.training import building
 from torchwhy.detect.rules.message_kinds import (
     BeginnersError,
+    ChildFailed,
     ConstraintViolated,
     LateDeviceError,
     MissingModule,
     OutsideSupport,
+    PeerLost,
     Unpacking,
     UnreadableFile,
 )
@@ -19,9 +21,11 @@ from torchwhy.detect.views.crash.crash_evidence import first_line, tensor_line
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.crash.raised_errors import (
     BatchNotMade,
+    ChildEnded,
     ExtraMissing,
     FileUnreadable,
     KeyMissing,
+    LostPeer,
     NothingReturned,
     Raised,
     RefusedByDistribution,
@@ -130,6 +134,10 @@ def _of_message(crash: CrashView, common: dict[str, Any]) -> Raised | None:
             begins=crash.fact("checkpoint_begins") or None,
         )
     match crash.said:
+        case PeerLost():
+            return LostPeer(**common)
+        case ChildFailed(number=number):
+            return ChildEnded(**common, number=number)
         case LateDeviceError(name=failure):
             kind = WrongBuild if failure == "no-kernel" else ReportedLate
             return kind(**common, failure=failure)

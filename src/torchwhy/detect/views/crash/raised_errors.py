@@ -9,6 +9,11 @@ from torchwhy.diagnosis import Diagnosis
 FETCH = "get the file itself: a failed download leaves a web page, and Git LFS a pointer (`git lfs pull`)"
 SAVE_AGAIN = "save or copy it again; an interrupted save leaves the old file if you rename: `os.replace(new, path)`"
 
+SEARCHED = (
+    "look at the rank that ended first: its own error comes before this one. If it left none, it was killed (out of "
+    "memory, a time limit) or crashed outside of Python"
+)
+
 
 class Raised(Diagnosis):
     """An exception that no other cause explains; `known` is its name in the table of advice."""
@@ -34,6 +39,27 @@ class Raised(Diagnosis):
     @property
     def remedies(self) -> tuple[str, ...]:
         return (ADVICE[self.known],) if self.known is not None else ()
+
+
+class LostPeer(Raised):
+    """A collective failed because another rank is gone; why that rank ended, its own recording tells."""
+
+    message = "`{expression}`{where} waited for another rank, which is gone: {torch_says}"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (SEARCHED,)
+
+
+class ChildEnded(Raised):
+    """A process reports that another one, which it started, failed."""
+
+    number: int
+    message = "`{expression}` reports that process {number} failed"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (f"look at the error of process {self.number}: it comes before this one",)
 
 
 class NothingReturned(Raised):
