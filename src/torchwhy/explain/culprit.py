@@ -5,10 +5,13 @@ Order is by cause, never by time: the clocks of several machines differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from torchwhy.detect.causes.errors.unexplained_error import ENDINGS, UnexplainedError, diagnosed
+from torchwhy.detect.views.crash.crash_view import all_crashes
 from torchwhy.detect.views.crash.raised_errors import ChildEnded, LostPeer, Raised
+from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.crashes import Crash
 from torchwhy.record.events import ExceptionSeen, RunEnded
@@ -22,38 +25,49 @@ CONNECTION_ERRORS = ("BrokenPipeError", "ConnectionResetError", "ConnectionAbort
 def lead_with_culprit(findings: list[Finding], traces: Sequence[Trace]) -> list[Finding]:
     """Return the findings with errors about other processes under the error that ended those."""
     followers = [finding for finding in findings if is_about_another(finding)]
-    leader = next(
-        (one for one in findings if one.effect in BROKE and not is_about_another(one)), None
-    )
     if not followers or len(traces) < 2:
         return findings
+    others = [finding for finding in findings if not is_about_another(finding)]
+    leader = next((one for one in others if one.effect in BROKE), None)
+    leader = leader or next(_plain_exceptions(traces), None)
     if leader is None:
-        first, *others = [_with_silent_ranks(one, traces) for one in followers]
-        kept = [finding for finding in findings if finding not in followers]
-        return [replace(first, explains=(*first.explains, *others)), *kept]
-    below = tuple(one for one in followers if one.rank != leader.rank or one is not leader)
-    led = replace(leader, explains=(*leader.explains, *below))
-    kept = [one for one in findings if one is not leader and one not in followers]
-    return [led, *kept]
+        leader, *followers = [_with_silent_ranks(one, traces) for one in followers]
+    led = replace(leader, explains=(*leader.explains, *followers))
+    return [led, *(one for one in others if one is not leader)]
 
 
 def is_about_another(finding: Finding) -> bool:
     """Tell whether a finding is an exception that another process caused by ending."""
-    diagnosis = finding.diagnosis
+    return _follows(finding.diagnosis)
+
+
+def _follows(diagnosis: Diagnosis) -> bool:
     if isinstance(diagnosis, (LostPeer, ChildEnded)):
         return True
     return isinstance(diagnosis, Raised) and diagnosis.type in CONNECTION_ERRORS
 
 
+def _plain_exceptions(traces: Sequence[Trace]) -> Iterator[Finding]:
+    """Yield the exceptions that ended a rank and need no cause: alone, their traceback would say it all."""
+    for trace in traces:
+        for crash in all_crashes(trace):
+            if crash.event.caught or crash.event.type in ENDINGS or _follows(diagnosed(crash)):
+                continue
+            found = crash.finding(
+                UnexplainedError.name,
+                diagnosed(crash),
+                evidence=list(crash.walk_evidence),
+                location=crash.place("forward"),
+            )
+            yield replace(found, effect="exception")
+
+
 def _with_silent_ranks(finding: Finding, traces: Sequence[Trace]) -> Finding:
     """Return a finding about a lost rank with the ranks that ended without an exception as evidence."""
-    silent = [trace for trace in traces if trace.rank != finding.rank and _ended_silently(trace)]
     evidence = [
-        Evidence(
-            f"rank {trace.rank} left no exception; its recording ends {_where(trace)}",
-            step=max((step.step for step in trace.steps), default=None),
-        )
-        for trace in silent
+        Evidence(f"rank {trace.rank} left no exception; its recording ends {_where(trace)}")
+        for trace in traces
+        if trace.rank != finding.rank and _ended_silently(trace)
     ]
     return replace(finding, evidence=(*finding.evidence, *evidence))
 

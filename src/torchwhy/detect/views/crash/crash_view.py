@@ -27,9 +27,13 @@ from torchwhy.source.values import Expression, expression_of, is_matrix_product
 
 def crashes(trace: Trace) -> Iterator[CrashView]:
     """Yield the exceptions that the program did not raise on purpose, oldest first."""
+    yield from (crash for crash in all_crashes(trace) if crash.event.raised_by != "user")
+
+
+def all_crashes(trace: Trace) -> Iterator[CrashView]:
+    """Yield all exceptions, oldest first."""
     for place, crash in enumerate(trace.of(Crash)):
-        if crash.raised_by != "user":
-            yield CrashView(trace, with_program_names(crash), place)
+        yield CrashView(trace, with_program_names(crash), place)
 
 
 @dataclass(frozen=True)

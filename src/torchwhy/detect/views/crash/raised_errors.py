@@ -44,7 +44,7 @@ class Raised(Diagnosis):
 class LostPeer(Raised):
     """A collective failed because another rank is gone; why that rank ended, its own recording tells."""
 
-    message = "`{expression}`{where} waited for another rank, which is gone: {torch_says}"
+    message = "`{expression}`{where} waited for another rank, which is gone"
 
     @property
     def remedies(self) -> tuple[str, ...]:
