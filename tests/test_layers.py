@@ -32,6 +32,7 @@ TABLE = {
     "verify": {"detect", "explain", "confine"},
     "report": set(),
     "rehearse": {"detect", "confine"},
+    "follow": {"detect", "report", "observe.launch"},
     "pipeline": {"detect", "explain", "report"},
     "commands": {"*"},
     "integrations": {"*"},
@@ -48,6 +49,7 @@ WITHOUT_TORCH = (
     "verify",
     "rehearse",
     "report",
+    "follow",
     "pipeline",
     "commands",
 )

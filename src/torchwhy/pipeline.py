@@ -255,7 +255,9 @@ def _ending(run: Run, findings: Sequence[Finding], *, shows_itself: bool) -> Ite
         yield "the program was stopped at the limit; `--limit SECONDS` gives it more."
     elif run.exit_code is None:
         yield "the run has not ended, or torchwhy was killed; the report covers what was recorded so far."
-    if run.signal is not None:
+    if run.stopped_step is not None:
+        yield f"torchwhy stopped the program after step {run.stopped_step}, as `--on-finding stop` asks."
+    elif run.signal is not None:
         name = _signal_name(run.signal)
         if name == "SIGINT":
             yield "the program was interrupted from the keyboard; the report covers the run until then."

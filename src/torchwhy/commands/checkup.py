@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchwhy.commands import run as running
+from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.observe.ending_signals import ending
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str],
 
 def execute(options: argparse.Namespace) -> int:
     """Check the program and print the checklist; return the exit code."""
-    running.check_program(options.program)
+    check_program(options.program)
     running.check_json(options.json)
     from torchwhy.commands.checking import check
 

@@ -4,8 +4,10 @@ The program is a script (`torchwhy run train.py --lr 3`), a module (`torchwhy ru
 (`torchwhy run study.ipynb`) or any command that starts Python somewhere (`torchwhy run torchrun --nproc-per-node 2
 train.py`). Everything after the program belongs to the program. The report goes to stderr and to .torchwhy/runs/.
 
+An error that is certain is told while the program runs, in one line on stderr.
+
 The exit code is the program's own; 1 if torchwhy stopped the program before it wrote a bad update into the
-weights; 65 if --fail-on applies; 2 if the command line is wrong.
+weights, or at an error (--on-finding stop); 65 if --fail-on applies; 2 if the command line is wrong.
 """
 
 from __future__ import annotations
@@ -14,14 +16,16 @@ import argparse
 import os
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchwhy.commands.guidance.program_check import check_program
+from torchwhy.commands.live.live_options import add_live_options, run_and_follow
 from torchwhy.confine.created_files import names_below, note_created
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.observe.ending_signals import ending
-from torchwhy.observe.launch import child_command, describe_run, is_script, run_in_foreground
+from torchwhy.observe.launch import describe_run, run_in_foreground
 from torchwhy.observe.run_directories import (
     RUNS_FOLDER,
     CannotRecordError,
@@ -29,11 +33,12 @@ from torchwhy.observe.run_directories import (
     temporary_runs,
 )
 from torchwhy.observe.torch_features.interpreter import options_with_values
-from torchwhy.printable import one_line, printable
+from torchwhy.printable import one_line
 from torchwhy.record.run_file import Run, read_run
 from torchwhy.report.page.page_file import check_folder, page_of, write_output
 
 if TYPE_CHECKING:
+    from torchwhy.follow.follower import Follower
     from torchwhy.report.model import Report
 
 NOTEBOOK = ".ipynb"
@@ -55,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="at a step with a bad loss or gradient: withhold its update, replay it and stop the "
         "program (default), go on without that update, or go on as if torchwhy were not there",
     )
+    add_live_options(parser)
     parser.add_argument(
         "--fail-on",
         choices=tuple(LEVELS),
@@ -180,14 +186,15 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     if run_directory is not None:
         run = read_run(run_directory)  # It has its seal by now.
     before = names_below(Path(run.directory))
-    run = run_in_foreground(run_directory, run)
     if run_directory is None:
+        run = run_in_foreground(run_directory, run)
         ending.exit_by = run.signal
         return run.exit_code or 0, None
+    run, follower = run_and_follow(run_directory, run, options)
     note_created(run_directory, Path(run.directory), before)
     ended_by = ending.received
-    with ending.watched():
-        outcome = _report_if_possible(run_directory, run, options)
+    with ending.watched(), closing(follower):
+        outcome = _report_if_possible(run_directory, run, options, follower=follower)
     code = _exit_code(run_directory, run, outcome=outcome, options=options)
     ending.exit_by = run.signal if code == run.exit_code else None
     if (
@@ -209,6 +216,8 @@ def _run_notebook(command: list[str], options: argparse.Namespace) -> int:
         "--fail-on": options.fail_on,
         "--budget": options.budget,
         "--no-data": options.no_data,
+        "--on-finding stop": options.on_finding == "stop",
+        "--notify": options.notify,
     }
     for name, value in refused.items():
         if value:
@@ -253,15 +262,19 @@ def _exit_code(
         return run.exit_code or 0
     if options.fail_on is not None and outcome in LEVELS[options.fail_on]:
         return FAIL_ON_CODE
+    if run.stopped_step is not None:
+        return WITHHELD_CODE
     if run.exit_code == 0 and options.on_failure == "stop" and _withheld_an_update(run_directory):
         return WITHHELD_CODE
     return run.exit_code or 0
 
 
-def _report_if_possible(run_directory: Path, run: Run, options: argparse.Namespace) -> str | None:
+def _report_if_possible(
+    run_directory: Path, run: Run, options: argparse.Namespace, *, follower: Follower
+) -> str | None:
     """Return the outcome; None if the report fails, so that the program's exit code is not lost."""
     try:
-        return _report(run_directory, run, options)
+        return _report(run_directory, run, options, follower=follower)
     except TorchwhyError as problem:
         print(f"torchwhy: {problem}", file=sys.stderr)
     except BrokenPipeError:
@@ -290,36 +303,9 @@ def _withheld_an_update(run_directory: Path) -> bool:
     return any(alarm.withheld for trace in read_traces(run_directory) for alarm in trace.alarms)
 
 
-def check_program(command: list[str]) -> None:
-    """Raise `UsageError` for a program that cannot run, before anything is recorded."""
-    child_command(command)
-    if command[0] in ("-m", "-c") or not is_script(command[0]) or Path(command[0]).is_dir():
-        return
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(Path(command[0]).read_bytes(), command[0], "exec", dont_inherit=True)
-        except SyntaxError as problem:
-            _show_as_python_does(problem)
-            raise UsageError(
-                f"{command[0]}:{problem.lineno} is not valid Python: {problem.msg}.",
-                slug="syntax-error",
-            ) from None
-        except ValueError as problem:
-            raise UsageError(
-                f"{command[0]} is not Python source: {problem}.", slug="syntax-error"
-            ) from None
-
-
-def _show_as_python_does(problem: SyntaxError) -> None:
-    import traceback
-
-    sys.stderr.write(printable("".join(traceback.format_exception_only(problem))))
-
-
-def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
+def _report(
+    run_directory: Path, run: Run, options: argparse.Namespace, *, follower: Follower
+) -> str:
     from torchwhy.commands import trials
     from torchwhy.commands.check_offer import offer_check
     from torchwhy.commands.rerun import rerun_if_needed
@@ -337,6 +323,7 @@ def _report(run_directory: Path, run: Run, options: argparse.Namespace) -> str:
     )
     report = diagnose(run_directory, notes=() if note is None else (note,))
     report = report.with_launcher(time.process_time())
+    follower.withdraw_missing(report)
     unwritten = trials.store(run_directory, report)
     if options.fix and ending.received is None and unwritten is None:
         report = trials.try_fixes(

@@ -45,6 +45,9 @@ class Detector(ABC):
     only_in_check: ClassVar[bool] = False  # Only an experiment of `torchwhy check` shows it.
     # What must be recorded in full, because `scan` concludes from the absence of some: see `LeftOut`.
     needs_all: ClassVar[tuple[Recorded, ...]] = ()
+    # Diagnoses that no longer run can withdraw: `scan` draws them from events that are recorded once and from nothing
+    # that happens later. They are told while the program runs. Judgements of how a run went must not be here.
+    settled: ClassVar[tuple[type[Diagnosis], ...]] = ()
 
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:
@@ -93,6 +96,10 @@ class Detector(ABC):
         cannot be placed safely.
         """
         yield from ()
+
+    def is_settled(self, diagnosis: Diagnosis) -> bool:
+        """Tell whether a diagnosis in the trace of a running program stays, however the run goes on."""
+        return isinstance(diagnosis, self.settled)
 
     @classmethod
     def shows_as(cls) -> Symptom:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,16 @@ def child_environment(run_directory: Path, run: Run) -> dict[str, str]:
     return environment
 
 
-def run_in_foreground(run_directory: Path | None, run: Run) -> Run:
-    """Run the program on our own streams and terminal; return the run, ended. Without a directory it runs unwatched."""
+def run_in_foreground(
+    run_directory: Path | None,
+    run: Run,
+    *,
+    beside: Callable[[subprocess.Popen[bytes]], AbstractContextManager[object]] = nullcontext,
+) -> Run:
+    """Run the program on our own streams and terminal; return the run, ended. Without a directory it runs unwatched.
+
+    `beside` is entered with the program's process and left when the program has ended.
+    """
     arguments = child_command(run.command)
     environment = (
         dict(os.environ) if run_directory is None else child_environment(run_directory, run)
@@ -128,7 +136,8 @@ def run_in_foreground(run_directory: Path | None, run: Run) -> Run:
     with _signals_forwarded() as child_is, file_kept(run_directory):
         child = _start(arguments, env=environment, preexec_fn=_end_with_us())
         child_is(child)
-        returned = child.wait()
+        with beside(child):
+            returned = child.wait()
     return _note_end(run_directory, run, returned=returned, started=started)
 
 
@@ -259,11 +268,19 @@ def _kill_all(child: subprocess.Popen[bytes], run_directory: Path) -> None:
         os.killpg(child.pid, signal.SIGKILL)
     if sys.platform != "linux":
         return
-    mark = os.fsencode(f"{RUN_VARIABLE}={run_directory}")
     for process in _processes():
-        with suppress(OSError):
-            if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+        if records_into(process, run_directory):
+            with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
+
+
+def records_into(process: int, run_directory: Path) -> bool:
+    """Tell whether a process belongs to this run; only Linux can say so."""
+    mark = os.fsencode(f"{RUN_VARIABLE}={run_directory}")
+    try:
+        return mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 def _processes() -> list[int]:

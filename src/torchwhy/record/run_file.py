@@ -69,6 +69,7 @@ class Run:
     signal: int | None = None
     seconds: float | None = None
     timed_out: bool = False
+    stopped_step: int | None = None  # the newest step when a finding ended the run (`--on-finding`)
     masked: tuple[int, ...] = ()  # The words of the command whose secrets were not stored.
     seal: Seal | None = None
 
@@ -109,6 +110,8 @@ class Run:
             facts["options"]["resume"] = self.resume
         if self.timed_out:
             facts["timed_out"] = True
+        if self.stopped_step is not None:
+            facts["stopped_step"] = self.stopped_step
         if self.exit_code is not None:
             facts["exit_code"] = self.exit_code
             facts["signal"] = self.signal
@@ -268,6 +271,7 @@ def _from_json(facts: _Fields) -> Run:
         signal=facts.whole("signal", 1, 255),
         seconds=facts.number("seconds", 1e12),
         timed_out=facts.truth("timed_out"),
+        stopped_step=facts.whole("stopped_step", -1, LARGEST_STEP),
         masked=facts.positions("masked", len(command)),
         seal=None if inode is None or changed is None else Seal(inode, changed),
     )

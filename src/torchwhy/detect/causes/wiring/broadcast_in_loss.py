@@ -59,6 +59,7 @@ class BroadcastInLoss(Detector):
     name = "broadcast-in-loss"
     question = LOSS_FITS
     every_observation = True
+    settled = (EveryPairCompared,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -93,6 +93,7 @@ class FrozenEverything(Detector):
     question = PARAMETERS
     needs_all = ("parameters",)
     every_observation = True
+    settled = (AllFrozen, NewLayerFrozen, OutputFrozen)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for census in trace.of(ParameterCensus):

@@ -81,6 +81,7 @@ class LstmBatchFirst(Detector):
 
     name = "lstm-batch-first"
     question = SAMPLES
+    settled = (SamplesReachEachOther,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         answer = samples_answer(trace)

@@ -16,6 +16,9 @@ from torchwhy.source.edits import Source
 ENOUGH_TIMES = (
     3  # One leftover may come from a restart or a warm-up pass, three come from the loop.
 )
+SETTLED_TIMES = (
+    16  # No warm-up is that long, and the first 24 steps, which are watched closely, show as many.
+)
 MANUAL_UPDATES = (
     -1
 )  # The index of an optimizer that updates in the program's own code are recorded with.
@@ -60,6 +63,7 @@ class MissingZeroGrad(Detector):
 
     name = "missing-zero-grad"
     question = UPDATES
+    settled = (LeftoverGradients,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         events: dict[int, list[StaleGradients]] = {}
@@ -71,6 +75,12 @@ class MissingZeroGrad(Detector):
             rare = last.cleared_ever and last.times < last.step / 2
             if last.times >= ENOUGH_TIMES and not rare:
                 yield self._leftover(trace, found[0], last)
+
+    def is_settled(self, diagnosis: Diagnosis) -> bool:
+        match diagnosis:
+            case LeftoverGradients(cleared_ever=False, times=times):
+                return times >= SETTLED_TIMES
+        return False
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from statements.called(finding.location, source)

@@ -81,6 +81,7 @@ class ProbabilitiesIntoNll(Detector):
     name = "probabilities-into-nll"
     question = LOSS_FITS
     every_observation = True
+    settled = (NumbersAboveZero,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

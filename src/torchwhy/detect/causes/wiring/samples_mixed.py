@@ -77,6 +77,7 @@ class SamplesMixed(Detector):
 
     name = "samples-mixed"
     question = SAMPLES
+    settled = (ReshapeMixes,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)

@@ -157,6 +157,7 @@ class SchedulerMisuse(Detector):
 
     name = "scheduler-misuse"
     question = SCHEDULE
+    settled = (NegativeRate,)  # The others weigh a part of the run against the whole.
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for history in rate_histories(trace):

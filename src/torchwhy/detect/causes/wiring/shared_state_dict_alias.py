@@ -48,6 +48,7 @@ class SharedStateDictAlias(Detector):
     name = "shared-state-dict-alias"
     question = KEPT_WEIGHTS
     symptom = "evaluation"
+    settled = (LiveWeightsKept,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for event in trace.of(AliasLoaded)[:1]:

@@ -133,6 +133,7 @@ class SoftmaxOverBatch(Detector):
     name = "softmax-over-batch"
     question = SAMPLES
     every_observation = True
+    settled = (SoftmaxOfOne, RowsCompete, WeightsOverOtherDimension, SamplesMoveEachOther)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph, answer = ForwardGraph(trace), samples_answer(trace)

@@ -68,6 +68,7 @@ class ZeroGradAfterBackward(Detector):
 
     name = "zero-grad-after-backward"
     question = UPDATES
+    settled = (ClearedBeforeStep,)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         yield from self._cleared_before_step(trace)

@@ -1,0 +1,1 @@
+"""Parts of `torchwhy run` for the time while the program runs."""

@@ -1,0 +1,24 @@
+"""When to look into a running program: soon at first, then ever more rarely, for a small share of its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FIRST_SECONDS = 10.0  # A shorter run has its report almost as soon.
+SHORTEST_SECONDS = 2.0
+LONGEST_SECONDS = 600.0
+GROWTH = 0.25  # A run is looked at again when it is this share older.
+SHARE = 0.005  # of the time that may go into looking
+
+
+@dataclass
+class LookTimes:
+    """Returns how long to wait for the next look, from the age of the run and what its last look cost."""
+
+    first: float = FIRST_SECONDS
+    shortest: float = SHORTEST_SECONDS
+
+    def until_next(self, age: float, cost: float) -> float:
+        """Return the seconds to the next look; `cost` is the processor time of the last one."""
+        rest = min(max(GROWTH * age, self.shortest), LONGEST_SECONDS)
+        return max(rest, cost / SHARE)
