@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.checks.questions.model.modes_agree import disagreement, layer_place
 from torchwhy.detect.checks.questions.state.statistics_moved import QUESTION
 from torchwhy.detect.views.kept.norm_layers import without_momentum
 from torchwhy.detect.views.training.model_modes import modes_of
@@ -76,6 +77,23 @@ class StaleRunningStatistics(Detector):
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        found = list(self._in_evaluation(trace))
+        yield from found or self._in_rehearsal(trace)
+
+    def _in_rehearsal(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the experiment of `torchwhy check`, if the program evaluates nothing or not yet."""
+        disagreed = disagreement(trace)
+        if disagreed is not None:
+            yield self.found(
+                trace,
+                disagreed,
+                severity="warning",
+                step=disagreed.steps,
+                location=without_momentum(trace) or layer_place(trace),
+                certainty="replayed",
+            )
+
+    def _in_evaluation(self, trace: Trace) -> Iterator[Finding]:
         by_model: dict[str, list[NormStatistics]] = {}
         for one in trace.of(NormStatistics):
             if one.initial and one.scaled and not _trains_like_this(trace, one.path):
