@@ -22,12 +22,13 @@ from torchwhy.detect.causes.dynamics.unscaled_inputs import UnscaledInputs
 from torchwhy.detect.causes.dynamics.vanishing_gradients import VanishingGradients
 from torchwhy.detect.causes.dynamics.weight_decay_too_strong import WeightDecayTooStrong
 from torchwhy.detect.views.training.network_facts import CURVATURE, SYMMETRY
-from torchwhy.detect.views.training.training import trainings
+from torchwhy.detect.views.training.training import ENOUGH_STEPS, trainings
 from torchwhy.explain.differential import keep_accountable
 from torchwhy.finding import Finding, SourceSpan
 from torchwhy.record.events import (
     Event,
     OptimizerDescribed,
+    RunEnded,
     ScaleChanged,
     Step,
     TensorFacts,
@@ -256,6 +257,29 @@ def test_rate_is_too_low_only_where_the_loss_has_a_slope() -> None:
     assert found(LearningRateTooLow, *events, curvature(**low))
     assert not found(LearningRateTooLow, *events, curvature(**low, possible=1e-9))
     assert not found(LearningRateTooLow, *events)
+
+
+def test_a_rehearsal_does_not_show_that_the_rate_is_too_low() -> None:
+    events = (optimizer(lr=1e-9), *steps(FLAT, rate=1e-9), *layers([0.1]))
+    cut = RunEnded(steps=len(FLAT), cut_short=True)
+
+    assert not found(LearningRateTooLow, *events, curvature(ratio=1e-8, rate=1e-9), cut)
+
+
+@pytest.mark.parametrize("count", [12, 60], ids=["few steps", "in a warm-up"])
+def test_the_beginning_of_a_run_shows_no_lasting_growth(count: int) -> None:
+    grown = steps([1.0, *[50.0] * (count - 1)])
+    if count > ENOUGH_STEPS:
+        grown.append(
+            Step(step=count, optimizer=0, losses=[50.0], milliseconds=1.0, learning_rates=[0.2])
+        )
+    events = (optimizer(), *grown)
+
+    (whole,) = trainings(Trace(events))
+    (beginning,) = trainings(Trace((*events, RunEnded(steps=count, cut_short=True))))
+
+    assert whole.stays_grown
+    assert not beginning.stays_grown
 
 
 def test_low_rate_that_still_improves_is_not_reported() -> None:

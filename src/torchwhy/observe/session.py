@@ -82,6 +82,7 @@ class Session:
         self._own_seconds = 0.0
         self.stopped_by_us = False
         self._is_block = False
+        self._cut_short = False  # by the end of a rehearsal
         self._ended = False
 
     def spend(self, seconds: float) -> None:
@@ -153,6 +154,7 @@ class Session:
                 RunEnded(
                     steps=parts.state.step,
                     stopped_by_us=self.stopped_by_us,
+                    cut_short=self._cut_short,
                     own_seconds=round(self.spent_seconds, 4),
                     wall_seconds=round(time.perf_counter() - self.began, 4),
                 )
@@ -182,6 +184,7 @@ class Session:
         if self._is_block and self.stopped_by_us:
             raise ProgramStop
         if self._has_made_last_step():
+            self._cut_short = self.settings.rehearsal_steps is not None
             self.end()
             for stream in (sys.stdout, sys.stderr):
                 with suppress(Exception):

@@ -314,10 +314,14 @@ class ProbeFailed(Event, frozen=True, tag="probe-failed"):
 
 
 class RunEnded(Event, frozen=True, tag="end"):
-    """The last line of a process that ended in an orderly way."""
+    """The last line of a process that ended in an orderly way.
+
+    `cut_short` means that a rehearsal ended it after its last step: the program would have gone on.
+    """
 
     steps: int
     stopped_by_us: bool = False
+    cut_short: bool = False
     own_seconds: float = 0.0
     wall_seconds: float = 0.0
 

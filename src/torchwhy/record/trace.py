@@ -87,6 +87,11 @@ class Trace:
         return self.of(kinds.Alarm)
 
     @cached_property
+    def was_cut(self) -> bool:
+        """Tell whether a rehearsal ended the program before its end."""
+        return any(one.cut_short for one in self.of(kinds.RunEnded))
+
+    @cached_property
     def steps(self) -> list[kinds.Step]:
         """Return the optimizer steps, oldest first."""
         return self.of(kinds.Step)

@@ -185,6 +185,15 @@ LOSSES = Need(
     f"fewer than {FEWEST_LOSSES} losses were seen",
     probes=(*STEP_PROBES, "signals"),
 )
+COURSE = Need(
+    lambda trace: any(not one.is_beginning for one in trainings(trace)),
+    "only the whole run shows it: the rehearsal ended within "
+    f"{ENOUGH_STEPS} steps or in a warm-up of the learning rate",
+)
+FELL = Need(
+    lambda trace: not trace.was_cut or any(one.fell for one in trainings(trace)),
+    "it has not fallen within the rehearsal, and only the whole run shows whether it does",
+)
 PROGRESS = Need(_has_judged_losses, _why_losses_are_not_judged, probes=STEP_PROBES)
 TRAINING_MODES = Need(
     lambda trace: any(one.backwards for one in trace.of(ForwardModes)),

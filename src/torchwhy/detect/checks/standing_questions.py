@@ -65,9 +65,17 @@ STABLE = ask(
     "steps-stable",
     "Are the updates short enough to be stable?",
     facts.LOSSES,
+    facts.COURSE,
     by=measured.losses,
 )
-FALLS = ask("loss-falls", "Does the loss fall?", facts.PROGRESS, facts.UNBROKEN, by=measured.losses)
+FALLS = ask(
+    "loss-falls",
+    "Does the loss fall?",
+    facts.PROGRESS,
+    facts.FELL,
+    facts.UNBROKEN,
+    by=measured.losses,
+)
 SCHEDULE = ask(
     "schedule",
     "Does the learning rate follow its schedule?",

@@ -140,6 +140,8 @@ class LearningRateTooLow(Detector):
         for training in trainings(trace):
             if _is_zero(training):
                 yield judged_among(self._zero(trace, training), training, trace)
+            if training.cut:  # The steps after the rehearsal would move the weights further.
+                continue
             if not training.never_learnt or not training.rate or training.moved() > HARDLY:
                 continue
             if training.rates[-1][1] > training.rates[0][1]:

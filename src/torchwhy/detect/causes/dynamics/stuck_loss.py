@@ -112,6 +112,8 @@ class StuckLoss(Detector):
             measured = next((m for m in curvatures(trace, training) if m.ratio < STABLE), None)
             if _repeats(training) and measured is not None and measured.possible >= WORTH_IT:
                 yield judged_among(self._finding(trace, training, measured), training, trace)
+            elif training.cut:  # The steps after the rehearsal may lower the loss.
+                continue
             elif _rose(trace, training):
                 yield self._worse(trace, training)
             elif (

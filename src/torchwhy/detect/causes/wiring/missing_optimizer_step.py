@@ -6,9 +6,9 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.training import loops
 from torchwhy.detect.views.parameters.trained_parameters import (
+    ended_early,
     kind_of,
     place_of,
-    program_died,
     steps_of,
     where,
 )
@@ -57,7 +57,7 @@ class MissingOptimizerStep(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         compiled = bool(trace.of(CompilerEntered))
-        if program_died(trace) or compiled:
+        if ended_early(trace) or compiled:
             return
         last = {event.optimizer: event for event in trace.of(IdleOptimizer)}
         others_step = any(step.optimizer >= 0 for step in trace.steps)

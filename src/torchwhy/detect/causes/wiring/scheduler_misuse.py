@@ -6,8 +6,8 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import SCHEDULE
 from torchwhy.detect.fixes.training import loops, schedules
 from torchwhy.detect.views.parameters.trained_parameters import (
+    ended_early,
     place_of,
-    program_died,
 )
 from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory, rate_histories
 from torchwhy.detect.views.training.schedule_facts import (
@@ -245,7 +245,7 @@ def _short_training(trace: Trace, history: RateHistory) -> tuple[Severity, Misst
     if hardly_began(trace, history):
         meant = meant_rate(trace, history) or 0.0
         return "warning", LongWarmUp(schedule=schedule, since=0, rate=history.peak, meant=meant)
-    if history.left_over and history.count >= ENOUGH_STEPS and not program_died(trace):
+    if history.left_over and history.count >= ENOUGH_STEPS and not ended_early(trace):
         return "warning", OnlyBegan(schedule=schedule, since=0, length=history.left_over)
     return None
 

@@ -55,10 +55,11 @@ def is_interleaved(trace: Trace) -> bool:
     return changes >= max(2, len(set(order)))
 
 
-def program_died(trace: Trace) -> bool:
-    """Tell whether the program ended with an exception, an alarm or an exit code other than 0."""
+def ended_early(trace: Trace) -> bool:
+    """Tell whether the program ended with an exception, an alarm, an exit code other than 0, or with its rehearsal."""
     uncaught = any(seen.caught is False for seen in trace.of(ExceptionSeen))
-    return uncaught or bool(trace.alarms) or trace.exit_code not in (None, 0)
+    died = uncaught or bool(trace.alarms) or trace.exit_code not in (None, 0)
+    return died or trace.was_cut
 
 
 def followed(trace: Trace) -> dict[str, Followed]:

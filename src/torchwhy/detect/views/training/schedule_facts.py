@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchwhy.detect.views.parameters.trained_parameters import program_died
+from torchwhy.detect.views.parameters.trained_parameters import ended_early
 from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory
 from torchwhy.detect.views.training.training import is_lower, trainings
 from torchwhy.record.events import ScaleChanged
@@ -59,7 +59,7 @@ def never_left_warm_up(trace: Trace, history: RateHistory) -> bool:
     """Tell whether no scheduler was stepped and the learning rate stayed at the low value that one had set."""
     meant = meant_rate(trace, history)
     is_still = len({rate for _, rate in history.rates}) == 1 and not trace.of(SchedulerSeen)
-    if meant is None or not is_still or program_died(trace):
+    if meant is None or not is_still or ended_early(trace):
         return False
     return history.count >= ENOUGH_STEPS and 0 <= history.peak < WARMING * meant
 
@@ -68,7 +68,7 @@ def hardly_began(trace: Trace, history: RateHistory) -> bool:
     """Tell whether a learning rate that only rose was still tiny at the end, and the model learnt nothing."""
     peak, meant = history.peak, meant_rate(trace, history) or 0.0
     rose = history.first_cut is None and history.rates[-1][1] > history.rates[0][1]
-    if history.count < ENOUGH_STEPS or not rose or program_died(trace):
+    if history.count < ENOUGH_STEPS or not rose or ended_early(trace):
         return False
     if not 0 < peak < HARDLY_BEGAN * meant:
         return False

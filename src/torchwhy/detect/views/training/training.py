@@ -36,7 +36,10 @@ BY_LINE_SEARCH = frozenset({"LBFGS"})
 
 @dataclass(frozen=True)
 class Training:
-    """What one optimizer did in the whole run; `alone` means that no other optimizer stepped in turn with it."""
+    """What one optimizer did in the whole run; `alone` means that no other optimizer stepped in turn with it.
+
+    `cut` means that a rehearsal ended the program, so that this is only the beginning.
+    """
 
     made: OptimizerMade
     losses: list[tuple[int, float]]
@@ -45,6 +48,7 @@ class Training:
     described: OptimizerDescribed | None
     counts: dict[str, int]
     alone: bool
+    cut: bool = False
 
     @property
     def values(self) -> list[float]:
@@ -94,6 +98,14 @@ class Training:
         return weights * slope * update > PROMISED * abs(max(values))
 
     @property
+    def is_beginning(self) -> bool:
+        """Tell whether a rehearsal ended so early that nothing lasts yet: within a few steps, or in a warm-up."""
+        rises = (
+            bool(self.rates) and self.rates[-1][1] == self.rate and self.rate != self.rates[0][1]
+        )
+        return self.cut and (len(self.losses) < ENOUGH_STEPS or rises)
+
+    @property
     def head(self) -> list[float]:
         """Return the first losses; only the very first one if the updates raised the next ones.
 
@@ -109,20 +121,31 @@ class Training:
         return self.values[len(self.losses) // 2 :]
 
     @property
+    def fell(self) -> bool:
+        """Tell whether the second half of the run is better than its first steps."""
+        return self.is_judged and is_lower(self.tail, than=self.head)
+
+    @property
     def never_learnt(self) -> bool:
         """Tell whether the second half of the run is no better than its first steps."""
-        return self.is_judged and not is_lower(self.tail, than=self.head)
+        return self.is_judged and not self.is_beginning and not self.fell
 
     @property
     def plateaued(self) -> bool:
         """Tell whether the loss no longer falls in the second half, be it high or low."""
         quarter = len(self.losses) // 4
-        return self.is_judged and not is_lower(self.tail, than=self.values[quarter : 2 * quarter])
+        return (
+            self.is_judged
+            and not self.is_beginning
+            and not is_lower(self.tail, than=self.values[quarter : 2 * quarter])
+        )
 
     @property
     def stays_grown(self) -> bool:
         """Tell whether the last quarter of the run lies an order of magnitude above its first loss."""
         if not self.alone or self.maximizes or len(self.losses) < 4 or self.losses[0][1] <= 0:
+            return False
+        if self.is_beginning:
             return False
         level = median(self.values[-max(2, len(self.losses) // 4) :])
         return level >= GREW * self.losses[0][1] and not self._began_by_luck(level)
@@ -203,6 +226,7 @@ def trainings(trace: Trace) -> Iterator[Training]:
                 described=described.get(made.index),
                 counts=element_counts(trace, made.index),
                 alone=_is_alone(own, steps),
+                cut=trace.was_cut,
             )
 
 
