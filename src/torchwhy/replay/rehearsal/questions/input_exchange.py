@@ -36,6 +36,8 @@ def ask(steps: CapturedSteps) -> Answer:
         trainee.learn(step)
     facts["loss after"] = trainee.loss(step)
     facts["others after"] = _losses(step, trainee.copies, others, steps)
+    # A loss that is divided by its own value is constant, and only its gradient depends on the inputs.
+    facts["gradients"] = _gradients(step, weights, others, steps, trained=steps.trainable(group))
     facts["differ"] = not all(
         torch.equal(one[n], step.slots[n].tensor) for one in others for n in inputs
     )
@@ -56,6 +58,32 @@ def meeting_parameters(step: CapturedStep) -> list[int]:
         elif any(is_weight):
             found += [ref.number for ref in refs if ref.kind == "slot"]
     return [n for n in dict.fromkeys(found) if step.slots[n].role == "input"]
+
+
+def _gradients(
+    step: CapturedStep,
+    weights: Tensors,
+    others: list[Tensors],
+    steps: CapturedSteps,
+    *,
+    trained: frozenset[int],
+) -> list[float]:
+    """Return by how much the gradient differs with the inputs of each other batch, relative to its size."""
+
+    def gradient(slots: Tensors | None) -> torch.Tensor:
+        steps.allowance.spend(2 * len(step.operations))
+        copies = {n: w.clone().requires_grad_(n in trained) for n, w in weights.items()}
+        loss, _ = step.run(copies, slots=slots)
+        asked = [copies[n] for n in sorted(trained & copies.keys())]
+        found = torch.autograd.grad(loss, asked, allow_unused=True)
+        parts = zip(found, asked, strict=True)
+        return torch.cat(
+            [(torch.zeros_like(p) if g is None else g).double().reshape(-1) for g, p in parts]
+        )
+
+    own = gradient(None)
+    size = float(own.norm()) or 1.0
+    return [float((gradient(slots) - own).norm()) / size for slots in others]
 
 
 def _losses(

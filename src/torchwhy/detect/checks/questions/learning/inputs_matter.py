@@ -13,6 +13,7 @@ from torchwhy.record.trace import Trace
 
 SLUG = "inputs-matter"
 ROUNDING = 1e-6  # of the loss: float32 sums in another order
+GRADIENT = 1e-3  # of the gradient: rounding of its many sums stays below
 
 
 class InputsMatter(Diagnosis):
@@ -52,8 +53,10 @@ def _answer(trace: Trace) -> Mapping[str, Any]:
 
 
 def _is_moved(facts: Mapping[str, Any]) -> bool:
-    """Tell whether other inputs gave another loss, before or after training."""
+    """Tell whether other inputs gave another gradient, or another loss before or after training."""
     pairs = [("loss", "others"), ("loss after", "others after")]
+    if any(moved > GRADIENT for moved in facts.get("gradients", [])):
+        return True
     return any(
         abs(other - decode(facts[own])) > ROUNDING * abs(decode(facts[own]))
         for own, others in pairs
