@@ -1,4 +1,7 @@
-"""Is the first loss what guessing gives? For losses whose best constant guess has a closed form."""
+"""Is the first loss what guessing gives? For losses whose best constant guess has a closed form.
+
+The control is the same step with weights as torch's own layers draw them: what an initialisation gives on this data.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,13 @@ from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, CapturedStep, Ref
-from torchwhy.replay.rehearsal.step_collection import CapturedSteps
+from torchwhy.replay.rehearsal.changed_runs import base_of
+from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepGroup
 
 SLUG = "first-loss"
 MEAN = 1  # of torch's reductions
+DRAWS = 5
+LAST = 8  # captured steps whose losses tell where the rehearsal ended
 
 
 def ask(steps: CapturedSteps) -> Answer:
@@ -36,7 +42,41 @@ def ask(steps: CapturedSteps) -> Answer:
         raise CannotAsk("no closed form is known for this loss")
     every = [step.slots[targets[0]].tensor for step in group.steps]
     facts: dict[str, Any] = {"loss": first.loss, **guesses[name](made, every)}
+    if first.weights is not None:
+        facts |= {"fresh": _fresh_losses(steps, group), "updates": group.steps[-1].number - 1}
+        facts["last"] = [step.loss for step in group.steps[-LAST:]]
     return Answer(facts, {"loss": first.place, "target": first.slots[targets[0]].span})
+
+
+def _fresh_losses(steps: CapturedSteps, group: StepGroup) -> list[float]:
+    """Return the loss of the first step with several draws of weights."""
+    step, weights = group.steps[0], steps.initial_weights(group)
+    tables = {
+        operation.args[0].number
+        for operation in step.operations
+        if base_of(operation) == "embedding" and isinstance(operation.args[0], Ref)
+    }
+    losses = []
+    for draw in range(DRAWS):
+        generator = torch.Generator().manual_seed(draw)
+        drawn = {n: _fresh(w, generator, is_table=n in tables) for n, w in weights.items()}
+        steps.allowance.spend(len(step.operations))
+        losses.append(step.loss_with(drawn))
+    return losses
+
+
+def _fresh(weight: torch.Tensor, generator: torch.Generator, *, is_table: bool) -> torch.Tensor:
+    """Return a weight as `nn.Embedding`, or `nn.Linear` and `nn.Conv2d` draw it; vectors stay as they are.
+
+    Which axis counts the inputs depends on the operation; the shorter one gives the larger weights.
+    """
+    if weight.dim() < 2 or not weight.is_floating_point():
+        return weight
+    if is_table:
+        return torch.randn(weight.shape, generator=generator).to(weight)
+    inputs = max(1, min(weight.shape[0], weight.numel() // max(1, weight.shape[0])))
+    unit = torch.rand(weight.shape, generator=generator).to(weight)
+    return (2 * unit - 1) / math.sqrt(inputs)
 
 
 def _target_slots(step: CapturedStep, operation: CapturedOperation) -> list[int]:
