@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from torchwhy.commands import run as running
 from torchwhy.commands.guidance.program_check import check_program
+from torchwhy.commands.guidance.option_types import positive
 from torchwhy.observe.ending_signals import ending
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
-        type=running.positive,
+        type=positive,
         default=DEFAULT_LIMIT_SECONDS,
         help="how long all runs together may take (default: 120)",
     )

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.commands.live.live_options import add_live_options, run_and_follow
+from torchwhy.commands.guidance.option_types import positive, share, size_in_bytes
 from torchwhy.confine.created_files import names_below, note_created
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.observe.ending_signals import ending
@@ -47,6 +48,8 @@ WITHHELD_CODE = 1
 LEVELS = {"error": ("failed",), "warning": ("failed", "suspect")}
 DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # Users wait this long for an answer.
 DEFAULT_FIX_LIMIT_SECONDS = 300.0  # The same, for all trials together.
+
+DEFAULT_KEPT_STATE = 2 * 10**9  # bytes
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +110,16 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-data",
         action="store_true",
-        help="record no value of the data, so that the page cannot show the sample at fault",
+        help="record no value of the data: the page cannot show the sample at fault, the batch of the "
+        "failing step is not kept",
+    )
+    parser.add_argument(
+        "--keep-state",
+        metavar="SIZE",
+        type=size_in_bytes,
+        default=DEFAULT_KEPT_STATE,
+        help="when torchwhy stops the program, save parameters, buffers, optimizers and random state as before "
+        "the failing step if they take at most SIZE, such as 500MB (default: 2GB; 0 saves nothing)",
     )
 
 
@@ -125,28 +137,6 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_FIX_LIMIT_SECONDS,
         help="how long all trials together may take (default: 300)",
     )
-
-
-def positive(text: str) -> float:
-    """Return a number of seconds from the command line."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
-    return number
-
-
-def share(text: str) -> float:
-    """Return a share from the command line: `1%` or `0.01`."""
-    try:
-        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share of the time, such as 1%")
-    return number
 
 
 def split(words: list[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
@@ -181,6 +171,7 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
         on_failure=options.on_failure,
         budget=options.budget,
         keeps_data=not options.no_data,
+        keep_state=options.keep_state,
     )
     run_directory = recording(run)
     if run_directory is not None:

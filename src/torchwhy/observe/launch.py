@@ -86,6 +86,7 @@ def describe_run(
     on_failure: str,
     budget: float | None = None,
     keeps_data: bool = True,
+    keep_state: int | None = None,
 ) -> Run:
     """Return the run that is about to start here and now."""
     return Run(
@@ -94,6 +95,7 @@ def describe_run(
         on_failure=on_failure,
         budget=budget,
         keeps_data=keeps_data,
+        keep_state=keep_state,
         hash_seed=_hash_seed(os.environ),
     )
 

@@ -26,6 +26,9 @@ class Settings:
     )
     budget: float | None = None  # the share of the run's time that watching may take
     keeps_data: bool = True  # whether values of the data may be recorded
+    keep_state: int | None = (
+        None  # the most bytes of a failing step's state; None keeps nothing of the step
+    )
     closely: bool = False  # whether every step is under the microscope
 
     @classmethod
@@ -47,6 +50,7 @@ class Settings:
             on_failure=str(options.get("on_failure", "stop")),
             budget=float(options["budget"]) if options.get("budget") else None,
             keeps_data=not options.get("no_data"),
+            keep_state=options.get("keep_state"),
             closely=bool(options.get("closely")),
         )
 

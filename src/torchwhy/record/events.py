@@ -27,7 +27,7 @@ from torchwhy.record.event import LeftOut as LeftOut
 from torchwhy.record.event import Recorded as Recorded
 from torchwhy.record.event import Thinned as Thinned
 from torchwhy.record.inputs import data_events
-from torchwhy.record.kept import kept_state
+from torchwhy.record.kept import kept_failure, kept_state
 from torchwhy.record.learning import SampleTried as SampleTried
 from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real
@@ -379,6 +379,10 @@ AnyEvent = (
     | kept_state.UpdatesCompared
     | kept_state.AverageMoved
     | kept_state.NormStatistics
+    | kept_failure.StateKept
+    | kept_failure.BatchKept
+    | kept_failure.FramesKept
+    | kept_failure.UpdateSkipped
     | data_events.LoaderSeen
     | data_events.RowsRepeated
     | data_events.RowsShared

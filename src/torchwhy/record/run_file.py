@@ -55,6 +55,7 @@ class Run:
     on_failure: str = "stop"
     budget: float | None = None
     keeps_data: bool = True
+    keep_state: int | None = None  # bytes of a failing step's state; None keeps nothing of the step
     closely: bool = False  # every step is under the microscope
     hash_seed: int | None = None
     rerun_step: int | None = None
@@ -97,6 +98,8 @@ class Run:
             facts["options"]["budget"] = self.budget
         if not self.keeps_data:
             facts["options"]["no_data"] = True
+        if self.keep_state is not None:
+            facts["options"]["keep_state"] = self.keep_state
         if self.closely:
             facts["options"]["closely"] = True
         if self.stop_after_step is not None:
@@ -257,6 +260,7 @@ def _from_json(facts: _Fields) -> Run:
         on_failure=options.text("on_failure", "stop") or "stop",
         budget=options.number("budget", 1.0),
         keeps_data=not options.truth("no_data"),
+        keep_state=options.whole("keep_state", 0, 2**63),
         closely=options.truth("closely"),
         hash_seed=facts.whole("hash_seed", 0, 2**32 - 1),
         rerun_step=facts.inner("rerun").whole("step", -1, LARGEST_STEP),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from torchwhy.observe.parts import Parts
 from torchwhy.observe.session import Session
 from torchwhy.observe.step_handler import StepHandler
+from torchwhy.observe.steps.check import Check
 from torchwhy.observe.torch_features.mode_stack import note_profiler
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.crash.late_post_mortem import LatePostMortem
@@ -22,6 +23,7 @@ from torchwhy.replay.experiments.sample_independence import SampleIndependence
 from torchwhy.replay.experiments.symmetry import Symmetry
 from torchwhy.replay.handlers.ending import Ending
 from torchwhy.replay.handlers.watching import Watching
+from torchwhy.replay.keeping.late_keeper import LateKeeper
 from torchwhy.replay.microscope import dispatch_mode
 from torchwhy.replay.nonfinite.evaluation_losses import WatchedEvaluations
 from torchwhy.replay.nonfinite.last_values import LastValues
@@ -37,6 +39,8 @@ from torchwhy.replay.triggers.step_triggers import Triggers
 
 if TYPE_CHECKING:
     from torchwhy.replay.crash.post_mortem import PostMortem
+    from torchwhy.replay.keeping.failure_keeper import FailureKeeper
+    from torchwhy.replay.step.earlier_run import EarlierRun
 
 
 class Replay:
@@ -106,6 +110,7 @@ class RerunReplay(Replay):
             spoiled_values=equipment.spoiled_values,
             parameter_watch=equipment.parameter_watch,
             ending=_ending(parts, equipment, self.evaluations),
+            keep_state=_state_of_rerun(parts, equipment, earlier),
             state=parts.state,
             protect=parts.guests.protect,
         )
@@ -200,11 +205,34 @@ def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]
         sample_trial=sample_trial,
         withheld_update=equipment.withheld_update,
         ranks=RankAgreement(),
+        keeping=LateKeeper(lambda: _failure_keeper(parts, equipment), parts.guests.protect),
         recorder=parts.recorder,
         state=parts.state,
         on_failure=parts.settings.on_failure,
         stop_program=stop_program,
     )
+
+
+def _failure_keeper(parts: Parts, equipment: Equipment) -> FailureKeeper:
+    from torchwhy.replay.keeping.failure_keeper import FailureKeeper
+
+    return FailureKeeper(parts.settings, parts.optimizers, equipment.snapshot, parts.recorder)
+
+
+def _state_of_rerun(
+    parts: Parts, equipment: Equipment, earlier: EarlierRun
+) -> Callable[[Check], None]:
+    """Return what keeps the state before the failing step, if the run noticed the bad update after it was made."""
+    keeper = LateKeeper(lambda: _failure_keeper(parts, equipment), parts.guests.protect)
+
+    def keep(check: Check) -> None:
+        if earlier.wants_state_of(check.step) and check.watched is not None:
+            batches = parts.batches.since(check.watched.batches_at_last_step)
+            keeper.note(check, batches)
+            equipment.snapshot.restore_buffers()
+            keeper.write(check)
+
+    return keep
 
 
 def _triggers(parts: Parts, equipment: Equipment, curvature: Curvature) -> Triggers:

@@ -41,6 +41,7 @@ class Rerunning:
         spoiled_values: SpoiledValues,
         parameter_watch: ParameterWatch,
         ending: Ending,
+        keep_state: Callable[[Check], object],
         state: TrainingState,
         protect: Callable[..., Any],
     ) -> None:
@@ -53,6 +54,7 @@ class Rerunning:
         self._replay_state = replay_state
         self._spoiled_values = spoiled_values
         self._ending = ending
+        self._keep_state = keep_state
         self._state = state
         self._follow_parameters = protect("census probe", parameter_watch.after_step)
 
@@ -75,6 +77,7 @@ class Rerunning:
     def before_step(self, check: Check) -> None:
         """End at a bad step; else put the microscope on if the failing one is next."""
         self._step.note_first_step(check)
+        self._keep_state(check)
         if self._microscope.is_on and check.watched is not None and not check.watched.steps:
             self._step.write_parameters(check, optimizers=set())
         if check.is_bad and not check.has_closure:

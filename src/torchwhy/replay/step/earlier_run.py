@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torchwhy.observe.settings import Settings
 from torchwhy.record.births import came_from_nowhere, made_after
 from torchwhy.record.events import Alarm, Step, StepInputs
+from torchwhy.record.kept.kept_failure import StateKept
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace, read_rank
 
@@ -29,6 +30,8 @@ class EarlierRun:
             since = self.step - STEPS_OF_ONE_TENSOR if since is None else since
             if self.step - since <= MOST_STEPS_BEFORE:
                 self._looks_from = min(self._looks_from, max(0, since))
+        states = trace.of(StateKept) if trace else []
+        self._lost_state = any(one.unkept == "update-made" for one in states)
         seen = trace.of(StepInputs) if trace else []
         self._digests = next((one.digests for one in seen if one.step == self.step), {})
         self._losses = _losses_of(trace) if trace else {}
@@ -37,6 +40,10 @@ class EarlierRun:
     def failed_in_compiled_code(self) -> bool:
         """Tell whether the failing step is part of compiled code, which a rerun has to run eagerly."""
         return any(alarm.compiled for alarm in self._alarms)
+
+    def wants_state_of(self, step: int) -> bool:
+        """Tell whether the state before this step is worth keeping: the run noticed the bad update too late."""
+        return self._lost_state and step == self.step == self._looks_from
 
     def alarm_is(self, what: str) -> bool:
         """Tell whether the first alarm was of this kind."""

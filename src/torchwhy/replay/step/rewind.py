@@ -10,7 +10,7 @@ A program that goes on is left alone but for the withheld update, and a second r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 
@@ -41,6 +41,14 @@ from torchwhy.replay.step.withheld_update import WithheldUpdate
 MOST_WAITED = 8  # steps of other optimizers, after which the repetition is given up
 
 
+class Keeping(Protocol):
+    """Keeps what is worth keeping of a failing step; never raises."""
+
+    def note(self, check: Check, batches: list[Batch]) -> None: ...
+    def write(self, check: Check) -> None: ...
+    def skipped(self, check: Check, batches: list[Batch]) -> None: ...
+
+
 class Rewind:
     """Makes the user's loop repeat a bad step under the microscope, then ends it as the user asked."""
 
@@ -60,6 +68,7 @@ class Rewind:
         sample_trial: SampleTrial,
         withheld_update: WithheldUpdate,
         ranks: RankAgreement,
+        keeping: Keeping,
         recorder: Recorder,
         state: TrainingState,
         on_failure: str,
@@ -78,6 +87,7 @@ class Rewind:
         self._sample_trial = sample_trial
         self.withheld_update = withheld_update
         self._ranks = ranks
+        self._keeping = keeping
         self._recorder = recorder
         self._training = state
         self._program_ends = on_failure == "stop"
@@ -173,6 +183,10 @@ class Rewind:
         self._failed = check
         check.is_compiled = check.is_compiled or self._training.in_compiled_code
         self._recorder.write(alarm_of(check, withheld=withheld))
+        if self._program_ends:
+            self._keeping.note(check, self._batches_of(check))
+        elif withheld:
+            self._keeping.skipped(check, self._batches_of(check))
         self._inputs = StepInputs()
         self._recorder.write(InputsSeen(step=check.step, digests=self._inputs.digests()))
 
@@ -190,6 +204,10 @@ class Rewind:
             return False
         self._is_together = True
         return can_repeat
+
+    def _batches_of(self, check: Check) -> list[Batch]:
+        watched = check.watched
+        return [] if watched is None else self._batches.since(watched.batches_at_last_step)
 
     def _can_repeat(self, check: Check) -> bool:
         """Tell whether the user's loop can be made to repeat this step."""
@@ -298,6 +316,7 @@ class Rewind:
         if self.skips_updates or self._program_ends:
             self._undo(check)
         if self._program_ends:
+            self._keeping.write(check)
             self.state = "done"
             if self._is_together:
                 self._ranks.meet(f"stop after step {check.step}")
@@ -313,6 +332,7 @@ class Rewind:
         """Treat a bad step after the first one as the user asked."""
         if self.skips_updates and check.watched is not None:
             self._recorder.write(alarm_of(check, withheld=True))
+            self._keeping.skipped(check, self._batches_of(check))
             self._undo(check)
         elif self._program_ends:
             self._finish(check)

@@ -41,6 +41,16 @@ class Snapshot:
         """Return the keeper of the random state if there is nothing else to copy."""
         return self._random if self._buffers == [] else None
 
+    @property
+    def random_state(self) -> torch.Tensor | None:
+        """Return the random state with which the current step began; None if the batches have their own."""
+        return self._random_state
+
+    @property
+    def has_all_buffers(self) -> bool:
+        """Tell whether every buffer can be restored: large ones are not copied at every step."""
+        return len(self._buffers or []) >= len(self._names.buffers())
+
     def begin_anew(self) -> None:
         """Choose the buffers anew: the program has made an optimizer, perhaps for another model."""
         self._buffers, self._copies = None, []
