@@ -24,6 +24,7 @@ from torchwhy.record.run_folder import read_note
 from torchwhy.record.secrets import masked_command
 from torchwhy.record.trace import Trace
 from torchwhy.record.writer import RECORDING_STOPPED
+from torchwhy.report.kept_step import kept_of, skipped_of
 from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
@@ -87,6 +88,8 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
         ),
         cost=_cost_of(traces),
         unseen=tuple(dict.fromkeys(unseen)),
+        kept=kept_of(traces, run_directory, Path(run.directory)),
+        skipped=skipped_of(traces),
         checks=checks_of(traces, findings, detectors=detectors_for(traces), failed=failed),
     )
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchwhy.commands import run as running
-from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.commands.guidance.option_types import positive
+from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.observe.ending_signals import ending
 
 if TYPE_CHECKING:

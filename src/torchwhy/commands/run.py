@@ -20,9 +20,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchwhy.commands.guidance.option_types import positive, share, size_in_bytes
 from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.commands.live.live_options import add_live_options, run_and_follow
-from torchwhy.commands.guidance.option_types import positive, share, size_in_bytes
 from torchwhy.confine.created_files import names_below, note_created
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.observe.ending_signals import ending

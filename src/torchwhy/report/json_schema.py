@@ -44,6 +44,13 @@ MEANINGS = {
     ("Trial", "healthy_change"): "How far the change moves the losses before the failure, relative to them.",
     ("Check", "answer"): "`yes` is good news.",
     ("Check", "blind"): "torchwhy is the reason why the question could not be asked, not the program.",
+    ("ReportFile", "kept"): "The files of the failing step, if torchwhy stopped the program there.",
+    ("ReportFile", "skipped"): "The updates that `--on-failure skip` left out.",
+    ("Kept", "state"): "Relative to the directory of the run if the file lies in it, else absolute; as is `batch`.",
+    ("Kept", "load"): "Lines of the program that load the state.",
+    ("Kept", "unkept"): "Which file there is not, and why.",
+    ("Skipped", "rows"): "The rows of the dataset in the batches of the update.",
+    ("Skipped", "bad_rows"): "Those of them whose data are not finite.",
     ("Cost", "own_seconds"): "The time that watching took.",
     ("Cost", "seconds"): "The time of the whole program.",
 }  # fmt: skip

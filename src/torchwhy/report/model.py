@@ -17,6 +17,16 @@ from torchwhy.record.numbers import decode
 from torchwhy.record.run_file import known_secrets
 from torchwhy.record.run_folder import read_json, replace_file
 from torchwhy.report.fix_json import fix_from_json, fix_to_json, real_of
+from torchwhy.report.kept_step import (
+    KeptStep,
+    Passage,
+    SkippedUpdate,
+    kept_from_json,
+    kept_to_json,
+    passages,
+    skipped_from_json,
+    skipped_to_json,
+)
 from torchwhy.report.schema import check_report
 
 SCHEMA = 1
@@ -43,6 +53,7 @@ class Report:
 
     `unseen` says what torchwhy could not watch or judge, and why; `notes` say how the program and the recording
     ended, `trial_notes` what the last trials of fixes left untried. `checks` are the questions that the run was asked.
+    `kept` are the files of the failing step, `skipped` the updates that were left out.
     """
 
     command: tuple[str, ...]
@@ -53,11 +64,17 @@ class Report:
     cost: Cost | None = None
     unseen: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
+    kept: KeptStep | None = None
+    skipped: tuple[SkippedUpdate, ...] = ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:
         """Return what was not seen, the notes about the recording, then those about trials."""
         return (*self.unseen, *self.notes, *self.trial_notes)
+
+    def keepsakes(self, report_file: str) -> tuple[Passage, ...]:
+        """Return what to tell about the kept step and the skipped updates; `report_file` is where this is stored."""
+        return tuple(passages(self.kept, self.skipped, report_file))
 
     @property
     def outcome(self) -> Outcome:
@@ -101,6 +118,8 @@ class Report:
             "cost": None
             if cost is None
             else {"own_seconds": cost.own_seconds, "seconds": cost.seconds},
+            "kept": kept_to_json(self.kept),
+            "skipped": skipped_to_json(self.skipped),
         }
 
     def _finding_to_json(self, finding: Finding) -> dict[str, Any]:
@@ -154,6 +173,8 @@ def build(
     cost: Cost | None = None,
     unseen: Sequence[str] = (),
     checks: Sequence[Check] = (),
+    kept: KeptStep | None = None,
+    skipped: Sequence[SkippedUpdate] = (),
 ) -> Report:
     """Return the report of a story, root cause first; paths inside `directory` become relative to it.
 
@@ -176,6 +197,8 @@ def build(
         cost=cost,
         unseen=tuple(unseen),
         checks=tuple(checks),
+        kept=kept,
+        skipped=tuple(skipped),
     )
 
 
@@ -305,6 +328,8 @@ def from_json(facts: Mapping[str, Any]) -> Report:
         None if cost is None else Cost(cost["own_seconds"], cost["seconds"]),
         unseen,
         tuple(_check_from_json(check) for check in facts.get("checks", ())),
+        kept_from_json(facts.get("kept")),
+        skipped_from_json(facts.get("skipped", ())),
     )
 
 

@@ -112,6 +112,21 @@ class _Cost(msgspec.Struct):
     seconds: float
 
 
+class _Kept(msgspec.Struct):
+    step: Step
+    state: Text | None
+    load: list[str]
+    batch: Text | None
+    unkept: list[str]
+    remarks: list[str] = []
+
+
+class _Skipped(msgspec.Struct):
+    step: Step
+    rows: list[int]
+    bad_rows: list[int]
+
+
 class ReportFile(msgspec.Struct):
     """The whole of report.json."""
 
@@ -124,6 +139,8 @@ class ReportFile(msgspec.Struct):
     unseen: list[str] = []
     checks: list[_Check] = []
     cost: _Cost | None = None
+    kept: _Kept | None = None
+    skipped: list[_Skipped] = []
     outcome: Literal["healthy", "suspect", "failed"] | msgspec.UnsetType = msgspec.UNSET
     root_cause: str | None = None
 

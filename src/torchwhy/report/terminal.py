@@ -112,6 +112,7 @@ def _parts(report: Report, place: Place, then: Sequence[str]) -> Iterator[Render
     yield from (
         Padding(Text(f"note: {note}", style="dim"), (1, 0, 0, 2)) for note in report.all_notes
     )
+    yield from _keepsakes(report, place)
     yield ""
     yield _next(root, place, then)
     if report.cost is not None:
@@ -286,6 +287,15 @@ def _in_short(report: Report, finding: Finding) -> Table:
     label = f"{report.id_of(finding)} {finding.severity}"
     table.add_row(Text(label, style=STYLES[finding.severity]), said)
     return table
+
+
+def _keepsakes(report: Report, place: Place) -> Iterator[Text]:
+    """Yield what is kept of the failing step, with the lines that use it, whole so that they can be copied."""
+    for number, passage in enumerate(report.keepsakes(str(place.run / "report.json"))):
+        text = Text(f"{'' if number else chr(10)}  {passage.text}")
+        for line in passage.lines:
+            text.append(f"\n    {line}", style="cyan")
+        yield text
 
 
 def _next(root: Finding, place: Place, then: Sequence[str]) -> Text:

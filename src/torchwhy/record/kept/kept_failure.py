@@ -24,8 +24,9 @@ class StateKept(Event, frozen=True, tag="state-kept"):
     """The state of the last good step lies in `file` of the run directory; if not, `unkept` says why.
 
     `parts` are the entries of the file, each with the expression that holds the object in the program; `models` of them
-    are modules. `left_out` names objects whose state holds more than tensors and numbers. `drawn` tells whether the
-    random state is of the moment after the step's batch was drawn; else it is of the end of the step before.
+    are modules. `left_out` names objects whose state holds more than tensors and numbers, `loose` optimizers with
+    parameters of no module. `drawn` tells whether the random state is of the moment after the step's batch was drawn;
+    else it is of the end of the step before.
     """
 
     step: int
@@ -37,6 +38,7 @@ class StateKept(Event, frozen=True, tag="state-kept"):
     parts: dict[str, str] = {}
     models: list[str] = []
     left_out: list[str] = []
+    loose: list[str] = []
     drawn: bool = False
     old_buffers: bool = True  # whether buffers are as before the step
 

@@ -15,8 +15,8 @@ from torchwhy.observe.steps.check import Check
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.kept.kept_failure import StateKept, UpdateSkipped
 from torchwhy.replay.keeping.kept_batch import keep_batches, tensors_in_variables
-from torchwhy.replay.keeping.kept_state import FoundState, find_state, save_state
 from torchwhy.replay.keeping.program_variables import described, running_frames
+from torchwhy.replay.keeping.saved_state import FoundState, find_state, save_state
 from torchwhy.replay.step.snapshot import Snapshot
 
 MOST_SKIPPED = 1000  # updates whose rows are recorded

@@ -17,7 +17,7 @@ import torch
 from torchwhy.observe.probes.batches import Batch
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.kept.kept_failure import BatchKept
-from torchwhy.record.tensor_file import TYPES, StoredTensor, write_tensors
+from torchwhy.record.kept.tensor_file import TYPES, StoredTensor, write_tensors
 from torchwhy.replay.keeping.program_variables import RunningFrame
 
 BATCH_FILE = "batch.safetensors"

@@ -69,6 +69,7 @@ def build_page(report: Report, traces: Sequence[Trace], setting: Setting) -> Pag
         tables=_tables(crash),
         lanes=_lanes(traces),
         checks=checks_shown(report),
+        keepsakes=report.keepsakes(f".torchwhy/runs/{setting.run or 'RUN'}/report.json"),
         notes=report.all_notes,
         environment=_environment(report, traces, setting),
     )

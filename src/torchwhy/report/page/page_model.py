@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from torchwhy.finding import Severity
+from torchwhy.report.kept_step import Passage
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,7 @@ class Page:
     tables: tuple[Table, ...] = ()
     lanes: tuple[Lane, ...] = ()
     checks: tuple[CheckShown, ...] = ()
+    keepsakes: tuple[Passage, ...] = ()
     notes: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
 

@@ -92,6 +92,7 @@ def save_state(
         parts=found.held_by,
         models=found.models,
         left_out=found.left_out,
+        loose=list(found.loose),
         drawn=drawn,
         old_buffers=restored,
     )
