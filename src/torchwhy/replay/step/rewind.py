@@ -52,6 +52,12 @@ class Keeping(Protocol):
 class Rewind:
     """Makes the user's loop repeat a bad step under the microscope, then ends it as the user asked."""
 
+    alarmed = False
+    _waited = 0
+    _drawn = 0  # batches, when the trial without a sample began
+    _is_together = False  # all ranks found the step bad, and end together
+    _runs_body = False  # the body of the loop runs again, without a loader's help
+
     def __init__(
         self,
         microscope: Microscope,
@@ -94,15 +100,10 @@ class Rewind:
         self.skips_updates = on_failure == "skip"
         self._stop_program = stop_program
         self.state: Literal["watching", "waiting", "trying", "done"] = "watching"
-        self.alarmed = False
         self._failed: Check | None = None
         self._fingerprint: list[str] = []
         self._repeated: list[Batch] = []
-        self._waited = 0
-        self._drawn = 0  # batches, when the trial without a sample began
         self._inputs: StepInputs | None = None
-        self._is_together = False  # all ranks found the step bad, and end together
-        self._runs_body = False  # the body of the loop runs again, without a loader's help
         self.when_ended: Callable[[], object] = lambda: None
 
     @property
