@@ -20,12 +20,14 @@ from torchwhy.observe.parts import Parts
 from torchwhy.observe.probe_wiring import ProbeWiring
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.program import frames, other_seeds, seeds
+from torchwhy.observe.program.child_processes import ChildProcesses
 from torchwhy.observe.program.exceptions import clean, uncaught
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.settings import Settings
 from torchwhy.observe.step_handler import StepHandler
 from torchwhy.observe.torch_features.loader_parts import leave_in_workers
-from torchwhy.observe.torch_features.torch_internals import is_launchers_own
+from torchwhy.observe.torch_features.resolve import is_there
+from torchwhy.observe.torch_features.torch_internals import is_launchers_own, rank_and_world
 from torchwhy.record.events import SCHEMA, RunEnded, RunStarted
 from torchwhy.record.secrets import masked_command, secrets_of
 from torchwhy.record.step_log import StepLog
@@ -51,6 +53,7 @@ class _Process:
 
     current: Session | None = None
     knows_forks = False
+    make_replay: Callable[[Session], Replay]
 
 
 def is_watched() -> bool:
@@ -84,6 +87,7 @@ class Session:
         self._is_block = False
         self._cut_short = False  # by the end of a rehearsal
         self._ended = False
+        self._children = ChildProcesses(self._begin_in_child)
 
     def spend(self, seconds: float) -> None:
         """Add to our own time what no probe counts."""
@@ -124,6 +128,8 @@ class Session:
         if not _Process.knows_forks:  # Nothing can be taken off again there.
             os.register_at_fork(after_in_child=_leave_in_forked_child)
             _Process.knows_forks = True
+        if is_there("process-target"):
+            self._children.watch()
         atexit.register(self.end)
 
     def end(self) -> None:
@@ -215,11 +221,12 @@ class Session:
         settings = self.settings
         if self._seeds is not None:
             seeds.save(self._seeds, settings.directory, rank=settings.rank)
+        rank, world_size = rank_and_world(settings.rank)
         return RunStarted(
             schema=SCHEMA,
             pid=os.getpid(),
-            rank=settings.rank,
-            world_size=int(os.environ.get("WORLD_SIZE", "1") or 1),
+            rank=rank,
+            world_size=world_size,
             argv=list(masked_command(sys.argv)),
             directory=str(Path.cwd()),
             python=platform.python_version(),
@@ -277,8 +284,17 @@ class Session:
     def _note_uncaught(self, error: BaseException) -> None:
         self.recorder.write(uncaught(error, self.parts.state.step))
 
+    def _begin_in_child(self) -> Callable[[BaseException | None], object]:
+        """In a process that the program started: watch it anew if it was forked; return what ends the watching."""
+        if not self._ended:
+            return self.end_block
+        session = begin(str(self.settings.directory), _Process.make_replay)
+        if self.parts.optimizers.any_made:
+            session.parts.optimizers.expect_earlier()
+        return session.end_block
+
     def _leave_forked_child(self) -> None:
-        """Watch nothing in a forked child, such as a loader's worker."""
+        """Let go of a forked child; one that runs the program's own code is watched anew."""
         self._ended, _Process.current = True, None
         self.parts.guests.all_off = True
         self._handler_leaves()
@@ -296,6 +312,7 @@ def _leave_in_forked_child() -> None:
 
 def begin(directory: str, make_replay: Callable[[Session], Replay]) -> Session:
     """Start watching this process."""
+    _Process.make_replay = staticmethod(make_replay)
     session = _Process.current = Session(Path(directory))
     try:
         replay = make_replay(session)

@@ -166,11 +166,17 @@ def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = 
     recent, damage = recent_steps(path, last)
     return Trace(
         tuple(_with_recent_steps(events, recent)),
-        rank=0 if named is None else int(named[1]),
+        rank=_rank_in(events, 0 if named is None else int(named[1])),
         exit_code=exit_code,
         rerun=of_rerun,
         damage=damage,
     )
+
+
+def _rank_in(events: list[kinds.Event], number: int) -> int:
+    """Return the rank that a process had among others; `number` is that of its file, which may have been taken."""
+    started = next((event for event in events if isinstance(event, kinds.RunStarted)), None)
+    return number if started is None or started.world_size == 1 else started.rank
 
 
 def _with_recent_steps(events: list[kinds.Event], recent: list[kinds.Step]) -> list[kinds.Event]:

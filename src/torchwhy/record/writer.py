@@ -62,8 +62,9 @@ class TraceWriter:
         if os.getpid() != self._process:
             return
         if self._descriptor is None:
-            self._descriptor = self._open()
-            self._append(self._descriptor, self._header())
+            header = self._header()
+            self._descriptor = self._open(getattr(header, "rank", self._rank))
+            self._append(self._descriptor, header)
         self.before_write()
         self._append(self._descriptor, event)
 
@@ -99,10 +100,10 @@ class TraceWriter:
                 errno.ENOSPC, "only a part of the line could be written", str(self._directory)
             )
 
-    def _open(self) -> int:
+    def _open(self, rank: int) -> int:
         """Open `rankN.jsonl` for this rank; a second process with the same rank takes the next free number."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
-        for number in range(self._rank, self._rank + MOST_PROCESSES):
+        for number in range(rank, rank + MOST_PROCESSES):
             try:
                 path = self._directory / f"rank{number}.jsonl"
                 descriptor = os.open(path, flags, 0o644)

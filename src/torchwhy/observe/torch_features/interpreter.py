@@ -53,6 +53,11 @@ def note_warnings(
     replace(warnings, "_showwarnmsg", noting)
 
 
+def target_of(process: Any) -> Any:
+    """Return the function that a process of `multiprocessing` was given, None if it has its own `run`."""
+    return getattr(process, "_target", None)
+
+
 def is_in_child_process() -> bool:
     """Tell whether multiprocessing started this process, also while it is still being set up."""
     import multiprocessing

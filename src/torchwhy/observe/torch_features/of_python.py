@@ -29,6 +29,12 @@ OF_PYTHON = (
         of_recording=False,
     ),
     Feature(
+        "process-target",
+        ("multiprocessing.process.BaseProcess()._target",),
+        "processes that the program forks are not watched",
+        ("observe.torch_features.interpreter.target_of",),
+    ),
+    Feature(
         "import-state",
         ("importlib._bootstrap._load_unlocked()._initializing",),
         "tracebacks out of `import torch` include a frame of torchwhy",

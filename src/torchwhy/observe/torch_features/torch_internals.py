@@ -85,6 +85,13 @@ def world_size() -> int:
     return 1
 
 
+def rank_and_world(rank: int) -> tuple[int, int]:
+    """Return this process's rank and the number of ranks; before they meet, as the environment has them."""
+    if world_size() > 1:
+        return int(torch.distributed.get_rank()), world_size()
+    return rank, int(os.environ.get("WORLD_SIZE", "1") or 1)
+
+
 def default_store() -> Any:
     """Return the store over which the ranks found each other, None if there is none."""
     found = get("rank-store") if world_size() > 1 else None
