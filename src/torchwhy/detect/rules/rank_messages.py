@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchwhy.detect.rules import message_kinds as kinds
-from torchwhy.detect.rules.message_rows import Row
+from torchwhy.detect.rules.message_rows import SPECIAL, Row
 
 RANK_MESSAGES = (
     Row(
@@ -37,5 +37,6 @@ RANK_MESSAGES = (
         kinds.ChildFailed,
         r"[Pp]rocess (?P<number>\d+) terminated with (?:signal|exit code|the following error)",
         "process 1 terminated with exit code 1",
+        specificity=SPECIAL,  # It may quote the message of that process.
     ),
 )

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from multiprocessing import util
 
-from torchwhy.observe.torch_features.interpreter import target_of
+from torchwhy.observe.torch_features.interpreter import is_in_child_process, target_of
 
 FIRST = 1000  # among the finalizers of a process, in which the program's own come later
 # Whose processes serve the program and do not train: the workers of loaders and pools, managers.
@@ -20,20 +20,24 @@ RANKS = "torch.multiprocessing.spawn"  # The exception: it runs a function of th
 
 
 class ChildProcesses:
-    """Has `begins` called in each child that runs the program's own code; `begins` returns what to call at its end."""
+    """Has `begins` called in each child that runs the program's own code; it returns what to call at the end."""
 
     def __init__(self, begins: Callable[[], Callable[[BaseException | None], object]]) -> None:
         self._begins = begins
 
     def watch(self) -> None:
-        """Be called in each child; this lasts as long as the object."""
-        util.register_after_fork(self, ChildProcesses._in_child)
+        """Be called in each forked child; this lasts as long as the object. A spawned child is one already."""
+        util.register_after_fork(self, ChildProcesses._in_forked_child)
+        if is_in_child_process():
+            self._begin()
 
-    def _in_child(self) -> None:
+    def _in_forked_child(self) -> None:
         target = target_of(multiprocessing.current_process())
         module = getattr(target, "__module__", None) or ""
-        if module.startswith(SERVANTS) and module != RANKS:
-            return
+        if not module.startswith(SERVANTS) or module == RANKS:
+            self._begin()
+
+    def _begin(self) -> None:
         ends = self._begins()
         util.Finalize(None, lambda: ends(_leaving_exception()), exitpriority=FIRST)
 
