@@ -19,7 +19,7 @@ from torchwhy.observe.native.native_descriptors import descriptors_for
 from torchwhy.observe.parts import Parts
 from torchwhy.observe.probe_wiring import ProbeWiring
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
-from torchwhy.observe.program import frames, other_seeds, seeds
+from torchwhy.observe.program import frames, launcher_note, other_seeds, seeds
 from torchwhy.observe.program.child_processes import ChildProcesses
 from torchwhy.observe.program.exceptions import clean, uncaught
 from torchwhy.observe.recorder import Recorder
@@ -33,6 +33,10 @@ from torchwhy.record.secrets import masked_command, secrets_of
 from torchwhy.record.step_log import StepLog
 from torchwhy.record.writer import RECORDING_STOPPED, TraceWriter
 from torchwhy.source import files
+
+STOPPED = (
+    "torchwhy stopped this rank at step {}, before a bad update was written; its report says why"
+)
 
 
 class Replay(Protocol):
@@ -93,9 +97,16 @@ class Session:
         """Add to our own time what no probe counts."""
         self._own_seconds += seconds
 
-    def stop_program(self) -> None:
-        """End the user's program after a withheld update, as `sys.exit(1)` in its own code would."""
+    def stop_program(self, *, follows: bool) -> None:
+        """End the user's program after a withheld update, as `sys.exit(1)` in its own code would.
+
+        `follows`: the bad values came from another rank.
+        """
         self.stopped_by_us = True
+        message = STOPPED.format(self.parts.state.step)
+        self.parts.guests.protect("launcher note", launcher_note.note)(
+            message, message, follows=follows
+        )
         raise ProgramStop
 
     def stop_with(self, make_error: Callable[[], Exception]) -> None:
@@ -260,6 +271,8 @@ class Session:
         protect("exception probe", self._note_uncaught)(error)
         with suppress(Exception):
             clean(error)
+        if isinstance(error, Exception):
+            protect("launcher note", launcher_note.note_exception)(error)
         return look
 
     def end_block(self, error: BaseException | None) -> None:

@@ -182,7 +182,7 @@ class RunReplay(Replay):
         note_profiler(self._parts.hooks.replace, self._equipment.switch.program_profiles)
 
 
-def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[[], None]) -> Rewind:
+def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[..., None]) -> Rewind:
     values = SampleValuesWriter(parts.recorder, keeps_data=parts.settings.keeps_data)
     sample_trial = SampleTrial(
         equipment.nonfinite_log,

@@ -30,6 +30,7 @@ STEP_FILES = (
     "_ops.py",
     "utils/checkpoint.py",
 )
+RANKS_FOLDER = f"torch{os.sep}distributed{os.sep}"
 DEVICE_START = "_lazy_init"  # a function that prepares a device
 BACKWARD_ENTRY = "_engine_run_backward"
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.program.frames import HANDS_ON, Site
 from torchwhy.observe.torch_features.autograd_nodes import backward_entry_code
-from torchwhy.observe.torch_features.torch_internals import PRINTING_FILE
+from torchwhy.observe.torch_features.torch_internals import PRINTING_FILE, RANKS_FOLDER
 from torchwhy.source.files import is_own, layer_of
 
 Part = Literal["user", "library", "torch", "optim", "clip", "data", "show", "init", "ranks", "own"]
@@ -26,7 +26,7 @@ _PARTS: tuple[tuple[str, Part], ...] = (
     (f"torch{os.sep}utils{os.sep}data{os.sep}", "data"),
     (PRINTING_FILE, "show"),
     (f"torch{os.sep}nn{os.sep}init.py", "init"),
-    (f"torch{os.sep}distributed{os.sep}", "ranks"),
+    (RANKS_FOLDER, "ranks"),
 )
 # Code with formulas of its own that comes with torch.
 LIBRARY_OF_TORCH = f"torch{os.sep}distributions{os.sep}"

@@ -78,7 +78,7 @@ class Rewind:
         recorder: Recorder,
         state: TrainingState,
         on_failure: str,
-        stop_program: Callable[[], None],
+        stop_program: Callable[..., None],
     ) -> None:
         self._microscope = microscope
         self._switch = switch
@@ -321,7 +321,12 @@ class Rewind:
             self.state = "done"
             if self._is_together:
                 self._ranks.meet(f"stop after step {check.step}")
-            self._stop_program()
+            self._stop_program(follows=self._is_received(check))
+
+    def _is_received(self, check: Check) -> bool:
+        """Tell whether the bad values of a step came from other ranks, as far as it is known."""
+        born_here = any(birth.origin != "rank" for birth in self._nonfinite_log.spoilers())
+        return world_size() > 1 and not check.bad_loss and not born_here
 
     def _undo(self, check: Check) -> None:
         """Withhold the update, and put the buffers back that the batch has changed."""

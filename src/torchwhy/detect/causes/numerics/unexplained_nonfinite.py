@@ -49,6 +49,19 @@ class UnknownOperation(Unexplained):
         yield Evidence(claim, value=self.value, step=self.step)
 
 
+class FromAnotherRank(Diagnosis):
+    """A collective brought the value from another rank, whose own recording does not show where it began."""
+
+    value: Real
+    went_into: Spoiled
+    message = "a collective brought {what} from another rank, which reached {went_into}; that rank shows no origin"
+    advice = "look at the other ranks: the report names the first cause that any of them recorded"
+
+    @property
+    def what(self) -> str:
+        return word(self.value)
+
+
 class MadeUnseen(Unexplained):
     """No watched operation produced the value; `written_at` is the last one that wrote there."""
 
@@ -109,7 +122,7 @@ class UnexplainedNonfinite(Detector):
         return any(_explains_nonfinite(other, trace) for other in others)
 
     def _unknown_operation(self, trace: Trace, birth: Birth) -> Finding:
-        diagnosis = UnknownOperation(
+        diagnosis: Diagnosis = UnknownOperation(
             expression=expression_of(birth, birth.op),
             how="brought in" if birth.kind == "source" else "produced",
             value=birth.value,
@@ -118,6 +131,8 @@ class UnexplainedNonfinite(Detector):
             phase=birth.phase,
             step=birth.step,
         )
+        if birth.origin == "rank":
+            diagnosis = FromAnotherRank(value=birth.value, went_into=where_it_went(birth))
         return self.found(
             trace,
             diagnosis,
