@@ -29,12 +29,12 @@ from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
 NO_TRAINING = (
-    "no training was watched: the program used torch, but no optimizer step was seen. If it trains in processes "
-    "of a pool or of `os.fork`, those are not watched; those of `multiprocessing.Process` are."
+    "no training was watched: the program used torch, but no optimizer step was seen. If it trains in processes of a "
+    "pool or of `os.fork`, those are not watched."
 )
 COMPUTED_ONLY = (
     "no training was watched: the program used torch, but made no backward pass and no optimizer step. If it trains in "
-    "processes of a pool or of `os.fork`, those are not watched; those of `multiprocessing.Process` are. torchwhy looked at {} and found nothing in them."
+    "processes of a pool or of `os.fork`, those are not watched. torchwhy looked at {} and found nothing in them."
 )
 ENDED_EARLY = "no training was watched: the program ended with exit code {}, and no optimizer step was seen before."
 
@@ -300,7 +300,7 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
         return computed
     return (
         "nothing was watched: no watched Python process made a backward pass or an optimizer step with torch. If one "
-        "did, it was a process of a pool or of `os.fork` (those of `multiprocessing.Process` are watched), or started "
+        "did, it was a process of a pool or of `os.fork`, or started "
         "without torchwhy's environment (PYTHONPATH, TORCHWHY_RUN)."
     )
 
