@@ -185,3 +185,15 @@ class RowsRepeated(Event, frozen=True, tag="rows-repeated"):
     recurring: int = 0
     contradiction: list[int] = []
     labels: list[int] = []
+
+
+class RowsOrdered(Event, frozen=True, tag="rows-ordered"):
+    """Before the first step the program drew an order of some number of rows, or put rows in one (`is_applied`).
+
+    Equal orders have the same `order`.
+    """
+
+    rows: int
+    order: str
+    is_applied: bool
+    location: SourceSpan | None = None

@@ -35,6 +35,7 @@ from torchwhy.replay.rehearsal.capture.operation_log import (
     OperationLog,
     ParameterTable,
 )
+from torchwhy.replay.rehearsal.capture.row_orders import RowOrders
 from torchwhy.replay.rehearsal.capture.step_cut import cut_step
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollection, StepGroup
 
@@ -63,8 +64,13 @@ class Rehearsal:
         self._seconds = seconds
         self.parameters = ParameterTable()
         self.log = OperationLog(self.parameters)
+        self._orders = RowOrders(recorder.write, state)
         self.mode = CaptureMode(
-            self.log, state, is_parameter=self._is_parameter, failed=self._stop_because(failed)
+            self.log,
+            state,
+            is_parameter=self._is_parameter,
+            failed=self._stop_because(failed),
+            orders=self._orders,
         )
         self.collection = StepCollection()
         self._held: set[int] = set()  # identities of the parameters that optimizers hold
@@ -84,6 +90,7 @@ class Rehearsal:
     def begin(self, replace_attribute: Callable[[Any, str, Any], Any]) -> None:
         """Start capturing."""
         CustomFunctions(self.mode).install(replace_attribute)
+        self._orders.install(replace_attribute, self.mode.guarded)
         self.mode.enter()
 
     def _is_parameter(self, leaf: torch.Tensor) -> bool:

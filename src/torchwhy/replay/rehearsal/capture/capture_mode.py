@@ -19,6 +19,7 @@ from torchwhy.replay.microscope.arguments import written_by
 from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.observing.pausable_mode import PausableMode
+from torchwhy.replay.rehearsal.capture import row_orders
 from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
     Ref,
@@ -32,6 +33,7 @@ from torchwhy.replay.rehearsal.capture.operation_log import (
     OperationLog,
     flat_tensors,
 )
+from torchwhy.replay.rehearsal.capture.row_orders import RowOrders
 
 # Results that depend on the shape of their operand only.
 OF_SHAPES = {
@@ -67,6 +69,7 @@ class CaptureMode(PausableMode):
         *,
         is_parameter: Callable[[torch.Tensor], bool],
         failed: Callable[[BaseException], None],
+        orders: RowOrders,
     ) -> None:
         super().__init__()
         self.log = log
@@ -75,6 +78,8 @@ class CaptureMode(PausableMode):
         self._failed = failed
         self._prepare = self.guarded(unseen(self._prepared))
         self._note = self.guarded(unseen(self._log))
+        self._orders = orders
+        self._note_order = self.guarded(unseen(orders.operation))
         self.logged = 0  # operations so far
         self.before_next: Callable[[], object] | None = (
             None  # called once, when a backward pass is over
@@ -109,6 +114,8 @@ class CaptureMode(PausableMode):
         result = self.run(func, args, kwargs)
         if pending is not None:
             self._note(pending, result)
+        elif self._orders.wants_more and info_of(func).base in row_orders.OPERATIONS:
+            self._note_order(info_of(func).base, args, result)
         return result
 
     def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
