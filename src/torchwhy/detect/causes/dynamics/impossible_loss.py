@@ -95,6 +95,17 @@ class OverlapAboveOne(Diagnosis):
     )
 
 
+class CosineAboveOne(Diagnosis):
+    """The cosine that a loss subtracts from 1 exceeds 1."""
+
+    cosine: float
+    message = "the loss is 1 minus a cosine of {cosine:.3g}, but a cosine is at most 1"
+    advice = (
+        "divide both vectors by their norms over the axis that is summed: `F.normalize(a, dim=-1)` for each, or "
+        "`F.cosine_similarity(a, b, dim=-1)`"
+    )
+
+
 class ImpossibleLoss(Detector):
     """The loss has a value that its formula cannot give, so one of its operands is not what it is taken for."""
 
@@ -122,8 +133,11 @@ class ImpossibleLoss(Detector):
         return self.found(
             trace,
             diagnosis,
-            # Truncated distributions, as of the most likely words of a teacher, may sum to less than 1.
-            severity="warning" if milder or bounded.formula == "KL divergence" else "error",
+            # Truncated distributions, as of the most likely words of a teacher, may sum to less than 1; one norm alone
+            # may be meant as a projection.
+            severity="warning"
+            if milder or bounded.formula in ("KL divergence", "cosine")
+            else "error",
             step=below[0] if below else bounded.operation.step,
             location=bounded.operation.location,
             evidence=[loss_curve(whole)] if whole else [],
@@ -139,6 +153,9 @@ def _judge(
     if bounded.formula == "overlap":
         overlap = max(high, 1.0 - min(below, default=1.0))
         return OverlapAboveOne(overlap=overlap) if overlap > 1.0 + BELOW else None
+    if bounded.formula == "cosine":
+        cosine = 1.0 - min(below, default=1.0)
+        return CosineAboveOne(cosine=cosine) if cosine > 1.0 + BELOW else None
     what, upper = DOMAINS.get(bounded.formula, ("", None))
     outside = bool(what) and (low < -BELOW or (upper is not None and high > upper + BELOW))
     if outside and reaches_loss(graph, bounded):

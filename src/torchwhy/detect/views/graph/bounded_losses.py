@@ -1,4 +1,4 @@
-"""Losses that cannot be negative, in the forward graph: entropies, divergences, and one minus an overlap."""
+"""Losses that cannot be negative: entropies, divergences, and one minus an overlap or a cosine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from torchwhy.detect.views.graph.cosines import cosine_distances
 from torchwhy.detect.views.graph.divergences import divergences
 from torchwhy.detect.views.graph.graph_queries import (
     ForwardGraph,
@@ -25,6 +26,7 @@ Formula = Literal[
     "KL divergence",
     "CTC loss",
     "overlap",
+    "cosine",
 ]
 
 Orders = tuple[int, int]
@@ -75,6 +77,8 @@ def bounded_losses(graph: ForwardGraph) -> Iterator[BoundedLoss]:
     yield from _soft_cross_entropies(graph)
     yield from _written_out(graph)
     yield from _overlaps(graph)
+    for difference in cosine_distances(graph):
+        yield BoundedLoss("cosine", difference, operand=range_given(difference))
 
 
 def is_whole_loss(graph: ForwardGraph, bounded: BoundedLoss) -> bool:

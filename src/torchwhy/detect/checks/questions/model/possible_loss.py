@@ -10,6 +10,8 @@ from torchwhy.detect.views.training.training import trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
 
+OF_ONE = {"overlap", "cosine"}  # formulas that are subtracted from 1
+
 
 class LowestLoss(Diagnosis):
     """The lowest loss of the run, and the formula that bounds it if it is one."""
@@ -23,7 +25,8 @@ class LowestLoss(Diagnosis):
         """Return the lowest loss beside its bound."""
         if self.formula is None:
             return f"the lowest loss is {self.lowest:.4g}, and its formula has no lower bound that we know"
-        return f"the lowest loss is {self.lowest:.4g}, and a {self.formula} is never below 0"
+        named = f"1 minus a {self.formula}" if self.formula in OF_ONE else f"a {self.formula}"
+        return f"the lowest loss is {self.lowest:.4g}, and {named} is never below 0"
 
 
 def lowest_loss(trace: Trace) -> Diagnosis | None:
