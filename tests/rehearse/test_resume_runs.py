@@ -8,6 +8,7 @@ import pytest
 
 from tests.detect.helpers import trace_with
 from torchwhy.detect.checks.questions.state.resume_restores import QUESTION
+from torchwhy.record.events import Step
 from torchwhy.record.learning import Experiment
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import FileLoaded, FileSaved, StateBeforeStep
@@ -66,6 +67,37 @@ def test_another_state_is_not_fine(changes, words):
     assert shown(asked(LOADED, state(0, **changes))) == (
         f"started again with `last.pt`, step 3 begins with {words}"
     )
+
+
+ANEW = (
+    "started again with `last.pt`, the learning rate goes to 0.9, which it never is without the interruption "
+    "(0.1 to 0.2 after step 3): the scheduler does not go on where it was"
+)
+
+
+def scheduled(rates: list[float]) -> Trace:
+    steps = (
+        Step(step=n, optimizer=0, losses=[1.0], milliseconds=1.0, learning_rates=[rate])
+        for n, rate in enumerate(rates)
+    )
+    return Trace(tuple(steps))
+
+
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        ([0.2, 0.1, 0.1], None),
+        ([0.2, 0.2, 0.1], None),  # a part of the epoch comes again
+        ([0.2, 0.9, 0.8], ANEW),
+        ([0.2, 0.1, 0.05], None),  # after the rehearsal
+    ],
+)
+def test_a_scheduler_that_begins_anew_is_not_fine(later, words):
+    first = scheduled([0.9, 0.8, 0.7, 0.2, 0.1])
+    interrupted = Trace((*first.events[:4], SAVED, state(3, rates=[0.2])))
+    resumed = Trace((*scheduled(later).events, LOADED, state(0, rates=[0.2])))
+
+    assert shown(judge(first, interrupted, resumed)) == words
 
 
 WEIGHTS = FileLoaded(step=0, path="/w/best.pt", only_tensors=True)

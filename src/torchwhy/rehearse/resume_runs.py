@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from torchwhy.detect.checks.questions.state.resume_restores import SLUG
+from torchwhy.detect.views.training.schedule_facts import BY_METRIC
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import Real
 from torchwhy.record.run_file import read_traces, write_run
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import FileLoaded, FileSaved, StateBeforeStep
+from torchwhy.record.wiring import FileLoaded, FileSaved, SchedulerSeen, StateBeforeStep
 from torchwhy.rehearse.confined_rehearsal import Rehearsed, Stage
 
+ROUNDING = 1e-6  # of a learning rate: schedulers compute it by recursion or by a closed form
 NOT_LOADED = "the program never loads what it saves"
 
 
@@ -31,9 +33,41 @@ def resume(stage: Stage, rehearsed: Rehearsed) -> Experiment:
 def judge(rehearsed: Trace, before: Trace | None, after: Trace | None) -> Experiment:
     """Compare the step after the save in the interrupted run with the first step of the resumed one."""
     try:
-        return _compared(*_states(rehearsed, before, after))
+        control, resumed, loaded = _states(rehearsed, before, after)
     except _RefusedError as why:
         return _refused(why)
+    assert after is not None, "without a resumed run no states are compared"
+    return _compared(control, resumed, loaded, _rate_jump(rehearsed, control, after))
+
+
+def _rate_jump(rehearsed: Trace, control: StateBeforeStep, after: Trace) -> list[float]:
+    """Return a rate of the resumed run that the uninterrupted one does not have after the save, and its range there.
+
+    A resumed run may repeat part of an epoch, so its rates need not change at the same steps. One that forgot its
+    scheduler begins the schedule anew. Rates within the range tell this only if the number of steps determines them.
+    """
+    going_on = [
+        rate
+        for step in rehearsed.steps
+        if step.optimizer == control.optimizer and step.step > control.step
+        for rate in step.rates
+    ]
+    if not going_on or not control.rates:
+        return []
+    going_on += control.rates
+    kinds = [s.kind for s in rehearsed.of(SchedulerSeen) if s.optimizer == control.optimizer]
+    by_steps = bool(kinds) and BY_METRIC not in kinds
+    low, high = min(going_on), max(going_on)
+    for step in after.steps:
+        if step.optimizer != control.optimizer or step.step == 0 or not step.rates:
+            continue
+        if control.step + step.step > rehearsed.steps[-1].step:
+            break  # The rehearsal does not show the rates from here on.
+        rate = max(step.rates)
+        known = any(abs(rate - one) <= ROUNDING * high for one in going_on)
+        if not known and (by_steps or not low < rate < high):
+            return [rate, low, high]
+    return []
 
 
 def _refused(why: _RefusedError) -> Experiment:
@@ -109,7 +143,9 @@ def _shown(losses: list[Real]) -> str:
     return f"{float(losses[0]):.6g}" if losses else "unknown"
 
 
-def _compared(before: StateBeforeStep, after: StateBeforeStep, loaded: FileLoaded) -> Experiment:
+def _compared(
+    before: StateBeforeStep, after: StateBeforeStep, loaded: FileLoaded, jump: list[float]
+) -> Experiment:
     states = list(zip(before.states, after.states, strict=True))
     answer: dict[str, Real | bool | str | list[float] | None] = {
         "file": Path(loaded.path).name,
@@ -121,6 +157,7 @@ def _compared(before: StateBeforeStep, after: StateBeforeStep, loaded: FileLoade
         "rate": max(before.rates, default=None),
         "resumed_rate": max(after.rates, default=None),
         "same_random": before.random == after.random,
+        "rate_jump": jump,
     }
     places = {} if loaded.location is None else {"loaded": loaded.location}
     return Experiment(step=before.step, question=SLUG, answer=answer, places=places)

@@ -29,6 +29,7 @@ from torchwhy.record.wiring import FileLoaded, FileSaved, StateBeforeStep
 from torchwhy.source.files import layer_of
 
 MOST_LEAVES = 10_000  # of a loaded file; a checkpoint with more of them is looked at in part
+FURTHER_STEPS = 12  # of a resumed run, which show whether its scheduler goes on or begins anew
 MOST_FILES = 100  # of each kind; a program that saves at every step is known by then
 
 Protect = Callable[..., Callable[..., Any]]
@@ -91,7 +92,7 @@ class SavedFiles:
         if not self._waits:
             return
         self._waits = False
-        self.last_step = self._step()
+        self.last_step = self._step() + (FURTHER_STEPS if self._part == "resumed" else 0)
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
         self._write(
             StateBeforeStep(

@@ -24,13 +24,15 @@ class Resumed(Diagnosis):
     rate: float | None
     resumed_rate: float | None
     same_random: bool
+    rate_jump: list[float] | None = None  # a later rate, and the range in which it should be
     loaded_at: SourceSpan | None = None
     message = "{shown}"
 
     @property
     def differs(self) -> bool:
         """Tell whether training goes on from another state; a new order of the batches alone is no fault."""
-        return bool(self.other_weights or self.other_states or self.rate != self.resumed_rate)
+        changed = self.other_weights or self.other_states or self.rate != self.resumed_rate
+        return bool(changed or self.rate_jump)
 
     @property
     def shown(self) -> str:
@@ -42,8 +44,14 @@ class Resumed(Diagnosis):
                 f"rate are the same to the last bit, {numbers}"
             )
         where = "" if self.loaded_at is None else f" ({self.loaded_at})"
-        changes = ", ".join(self._changes())
-        return f"started again with `{self.file}`{where}, step {self.step} begins with {changes}"
+        begins = f"step {self.step} begins with {', '.join(self._changes())}"
+        if self.rate_jump and not self._changes():
+            rate, low, high = self.rate_jump
+            begins = (
+                f"the learning rate goes to {rate:.4g}, which it never is without the interruption "
+                f"({low:.4g} to {high:.4g} after step {self.step}): the scheduler does not go on where it was"
+            )
+        return f"started again with `{self.file}`{where}, {begins}"
 
     def _changes(self) -> list[str]:
         changes = []
@@ -72,6 +80,7 @@ def _resumed(trace: Trace) -> Resumed | None:
     for made in answered(trace, SLUG):
         facts = made.answer
         rate, resumed_rate = facts.get("rate"), facts.get("resumed_rate")
+        jump = facts.get("rate_jump")
         return Resumed(
             file=str(facts["file"]),
             step=made.step,
@@ -82,6 +91,7 @@ def _resumed(trace: Trace) -> Resumed | None:
             rate=None if rate is None else float(str(rate)),
             resumed_rate=None if resumed_rate is None else float(str(resumed_rate)),
             same_random=bool(facts["same_random"]),
+            rate_jump=jump if isinstance(jump, list) and jump else None,
             loaded_at=made.places.get("loaded"),
         )
     return None
