@@ -16,6 +16,7 @@ from torchwhy.commands import main
 from torchwhy.commands.view import RunsFolder, runs_in
 from torchwhy.observe.run_directories import RUNS_FOLDER
 from torchwhy.record.events import RunStarted, Step
+from torchwhy.record.learning import StaleGradients
 from torchwhy.record.run_file import Run, read_run, write_run
 
 NAMES = ("20260131T120000Z-train-0001", "20260201T120000Z-train-0002")
@@ -142,6 +143,27 @@ def test_a_run_that_goes_on_has_a_live_page(runs):
     facts = folder.live("20260301T120000Z-train-0003")
     assert facts is not None
     assert (facts["ended"], facts["steps"]) == (False, 4)
+
+
+def test_the_live_page_tells_what_the_terminal_tells(runs, monkeypatch):
+    monkeypatch.setattr("torchwhy.commands.view.REST", 0.0)
+    directory = record(runs, "20260301T120000Z-train-0003", exit_code=None, pid=os.getpid())
+    folder = RunsFolder(runs)
+    stale = StaleGradients(step=16, optimizer=0, used_at_step=0, times=16, cleared_ever=False)
+    looks = []
+
+    for first in (4, 20):
+        steps = [
+            Step(step=step, optimizer=0, losses=[1.0], milliseconds=1.0)
+            for step in range(first, first + 16)
+        ]
+        with (directory / "rank0.jsonl").open("ab") as trace:
+            trace.writelines(msgspec.json.encode(event) + b"\n" for event in (*steps, stale))
+        facts = folder.live(directory.name)
+        assert facts is not None
+        looks.append([(one["severity"], one["detector"]) for one in facts["findings"]])
+
+    assert looks == [[], [("error", "missing-zero-grad")]]
 
 
 def test_a_run_whose_process_is_gone_has_its_page(runs):

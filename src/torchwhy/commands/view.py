@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +22,13 @@ from torchwhy.record.run_file import Run, read_run, read_traces, trace_files
 from torchwhy.report.page.page_file import page_of
 
 if TYPE_CHECKING:
-    from torchwhy.report.model import Report
+    from torchwhy.follow.live_diagnosis import LiveDiagnosis
+    from torchwhy.record.trace import Trace
     from torchwhy.report.view.view_pages import RunShown
 
 MOST_LISTED = 200
 LARGEST_PORT = 65535
-REST = (
-    10.0  # A running program is diagnosed again after this many times what the last diagnosis took.
-)
+REST = 10.0  # A running program is judged again after this many times what the last judgement took.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,13 +81,12 @@ def runs_in(folder: Path) -> Path:
 
 
 @dataclass
-class _Diagnosed:
-    """The last report of a running program, when it was made, and how long that took."""
+class _Followed:
+    """What is told of a running program, when it was last looked at, and how long that took."""
 
-    report: Report | None = None
+    diagnosis: LiveDiagnosis
     at: float = float("-inf")
     took: float = 0.0
-    state: tuple[tuple[str, int], ...] = ()
 
 
 class RunsFolder:
@@ -98,7 +96,7 @@ class RunsFolder:
         import threading
 
         self.folder = folder
-        self._diagnosed: dict[str, _Diagnosed] = {}
+        self._followed: dict[str, _Followed] = {}
         self._lock = threading.Lock()
 
     def list_page(self) -> str:
@@ -123,15 +121,18 @@ class RunsFolder:
         return page_of(directory, load(directory))
 
     def live(self, name: str) -> Mapping[str, Any] | None:
-        """Return the losses and findings of a run so far."""
+        """Return the losses of a run so far, and the errors that are certain."""
         from torchwhy.report.view.live_data import live_facts
 
         directory = self._find(name)
         if directory is None:
             return None
         run = read_run(directory)
-        report = self._report_so_far(directory)
-        return live_facts(read_traces(directory), report, has_ended=has_ended(directory, run))
+        traces = read_traces(directory)
+        told = self._look(directory, run, traces)
+        return live_facts(
+            traces, told.told, withdrawn=told.withdrawn, has_ended=has_ended(directory, run)
+        )
 
     def _find(self, name: str) -> Path | None:
         """Return the directory of a run by its exact name among those that are there."""
@@ -159,21 +160,21 @@ class RunsFolder:
         words = "" if root is None else f"{headline(root)} [{root.detector}]"
         return RunShown(name, command, moment_of(name), report.outcome, words, report.steps)
 
-    def _report_so_far(self, directory: Path) -> Report | None:
-        """Return the report of what is recorded; a new one if enough time has passed since the last."""
-        from torchwhy.pipeline import diagnose
+    def _look(self, directory: Path, run: Run, traces: Sequence[Trace]) -> LiveDiagnosis:
+        """Return what `torchwhy run` tells of the program while it runs, judged anew if enough time has passed."""
+        from torchwhy.follow.live_diagnosis import LiveDiagnosis
 
         with self._lock:
-            known = self._diagnosed.setdefault(directory.name, _Diagnosed())
-            state = tuple((path.name, path.lstat().st_size) for path in trace_files(directory))
+            known = self._followed.get(directory.name)
+            if known is None:
+                known = _Followed(LiveDiagnosis(Path(run.directory)))
+                self._followed[directory.name] = known
             began = time.monotonic()
-            if state == known.state or began < known.at + REST * known.took:
-                return known.report
-            with suppress(TorchwhyError):
-                known.report = diagnose(directory)
-            known.at = time.monotonic()
-            known.took, known.state = known.at - began, state
-            return known.report
+            if began >= known.at + REST * known.took:
+                known.diagnosis.look(traces)
+                known.at = time.monotonic()
+                known.took = known.at - began
+            return known.diagnosis
 
 
 def has_ended(directory: Path, run: Run) -> bool:

@@ -1,7 +1,7 @@
 """Looks into a running program from a thread of the supervisor, tells what it finds, and ends the program if asked to.
 
-The thread reads files and nothing else, at the lowest priority. If something fails in it, the looking ends, and
-neither the program nor the report notices.
+The thread reads files and nothing else, at a lower priority than the program. If something fails in it, the looking
+ends, and neither the program nor the report notices.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from torchwhy.record.trace import Trace
     from torchwhy.report.model import Report
 
-LOWEST_PRIORITY = 19
+NICENESS = 5  # Less than the program, but enough that the report does not wait for a look on a busy machine.
 MOST_BYTES = 16_000_000  # of the traces that a look reads; decoding as much takes about a second
 AFTER_STOP_SECONDS = 5.0
+FAILURE = "follow-failure.txt"  # in the run directory: why the looking ended early
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,25 @@ class Follower:
 
     def _follow(self) -> None:
         _lower_priority()
+        try:
+            self._look_now_and_then()
+        except Exception:
+            import traceback
+
+            with suppress(OSError):
+                details = traceback.format_exc()
+                (self._run_directory / FAILURE).write_text(details, encoding="utf8")
+
+    def _look_now_and_then(self) -> None:
         began = time.monotonic()
         wait = self._times.first
-        with suppress(Exception):
-            while not self._over.wait(wait):
+        while not self._over.wait(wait):
+            wait = self._times.too_early_by(time.monotonic() - began, _size(self._run_directory))
+            if not wait:
                 cost = self._look()
                 wait = self._times.until_next(time.monotonic() - began, cost)
-                if self.stopped_step is not None:
-                    wait = min(wait, AFTER_STOP_SECONDS)
+            if self.stopped_step is not None:
+                wait = min(wait, AFTER_STOP_SECONDS)
 
     def _look(self) -> float:
         """Look once; return the processor time it took, without the imports of the first time."""
@@ -163,6 +175,13 @@ def traces_so_far(run_directory: Path) -> Iterator[Trace]:
         yield read_rank(path)
 
 
+def _size(run_directory: Path) -> int:
+    """Return the bytes that a look reads."""
+    with suppress(OSError, TraceError):
+        return min(sum(path.stat().st_size for path in trace_files(run_directory)), MOST_BYTES)
+    return 0
+
+
 def _newest(traces: Sequence[Trace]) -> int:
     from torchwhy.follow.early_errors import newest_step
 
@@ -170,7 +189,7 @@ def _newest(traces: Sequence[Trace]) -> int:
 
 
 def _lower_priority() -> None:
-    """Give this thread the lowest priority, where threads have one of their own."""
+    """Give this thread a lower priority, where threads have one of their own."""
     if sys.platform == "linux":
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -111,11 +111,14 @@ class Notifier:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command with all that it started."""
+    """Kill a command with all that it started, and drop what it has not read."""
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+    with suppress(OSError, ValueError):
+        if process.stdin is not None:
+            process.stdin.close()
     with suppress(subprocess.TimeoutExpired):
         process.wait(1.0)

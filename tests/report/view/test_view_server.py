@@ -136,7 +136,7 @@ def test_a_running_program_tells_its_steps_and_what_looking_took():
     steps = [Step(step=i, optimizer=0, losses=[1.0 / (i + 1)], milliseconds=4.0) for i in range(5)]
     left = MicroscopeLeft(step=1, reason="", operations=3, seconds=0.5)
 
-    facts = live_facts([Trace((*steps, left))], None, has_ended=False)
+    facts = live_facts([Trace((*steps, left))], [], has_ended=False)
 
     assert facts["steps"] == 5
     assert facts["losses"][0]["x"] == [0, 1, 2, 3, 4]
@@ -147,4 +147,4 @@ def test_a_running_program_tells_its_steps_and_what_looking_took():
 
 
 def test_a_program_that_has_recorded_nothing_yet_is_no_error():
-    assert live_facts([], None, has_ended=False)["steps"] == 0
+    assert live_facts([], [], has_ended=False)["steps"] == 0

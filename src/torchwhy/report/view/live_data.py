@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from torchwhy.finding import Finding
 from torchwhy.printable import printable
 from torchwhy.record.events import MicroscopeLeft, RunStarted
 from torchwhy.record.trace import Trace
-from torchwhy.report.model import Report
 from torchwhy.report.page.page_curves import training_curves
 
 
 def live_facts(
-    traces: Sequence[Trace], report: Report | None, *, has_ended: bool
+    traces: Sequence[Trace],
+    told: Sequence[Finding],
+    *,
+    withdrawn: Sequence[Finding] = (),
+    has_ended: bool,
 ) -> dict[str, Any]:
-    """Return steps, losses and findings so far, as plain data."""
+    """Return steps, losses and findings so far, as plain data; `withdrawn` are told errors that no longer hold."""
     first = next(iter(traces), None)
     curves = () if first is None else training_curves(first, None)
     losses = [
@@ -31,8 +35,11 @@ def live_facts(
         "losses": losses,
         "milliseconds": _usual_step(first),
         "started": _started(first),
-        "cost": _cost(traces, report),
-        "findings": [] if report is None else _findings(report),
+        "cost": _cost(traces),
+        "findings": [
+            *(_finding(one, one.severity) for one in told),
+            *(_finding(one, "withdrawn") for one in withdrawn),
+        ],
     }
 
 
@@ -47,21 +54,16 @@ def _started(trace: Trace | None) -> float | None:
     return started[0].started_unix_seconds if started else None
 
 
-def _cost(traces: Sequence[Trace], report: Report | None) -> str | None:
-    """Return what watching took; while the program runs, what the microscope took so far."""
-    if report is not None and report.cost is not None:
-        return f"watching took {report.cost.own_seconds:.1f} s of {report.cost.seconds:.1f} s"
+def _cost(traces: Sequence[Trace]) -> str | None:
+    """Return what the microscope took so far."""
     seconds = [sum(one.seconds for one in trace.of(MicroscopeLeft)) for trace in traces]
     return f"the microscope took {max(seconds):.1f} s so far" if any(seconds) else None
 
 
-def _findings(report: Report) -> list[dict[str, str]]:
-    return [
-        {
-            "severity": one.severity,
-            "detector": one.detector,
-            "message": printable(one.message),
-            "place": "" if one.location is None else printable(str(one.location)),
-        }
-        for one in report.findings
-    ]
+def _finding(finding: Finding, tag: str) -> dict[str, str]:
+    return {
+        "severity": tag,
+        "detector": finding.detector,
+        "message": printable(finding.message),
+        "place": "" if finding.location is None else printable(str(finding.location)),
+    }
