@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from torchwhy.commands import main
-from torchwhy.follow import follower, look_times
+from torchwhy.follow import follower, look_times, polite_end
 from torchwhy.follow.look_times import LookTimes
 
 FIRST, SHORTEST = 0.3, 0.2
@@ -14,5 +14,6 @@ if __name__ == "__main__":
     times = LookTimes(FIRST, SHORTEST)
     follower.LookTimes = lambda: times
     follower.AFTER_STOP_SECONDS = SHORTEST
+    polite_end.FORWARDED_SECONDS = polite_end.PATIENCE_SECONDS = SHORTEST
     look_times.GROWTH, look_times.SHARE = 0.0, 0.5
     sys.exit(main(sys.argv[1:]))

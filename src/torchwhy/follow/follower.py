@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NICENESS = 5  # Less than the program, but enough that the report does not wait for a look on a busy machine.
 MOST_BYTES = 16_000_000  # of the traces that a look reads; decoding as much takes about a second
-AFTER_STOP_SECONDS = 5.0
+AFTER_STOP_SECONDS = 3.0
 FAILURE = "follow-failure.txt"  # in the run directory: why the looking ended early
 
 
@@ -149,10 +149,10 @@ class Follower:
 
         self._say(STOPPING)
         self._end = PoliteEnd(self._child, self._run_directory)
-        self._end.ask(_newest(traces), traces)
+        self._end.ask(_newest(traces))
 
     def _insist(self, traces: Sequence[Trace]) -> None:
-        if self._end is not None and self._end.insist(_newest(traces)):
+        if self._end is not None and self._end.insist(_newest(traces), traces):
             from torchwhy.follow.live_lines import STILL_TRAINS
 
             self._say(STILL_TRAINS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,44 +15,61 @@ from torchwhy.record.events import RunStarted
 from torchwhy.record.trace import Trace
 
 
+FORWARDED_SECONDS = 30.0  # Launchers that hand a signal on leave their workers this long, too.
+PATIENCE_SECONDS = 300.0  # A program may finish its epoch before it saves.
+
+
 class PoliteEnd:
-    """Interrupts the program once, and terminates it once if it trains on; `asked_at` is the step of the interrupt."""
+    """Interrupts the program, and does more only if it trains on; `asked_at` is the newest step at the interrupt.
+
+    The first process is interrupted alone: a launcher hands the signal on, and processes that got it twice could not
+    save in peace. A shell does not hand it on, so processes that train on get it later, and in the end all get SIGTERM.
+    """
 
     def __init__(self, child: Popen[bytes], run_directory: Path) -> None:
         self._child = child
         self._run_directory = run_directory
-        self._processes: list[int] = []
-        self._step_after: int | None = None  # the newest step at the first look after the interrupt
+        self._step_before: int | None = None  # the newest step at the look before
+        self._interrupted: set[int] = set()
+        self._interrupted_seconds = 0.0  # when the last process was interrupted, by the clock
         self._is_terminated = False
         self.asked_at: int | None = None
 
-    def ask(self, step: int, traces: Iterable[Trace]) -> None:
-        """Interrupt the program: its first process, and those that train, as a terminal does."""
+    def ask(self, step: int) -> None:
+        """Interrupt the program."""
         self.asked_at = step
-        training = {one.pid for trace in traces for one in trace.of(RunStarted)}
-        others = training - {self._child.pid}
-        ours = sorted(one for one in others if records_into(one, self._run_directory))
-        self._processes = [self._child.pid, *ours]
-        # A job in the background of a script, or under nohup, ignores interrupts.
-        is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        self._send(signal.SIGTERM if is_ignored else signal.SIGINT)
+        self._interrupt({self._child.pid})
 
-    def insist(self, step: int) -> bool:
-        """Terminate a program that has made steps between two looks after the interrupt; tell whether this was so.
+    def insist(self, step: int, traces: Iterable[Trace]) -> bool:
+        """Go further if the program has made steps since the last look; tell whether it was terminated now.
 
-        One that saves its state or evaluates makes none, and is left the time it needs.
+        One that saves its state or evaluates makes no steps, and is left the time it needs.
         """
-        if self._step_after is None:
-            self._step_after = step
+        before, self._step_before = self._step_before, step
+        if before is None or step <= before or self._is_terminated:
             return False
-        if self._is_terminated or step <= self._step_after:
+        waited = time.monotonic() - self._interrupted_seconds
+        training = {one.pid for trace in traces for one in trace.of(RunStarted)}
+        ours = {one for one in training if records_into(one, self._run_directory)}
+        if ours - self._interrupted:
+            if waited >= FORWARDED_SECONDS:
+                self._interrupt(ours - self._interrupted)
+            return False
+        if waited < PATIENCE_SECONDS:
             return False
         self._is_terminated = True
-        self._send(signal.SIGTERM)
+        self._send(signal.SIGTERM, ours | {self._child.pid})
         return True
 
-    def _send(self, number: signal.Signals) -> None:
-        for process in self._processes:
+    def _interrupt(self, processes: set[int]) -> None:
+        self._interrupted |= processes
+        self._interrupted_seconds = time.monotonic()
+        # A job in the background of a script, or under nohup, ignores interrupts.
+        is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        self._send(signal.SIGTERM if is_ignored else signal.SIGINT, processes)
+
+    def _send(self, number: signal.Signals, processes: set[int]) -> None:
+        for process in sorted(processes):
             with suppress(OSError):
                 if process != self._child.pid:
                     os.kill(process, number)
