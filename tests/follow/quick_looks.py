@@ -13,7 +13,6 @@ FIRST, SHORTEST = 0.3, 0.2
 if __name__ == "__main__":
     times = LookTimes(FIRST, SHORTEST)
     follower.LookTimes = lambda: times
-    follower.AFTER_STOP_SECONDS = SHORTEST
     polite_end.FORWARDED_SECONDS = polite_end.PATIENCE_SECONDS = SHORTEST
     look_times.GROWTH, look_times.SHARE = 0.0, 0.5
     sys.exit(main(sys.argv[1:]))

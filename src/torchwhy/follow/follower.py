@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 NICENESS = 5  # Less than the program, but enough that the report does not wait for a look on a busy machine.
 MOST_BYTES = 16_000_000  # of the traces that a look reads; decoding as much takes about a second
-AFTER_STOP_SECONDS = 3.0
 FAILURE = "follow-failure.txt"  # in the run directory: why the looking ended early
 
 
@@ -106,9 +105,8 @@ class Follower:
             wait = self._times.too_early_by(time.monotonic() - began, _size(self._run_directory))
             if not wait:
                 cost = self._look()
-                wait = self._times.until_next(time.monotonic() - began, cost)
-            if self.stopped_step is not None:
-                wait = min(wait, AFTER_STOP_SECONDS)
+                age = time.monotonic() - began if self.stopped_step is None else 0.0
+                wait = self._times.until_next(age, cost)
 
     def _look(self) -> float:
         """Look once; return the processor time it took, without the imports of the first time."""

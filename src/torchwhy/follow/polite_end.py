@@ -14,7 +14,6 @@ from torchwhy.observe.launch import records_into
 from torchwhy.record.events import RunStarted
 from torchwhy.record.trace import Trace
 
-
 FORWARDED_SECONDS = 30.0  # Launchers that hand a signal on leave their workers this long, too.
 PATIENCE_SECONDS = 300.0  # A program may finish its epoch before it saves.
 
