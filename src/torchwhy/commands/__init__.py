@@ -18,6 +18,7 @@ COMMANDS = (
     "run",
     "check",
     "fix",
+    "repro",
     "report",
     "runs",
     "view",
@@ -30,6 +31,7 @@ COMMANDS = (
 # Commands whose file lies in a folder, or has another name: a module name has one meaning.
 FILES = {
     "check": "checkup",
+    "repro": "history.repro",
     "runs": "history.runs",
     "clean": "history.clean",
     "completion": "guidance.completion",

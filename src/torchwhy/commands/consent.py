@@ -17,7 +17,14 @@ STRANGERS = (
 )
 
 
-def allow_command(run_directory: Path, run: Run, *, trusted: bool) -> None:
+def allow_command(
+    run_directory: Path,
+    run: Run,
+    *,
+    trusted: bool,
+    question: str = "Run this command, once for each trial? [y/N] ",
+    otherwise: str = "torchwhy fix --trust-run",
+) -> None:
     """Show the command of a stranger's run and ask; raise `UsageError` unless the user agrees."""
     if trusted or recorded_here(run_directory, run):
         return
@@ -25,7 +32,7 @@ def allow_command(run_directory: Path, run: Run, *, trusted: bool) -> None:
         f"{STRANGERS}\nIts command:    {_shown(run)}\nIn directory:   {one_line(run.directory)}",
         file=sys.stderr,
     )
-    if _agreed("Run this command, once for each trial? [y/N] ", "torchwhy fix --trust-run"):
+    if _agreed(question, otherwise):
         return
     raise UsageError("the command of the run was not started.", slug="not-confirmed")
 

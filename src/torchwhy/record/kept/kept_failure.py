@@ -53,7 +53,7 @@ class BatchKept(Event, frozen=True, tag="batch-kept"):
     detail: str = ""
     batches: int = 0
     rows: list[list[int]] = []  # of the dataset, by batch, if the sampler yields numbers
-    tensors: list[str] = []  # variables of the program that are in the file, too
+    tensors: list[int] = []  # objects in the program's variables that are in the file, too
 
 
 class VariableKept(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -38,7 +38,7 @@ class Ending:
             self._caught_exceptions.end()
         is_idle = self._rewind is None or self._rewind.is_idle
         if self._rewind is not None:
-            self._rewind.leave()
+            self._rewind.at_exit()
         if is_idle:
             self._last_values.look()
         self.leave()

@@ -14,7 +14,7 @@ from torchwhy.observe.settings import Settings
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.kept.kept_failure import StateKept, UpdateSkipped
-from torchwhy.replay.keeping.kept_batch import keep_batches, tensors_in_variables
+from torchwhy.replay.keeping.kept_batch import chosen_tensors, keep_batches
 from torchwhy.replay.keeping.program_variables import described, running_frames
 from torchwhy.replay.keeping.saved_state import FoundState, find_state, save_state
 from torchwhy.replay.step.snapshot import Snapshot
@@ -40,7 +40,7 @@ class FailureKeeper:
         self._snapshot = snapshot
         self._recorder = recorder
         self._found: FoundState | None = None
-        self._variables: dict[str, torch.Tensor] = {}
+        self._variables: dict[int, torch.Tensor] = {}
         self._batches: list[Batch] = []
         self._skipped = 0
 
@@ -51,8 +51,9 @@ class FailureKeeper:
         self._batches = batches
         frames = running_frames()
         if self._keeps_data:
-            self._recorder.write(described(frames, check.step))
-            self._variables = tensors_in_variables(frames, has_batches=bool(batches))
+            event, tensors = described(frames, check.step)
+            self._recorder.write(event)
+            self._variables = chosen_tensors(tensors, has_batches=bool(batches))
         if self._limit and not self._rank and check.watched is not None:
             optimizers = [one.optimizer for one in self._optimizers.all()]
             self._found = find_state(

@@ -18,7 +18,6 @@ from torchwhy.observe.probes.batches import Batch
 from torchwhy.observe.torch_features.tensor_parts import has_values
 from torchwhy.record.kept.kept_failure import BatchKept
 from torchwhy.record.kept.tensor_file import TYPES, StoredTensor, write_tensors
-from torchwhy.replay.keeping.program_variables import RunningFrame
 
 BATCH_FILE = "batch.safetensors"
 MOST_BYTES = 64 * 2**20
@@ -80,7 +79,7 @@ class BatchWriter:
 
 def keep_batches(
     batches: list[Batch],
-    variables: dict[str, torch.Tensor],
+    variables: dict[int, torch.Tensor],
     directory: Path,
     *,
     step: int,
@@ -124,33 +123,25 @@ def keep_batches(
     )
 
 
-def tensors_in_variables(
-    frames: list[RunningFrame], *, has_batches: bool
-) -> dict[str, torch.Tensor]:
-    """Return the tensors without graph in variables of the innermost function and its file, by name.
-
-    They are the data of a program without a loader; beside a loader's batches only small ones are of use.
-    """
-    found: dict[str, torch.Tensor] = {}
-    for one in frames[:1]:
-        for name, value in [*one.frame.f_globals.items(), *one.variables.items()]:
-            if not isinstance(value, torch.Tensor) or name.startswith("__"):
-                continue
-            size = value.numel() * value.element_size()
-            if value.requires_grad or size > (SMALL_BYTES if has_batches else MOST_BYTES):
-                found.pop(name, None)
-                continue
-            found[name] = value
-    return found
+def chosen_tensors(
+    tensors: dict[int, torch.Tensor], *, has_batches: bool
+) -> dict[int, torch.Tensor]:
+    """Return the tensors of variables that are data: without graph; beside a loader's batches, small ones alone."""
+    most = SMALL_BYTES if has_batches else MOST_BYTES
+    return {
+        number: one
+        for number, one in tensors.items()
+        if not one.requires_grad and one.numel() * one.element_size() <= most
+    }
 
 
-def _add_variables(writer: BatchWriter, variables: dict[str, torch.Tensor]) -> dict[str, str]:
+def _add_variables(writer: BatchWriter, variables: dict[int, torch.Tensor]) -> dict[int, str]:
     """Add the tensors that fit, small ones first; return their names in the file."""
-    found: dict[str, str] = {}
-    for name, value in sorted(variables.items(), key=lambda pair: pair[1].numel()):
+    found: dict[int, str] = {}
+    for number, value in sorted(variables.items(), key=lambda pair: pair[1].numel()):
         if writer.size + value.numel() * value.element_size() <= MOST_BYTES:
             with suppress(UnkeptError):
-                found[name] = writer.add(f"variable.{name}", value)
+                found[number] = writer.add(f"variable.{number}", value)
     return found
 
 

@@ -67,9 +67,19 @@ def _held(variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"self.{inner}", held) for inner, held in list(vars(value).items()))
 
 
-def described(frames: list[RunningFrame], step: int) -> FramesKept:
-    """Return the running functions and their variables as an event."""
+def described(frames: list[RunningFrame], step: int) -> tuple[FramesKept, dict[int, torch.Tensor]]:
+    """Return the running functions and their variables as an event, and the tensors among them by their numbers."""
     numbers: dict[int, int] = {}
+    event = _as_event(frames, step, numbers)
+    tensors = {
+        numbers[id(value)]: value
+        for _, value in held_objects(frames)
+        if isinstance(value, torch.Tensor) and id(value) in numbers
+    }
+    return event, tensors
+
+
+def _as_event(frames: list[RunningFrame], step: int, numbers: dict[int, int]) -> FramesKept:
     files = {id(one.frame.f_globals): one.frame for one in frames}
     return FramesKept(
         step=step,

@@ -40,6 +40,9 @@ class FoundState:
     left_out: list[str] = field(default_factory=list)
     loose: dict[str, list[torch.Tensor]] = field(default_factory=dict)
     random: dict[str, Any] = field(default_factory=dict)
+    objects: list[Any] = field(
+        default_factory=list
+    )  # whose buffers are put back before they are saved
 
     def add(self, expression: str, kept: Any) -> str:
         """Add the state of one object under the last word of its expression; return the name of the entry."""
@@ -63,6 +66,7 @@ def find_state(
     for text, model in _outermost(models):
         tensors = model.state_dict()
         if tensors:
+            found.objects.append(model)
             found.models.append(found.add(text, _plain_or_name(found, text, tensors)))
             owned |= {id(parameter) for parameter in model.parameters()}
     by_identity = {id(one): text for text, one in held}

@@ -172,6 +172,13 @@ class Rewind:
         faithful = draws and not moved and bool(self._repeated) and not self._runs_body
         self._conclude(failed, "in-place", reproduced=same, faithful=faithful, moved=moved)
 
+    def at_exit(self) -> None:
+        """Keep the step if the program ended while it repeated it, and take everything off."""
+        if self.is_repeating and self._failed is not None:
+            self._snapshot.restore_buffers()
+            self._keeping.write(self._failed)
+        self.leave()
+
     def leave(self) -> None:
         """Take everything off."""
         self._muted_output.end()
