@@ -30,6 +30,7 @@ from torchwhy.reproduce.copied_statements import (
     top_names,
 )
 from torchwhy.reproduce.names_used import changes_object, names_read, names_written
+from torchwhy.source.bindings import names_in
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import Loop, inside, loops_around, parameters_of
 
@@ -85,7 +86,8 @@ class Cutter:
             needed = names_read(ast.parse(text), text) - {KEPT}
             for name in sorted(needed - targets - self._defined_before(statements, statement)):
                 self._provide(name, self._place)
-        self._program.body = self._given_batch()
+        used = {name for one in statements for name in names_in(one)}
+        self._program.body = self._given_batch() if targets & used else []
         self._program.body += [self._copied_with_batch(one, source) for one in statements]
         for name, expression in self._facts.state.parts.items():
             if expression.partition(".")[0] not in self._given:
@@ -255,7 +257,7 @@ class Cutter:
         self._copied_definitions.add(key)
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             self._program.imports.append(self._copied(statement, source))
-            self._copy_files(statement, source)
+            self._copy_files(statement)
             return
         for name in sorted(names_read(statement, text_of_statement(source, statement))):
             if name in self._facts.frames.globals.get(source.file, {}) or any(
@@ -264,18 +266,20 @@ class Cutter:
                 self._provide(name, place)
         self._program.parts.append(self._copied(statement, source))
 
-    def _copy_files(self, statement: ast.Import | ast.ImportFrom, source: Source) -> None:
+    def _copy_files(self, statement: ast.Import | ast.ImportFrom) -> None:
         """Note the user's own files that an import reads, so that they are copied beside the program."""
         if isinstance(statement, ast.ImportFrom) and statement.level:
             raise CannotCutError("the program is part of a package and imports relatively")
-        names = (
-            [statement.module or ""]
-            if isinstance(statement, ast.ImportFrom)
-            else [alias.name for alias in statement.names]
-        )
-        folder = PurePosixPath(source.file).parent
-        for name in names:
-            self._copy_module(folder / name.replace(".", "/"))
+        words = [alias.name for alias in statement.names]
+        if isinstance(statement, ast.ImportFrom):
+            module = statement.module or ""
+            words = [module, *(f"{module}.{word}" for word in words)]
+        folder = PurePosixPath(self._facts.frames.frames[-1].file).parent
+        for word in words:
+            path = folder / word.replace(".", "/")
+            packages = [one for one in path.parents if one.is_relative_to(folder) and one != folder]
+            for one in (*packages, path):
+                self._copy_module(one)
 
     def _copy_module(self, path: PurePosixPath) -> None:
         for file in (f"{path}.py", f"{path}/__init__.py"):
@@ -285,10 +289,13 @@ class Cutter:
             self._program.copied[file] = self._beside(file)
             for one in ast.walk(source.tree):
                 if isinstance(one, ast.ImportFrom) and one.level:
-                    base = PurePosixPath(file).parents[one.level - 1]
-                    self._copy_module(base / (one.module or "").replace(".", "/"))
+                    folders = PurePosixPath(file).parents
+                    base = folders[min(one.level, len(folders)) - 1]
+                    base /= (one.module or "").replace(".", "/")
+                    for inner in (base, *(base / alias.name for alias in one.names)):
+                        self._copy_module(inner)
                 elif isinstance(one, (ast.Import, ast.ImportFrom)):
-                    self._copy_files(one, self._facts.files[file])
+                    self._copy_files(one)
 
     def _beside(self, file: str) -> str:
         """Return the name of a copied file in the new folder: the same from the folder of the script on."""

@@ -80,3 +80,26 @@ def test_the_state_has_only_what_a_careful_load_reads(failed):
     assert set(state["parts"]) == {"model", "optimizer", "scheduler"}
     assert int(state["parts"]["model"]["body.1.num_batches_tracked"]) == state["step"]
     assert set(state["random"]) >= {"torch", "python"}
+
+
+def test_the_failing_step_is_repeated_alone(failed):
+    made = torchwhy("repro", "-o", "alone", folder=failed)
+
+    assert made.returncode == 0, made.stderr
+    assert "2 of 16 samples, without the optimizer" in made.stdout  # BatchNorm takes no single one
+    assert sorted(path.name for path in (failed / "alone").iterdir()) == ["repro.py", "step.pt"]
+    assert "DataLoader" not in (failed / "alone" / "repro.py").read_text()
+    told = python("alone/repro.py", folder=failed)
+    assert "that are not finite: body.0.weight" in told.stdout, told.stderr
+    assert "not finite: none" in python("alone/repro.py", folder=failed, FIX="1").stdout
+
+
+def test_a_folder_with_files_is_left_alone(failed):
+    (failed / "full").mkdir()
+    (failed / "full" / "notes.txt").write_text("mine")
+
+    refused = torchwhy("repro", "-o", "full", folder=failed)
+
+    assert refused.returncode == 2
+    assert "[folder-not-empty]" in refused.stderr
+    assert [path.name for path in (failed / "full").iterdir()] == ["notes.txt"]
