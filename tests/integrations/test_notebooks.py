@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
+CHROMIUM = shutil.which("chromium")
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 SETUP = """\
 import torch
@@ -135,6 +138,87 @@ def test_what_cannot_be_repeated_is_explained_closely(tmp_path):
     assert "In [5], line 5" in html_of(cells[4])
     assert ">+    late.zero_grad()" in html_of(cells[4])
     assert "training goes on" in text_of(cells[4])
+    for cell in cells[1:3]:
+        assert "&#39;%%torchwhy" not in html_of(cell)
+        assert "'%%torchwhy" not in text_of(cell)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (apt-get install chromium)")
+@pytest.mark.usefixtures("kernel_environment")
+def test_a_browser_shows_the_report_and_copies_the_change(tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    _, broken = run(tmp_path, SETUP + "rows[9] = 0", f"%%torchwhy\n{TRAIN}")
+    page = tmp_path / "cell.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8>{html_of(broken)}", encoding="utf8")
+    # As front ends that do not trust a notebook show it: no scripts, no styles.
+    bare = re.sub(
+        r"<script>.*?</script>| style=\"[^\"]*\"", "", page.read_text("utf8"), flags=re.DOTALL
+    )
+    (tmp_path / "bare.html").write_text(bare, encoding="utf8")
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+        tab, complaints = context.new_page(), []
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.goto(page.as_uri())
+        tab.get_by_role("button", name="Copy the change").first.click()
+        tab.get_by_role("button", name="Copied").wait_for()
+        copied = tab.evaluate("navigator.clipboard.readText()")
+        marked = tab.locator("mark").first.inner_text()
+        fonts = tab.locator("pre").first.evaluate("one => getComputedStyle(one).fontFamily")
+        tab.goto((tmp_path / "bare.html").as_uri())
+        without = tab.locator("body").inner_text()
+        buttons = tab.get_by_role("button").count()
+        browser.close()
+
+    assert complaints == []
+    assert "+    unit = x / x.norm(dim=1, keepdim=True).clamp_min(1e-8)\n" in copied
+    assert "\n %%torchwhy\n" in copied
+    assert marked == "x / x.norm(dim=1, keepdim=True)"
+    assert fonts == "monospace"
+    assert buttons == 0
+    assert "divides by zero" in without
+    assert "In [2], line 3" in without
+    assert "use strict" not in without
+
+
+def test_plain_ipython_shows_text(tmp_path):
+    typed = [
+        *SETUP.splitlines(),
+        "rows[9] = 0",
+        f"get_ipython().run_cell({'%%torchwhy' + chr(10) + TRAIN!r});",
+    ]
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
+    environment["IPYTHONDIR"] = str(tmp_path / "ipython")
+
+    command = [
+        sys.executable,
+        "-m",
+        "IPython",
+        "--simple-prompt",
+        "--no-banner",
+        "--colors=nocolor",
+    ]
+    done = subprocess.run(
+        command,
+        input="\n".join(typed) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+    )
+
+    assert "torchwhy: training broke at step 2" in done.stdout, done.stderr
+    assert "x / x.norm(dim=1, keepdim=True)" in done.stdout
+    assert (
+        "TrainingBroke: x / x.norm(dim=1, keepdim=True) divides by zero"
+        in done.stdout + done.stderr
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "<div" not in done.stdout
 
 
 @pytest.mark.usefixtures("kernel_environment")

@@ -25,12 +25,13 @@ class ShownReport(Report):
 
     def __str__(self) -> str:
         """Return what `torchwhy run` prints."""
+        from torchwhy.report.page.page_fragment import as_typed
         from torchwhy.report.terminal import Place, show
 
         text = io.TextIOWrapper(io.BytesIO(), encoding="utf8", newline="")
         show(self, Place(self.run_directory, self.directory), text)
         text.seek(0)
-        return text.read().rstrip("\n")
+        return as_typed(text.read()).rstrip("\n")
 
     def _repr_html_(self) -> str:
         from torchwhy.report.page.page_fragment import fragment_of
