@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from torchwhy import load
+from torchwhy.confine.trackers import repeated_environment
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 TESTS = """\
@@ -64,5 +66,34 @@ def test_findings_are_the_messages_of_tests(tmp_path):
     assert "block.py" not in done.stdout
     assert "another exception" not in done.stdout
     runs = sorted((tmp_path / ".torchwhy" / "runs").iterdir())
-    commands = {load(run).command[2].partition("::")[2] for run in runs}
+    reports = [load(run) for run in runs]
+    commands = {report.command[2].partition("::")[2] for report in reports}
     assert commands == {"test_healthy", "test_broken", "test_stale", "test_dies"}
+    roots = {report.command[2].partition("::")[2]: report.root_cause for report in reports}
+    assert roots["test_broken"].step == 2  # counted within the test
+
+
+def test_repeated_tests_load_the_edited_file(tmp_path, monkeypatch):
+    (tmp_path / "test_it.py").write_text("def test_it():\n    assert 1 == 2\n", encoding="utf8")
+    (tmp_path / "edited.py").write_text("def test_it():\n    assert 2 == 2\n", encoding="utf8")
+    copies = {str(tmp_path / "test_it.py"): str(tmp_path / "edited.py")}
+    (tmp_path / "overlay.json").write_text(json.dumps(copies), encoding="utf8")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-q")
+    code = (
+        "import sys; from torchwhy.observe.boot.overlay import install; import pytest;"
+        f"install({str(tmp_path)!r}); sys.exit(pytest.main(['test_it.py']))"
+    )
+    environment = {**os.environ, **repeated_environment(tmp_path), "PYTHONPATH": SOURCE}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+    )
+
+    assert environment["PYTEST_ADDOPTS"] == "-q --assert=plain"
+    assert "1 passed" in done.stdout, done.stdout

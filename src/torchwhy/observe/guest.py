@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class ProgramStop(SystemExit):
-    """Ends the program from inside a probe, as `sys.exit(1)` in its own code would."""
+    """Ends the program from inside a probe; guests turn it into what the program is to see."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -46,7 +46,7 @@ class Guests(GuestsRecord):
         self._is_timing = False
         self.moment = 0  # counts visits of the program in which nothing of it changes
         self.left_out: dict[str, list[str]] = {}  # probes by the feature that they lack
-        # Makes the exception that the program sees at its first stop; None for `ProgramStop` itself.
+        # Makes the exception that the program sees at its first stop; None for what `sys.exit(1)` raises.
         self.stops_with: Callable[[], Exception] | None = None
 
     @property
@@ -102,8 +102,8 @@ class Guests(GuestsRecord):
                     _break()
                 return quietly(*args, **kwargs)
             except ProgramStop:
-                if outermost and self.stops_with is not None:
-                    self._stop()
+                if outermost:
+                    raise self._stop() from None
                 raise
             except Exception as problem:
                 self.switch_off(name, problem)
@@ -115,11 +115,12 @@ class Guests(GuestsRecord):
 
         return safe
 
-    def _stop(self) -> None:
-        """Raise what the program is to see; a program that catches it and trains on gets `ProgramStop`."""
-        assert self.stops_with is not None
+    def _stop(self) -> BaseException:
+        """Return what the program is to see; one that catches it and trains on gets what `sys.exit` raises."""
+        if self.stops_with is None:
+            return SystemExit(1)
         error, self.stops_with = self.stops_with(), None
-        raise error from None
+        return error
 
     def lightly(
         self, name: str, function: Callable[[Any, Any], Result]
