@@ -181,11 +181,16 @@ def _rows(
     for fix in root.fixes[1:FIXES_SHOWN]:
         label = Text("or" if fix.trial.verdict in OFFERED else "also tried")
         yield label, Group(*_fix(fix, with_diff=False))
-    evidence = [one for one in root.evidence if one not in told and one.claim not in root.headline]
+    evidence = [one for one in root.evidence if one not in told and not _is_said(one, root)]
     sure = Text(CERTAINTY_WORDS[root.certainty] + (":" if evidence else ""))
     yield "why", Group(sure, _listed("·", _evidence_lines(root, evidence))) if evidence else sure
     if root.explains:
         yield "led to", _listed("→", _consequences(root))
+
+
+def _is_said(evidence: Evidence, root: Finding) -> bool:
+    """Tell whether the headline has the same words; a curve says more than its title."""
+    return evidence.series is None and evidence.claim in root.headline
 
 
 def _listed(sign: str | Text, lines: Iterator[Text]) -> Table:
