@@ -70,6 +70,8 @@ def shown(tmp_path, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("CI", "FORCE_HYPERLINK", "TERM_PROGRAM", "VTE_VERSION"):
+        monkeypatch.delenv(name, raising=False)
 
     def render(what: Report, columns: int = 80, screen: Screen | None = None) -> str:
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -109,6 +111,20 @@ def test_colours_only_on_a_terminal_and_not_with_no_color(shown, monkeypatch):
 
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in shown(report(), screen=Screen(terminal=True))
+
+
+def test_places_are_links_only_in_a_terminal_that_has_them(shown, monkeypatch, tmp_path):
+    monkeypatch.setenv("FORCE_HYPERLINK", "1")
+    address = f"file://{tmp_path}/train.py"
+
+    assert address in shown(report(), screen=Screen(terminal=True))
+    assert "\x1b]8;" not in shown(report())
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b]8;" not in shown(report(), screen=Screen(terminal=True))
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_HYPERLINK", "0")
+    assert "\x1b]8;" not in shown(report(), screen=Screen(terminal=True))
 
 
 @pytest.mark.parametrize(("steps", "words"), [(1, "1 step"), (412, "412 steps")])

@@ -13,14 +13,16 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.printable import printable
 from torchwhy.report.checklist import checklist
 from torchwhy.report.excerpt import Line, excerpt
 from torchwhy.report.headlines import effect_of, moment
+from torchwhy.report.hyperlinks import has_links, link_to
 from torchwhy.report.labels import PlacedLabel, placed_labels
 from torchwhy.report.model import Report
 from torchwhy.report.plain_report import cost_of, counted, lines_of, show_plainly, write_to
@@ -54,14 +56,19 @@ class Place:
 
 
 class _SafeConsole(Console):
-    """A console on which nothing but its own styles steers the terminal."""
+    """A console on which nothing but its own styles steers the terminal; `links` tells whether it has links."""
+
+    links = False
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
         """Yield the segments without control characters from the program or the run."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+            style = segment.style
+            if style is not None and style.link and not self.links:
+                style = style.update_link(None)
+            yield segment if segment.control else Segment(printable(segment.text), style)
 
 
 def show(report: Report, place: Place, stream: IO[str], *, then: Sequence[str] = ()) -> None:
@@ -90,6 +97,7 @@ def _print(parts: Iterable[RenderableType], stream: IO[str]) -> None:
         markup=False,
         emoji=False,
     )
+    console.links = has_links(stream)
     for part in parts:
         # The terminal wraps plain lines itself, so that a path in them can be copied whole.
         console.print(part, soft_wrap=isinstance(part, Text))
@@ -105,7 +113,7 @@ def _parts(report: Report, place: Place, then: Sequence[str]) -> Iterator[Render
     labels = placed_labels(root, lines)
     yield Rule(_title(report, root), align="left", style=STYLES[root.severity], characters="─")
     yield Padding(_headline(root), (0, 0, 0, 0))
-    yield from _source(root, lines, labels)
+    yield from _source(root, lines, labels, place)
     yield ""
     yield Padding(_table(root, [one.evidence for one in labels]), (0, 0, 0, 2))
     yield from _further(report, root)
@@ -137,7 +145,7 @@ def _headline(root: Finding) -> Text:
 
 
 def _source(
-    root: Finding, lines: Sequence[Line], labels: Sequence[PlacedLabel]
+    root: Finding, lines: Sequence[Line], labels: Sequence[PlacedLabel], place: Place
 ) -> Iterator[RenderableType]:
     """Yield the place and the moment, then the source around the expression with the values under it."""
     style = STYLES[root.severity]
@@ -145,10 +153,11 @@ def _source(
     where = when_and_which(root)
     if root.location is not None:
         module = f" (module {root.location.module})" if root.location.module else ""
-        where.insert(0, f"{root.location}{module}")
+        where.insert(0, module)
     if where:
         arrow = Text(f"{' ' * margin}-->", style="bold blue")
-        yield _listed(arrow, iter([Text(" · ".join(where))]))
+        at = Text("") if root.location is None else _linked(root.location, place)
+        yield _listed(arrow, iter([at.append(" · ".join(where))]))
     if not lines and root.location is not None and root.location.expression:
         expression = Text(f"{' ' * margin} │ ", style="dim", no_wrap=True, overflow="ellipsis")
         first_line = root.location.expression.strip().partition("\n")[0]
@@ -158,6 +167,14 @@ def _source(
         yield SourceLine(
             f"{line.number:>{margin}} │ ", line.text, line.start, line.end, style, under
         )
+
+
+def _linked(span: SourceSpan, place: Place) -> Text:
+    """Return a place that opens by a click; a cell of a notebook has no file."""
+    if span.is_cell:
+        return Text(str(span))
+    link = Style(link=link_to(place.directory / span.file, span.line))
+    return Text().append(str(span), style=link)
 
 
 def _table(root: Finding, told: Sequence[Evidence]) -> Table:
@@ -307,5 +324,6 @@ def _next(root: Finding, place: Place, then: Sequence[str]) -> Text:
     """Return what to do next, and where to read on, in one line."""
     line = Text("next: ", style="bold")
     manual = f"torchwhy explain {root.detector}"
-    full = f"full report {place.run / 'report.json'}"
-    return line.append(" · ".join((*then, manual, full)), style="not bold")
+    line.append(" · ".join((*then, manual, "full report ")), style="not bold")
+    file = place.run / "report.json"
+    return line.append(str(file), style=Style(bold=False, link=link_to(file)))
