@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from torchwhy.commands.guidance.progress_line import ProgressLine
 from torchwhy.commands.rerun import FILES_ARE_SAFE, FILES_ARE_WRITTEN
 from torchwhy.confine.confined_run import run_again
 from torchwhy.finding import Finding, Fix
 from torchwhy.pipeline import diagnose
 from torchwhy.printable import printable
 from torchwhy.record.run_file import Run, read_run
+from torchwhy.replay.step.rerun_parent import last_step
 from torchwhy.report.model import Report
 
 if TYPE_CHECKING:  # a run without findings does not need `verify`
@@ -65,28 +67,19 @@ def _untried(root: Finding, report: Report, run: Run) -> Outcome:
 
 
 def _launcher(run_directory: Path, *, in_place: bool, stream: IO[str] | None) -> Launch:
-    """Return a function that runs a trial and, on a terminal, shows the elapsed seconds."""
+    """Return a function that runs a trial and, on a terminal, shows steps done and the time left."""
 
     def launch(place: Path, run: Run, limit_seconds: float) -> Run:
-        shown = 0
-
-        def progress(seconds: float) -> None:
-            nonlocal shown
-            if stream is not None and stream.isatty() and int(seconds) > shown:
-                shown = int(seconds)
-                stream.write(f"\r\x1b[Ktorchwhy:     {shown} s of at most {limit_seconds:.0f}")
-                stream.flush()
-
+        line = ProgressLine(stream, last=run.stop_after_step, limit_seconds=limit_seconds)
         ended = run_again(
             place,
             run,
             first=run_directory,
             limit_seconds=limit_seconds,
-            progress=progress,
+            progress=lambda seconds: line(seconds, last_step(place)),
             in_place=in_place,
         )
-        if shown and stream is not None:
-            stream.write("\r\x1b[K")
+        line.clear()
         return ended
 
     return launch
