@@ -37,11 +37,16 @@ BY_FURTHER_RUNS = {resume_restores.SLUG: resume, seed_luck.SLUG: compare_seeds}
 INTERRUPTED = "the check was interrupted; what was asked until then is listed."
 
 
-def check(command: list[str], *, limit_seconds: float, stream: IO[str] | None) -> Report:
-    """Rehearse a program, put all questions, store the report, and write it to the stream."""
+def check(
+    command: list[str], *, limit_seconds: float, stream: IO[str] | None, keeps_data: bool = True
+) -> tuple[Report, Path]:
+    """Rehearse a program, put all questions, store the report, and write it to the stream.
+
+    Return the report and the directory of the run.
+    """
     deadline = time.monotonic() + limit_seconds
     run = replace(
-        describe_run(command, on_failure="stop"),
+        describe_run(command, on_failure="stop", keeps_data=keeps_data),
         rehearsal_steps=REHEARSAL_STEPS,
         rehearsal_seconds=limit_seconds * QUESTION_SHARE,
     )
@@ -62,7 +67,7 @@ def check(command: list[str], *, limit_seconds: float, stream: IO[str] | None) -
     if stream is not None:
         place = Place(Path(os.path.relpath(run_directory)), Path(run.directory))
         _write(report, stream, place, name=name)
-    return report
+    return report, run_directory
 
 
 def _put_all_questions(stage: Stage) -> list[str]:

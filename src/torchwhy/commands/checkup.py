@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchwhy.commands import run as running
 from torchwhy.commands.guidance.option_types import positive
 from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.observe.ending_signals import ending
+from torchwhy.report.page.page_file import check_folder
 
 if TYPE_CHECKING:
     from torchwhy.report.model import Report
@@ -29,7 +29,7 @@ DEFAULT_LIMIT_SECONDS = 120.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.usage = "torchwhy check [options] PROGRAM [arguments of the program]"
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
+    running.add_output_options(parser)
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
@@ -53,11 +53,19 @@ def execute(options: argparse.Namespace) -> int:
     """Check the program and print the checklist; return the exit code."""
     check_program(options.program)
     running.check_json(options.json)
+    check_folder("--html", options.html)
     from torchwhy.commands.checking import check
 
-    report = check(options.program, limit_seconds=options.limit, stream=sys.stdout)
+    report, run_directory = check(
+        options.program,
+        limit_seconds=options.limit,
+        stream=sys.stdout,
+        keeps_data=not options.no_data,
+    )
     if options.json is not None:
         running.write_copy(report, options.json)
+    if options.html is not None:
+        running.write_page(run_directory, report, options)
     if ending.received is not None:
         ending.exit_by = ending.received
     return running.FAIL_ON_CODE if fails(report, options.fail_on) else 0

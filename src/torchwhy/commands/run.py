@@ -55,7 +55,7 @@ DEFAULT_KEPT_STATE = 2 * 10**9  # bytes
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.usage = "torchwhy run [options] PROGRAM [arguments of the program]"
-    _add_output_options(parser)
+    add_output_options(parser)
     parser.add_argument(
         "--on-failure",
         choices=("stop", "skip", "continue"),
@@ -102,7 +102,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
 
 
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `torchwhy run` and `torchwhy check` share: what else is written, and what is not."""
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="also write the report as a page to FILE"
@@ -337,7 +338,7 @@ def _report(
     if options.json is not None:
         write_copy(report, options.json)
     if options.html is not None:
-        _write_page(run_directory, report, options)
+        write_page(run_directory, report, options)
     offer_check(report, run, wanted=options.check, stream=stream)
     return report.outcome
 
@@ -351,7 +352,7 @@ def write_copy(report: Report, path: Path) -> None:
         print(f"torchwhy: --json {path} cannot be written: {reason}.", file=sys.stderr)
 
 
-def _write_page(run_directory: Path, report: Report, options: argparse.Namespace) -> None:
+def write_page(run_directory: Path, report: Report, options: argparse.Namespace) -> None:
     """Write the page; the program has run, so a file that cannot be written is told and nothing more."""
     try:
         text = page_of(run_directory, report, shows_data=not options.no_data)

@@ -57,6 +57,7 @@ class Stage:
             directory=self.run.directory,
             hash_seed=self.run.hash_seed,
             seeds_from=str(self.run_directory),
+            keeps_data=self.run.keeps_data,
         )
         return replace(plain, **changes)  # type: ignore[arg-type]
 
