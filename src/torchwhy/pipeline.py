@@ -299,9 +299,8 @@ def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
     if computed is not None:
         return computed
     return (
-        "nothing was watched: no watched Python process made a backward pass or an optimizer step with torch. If one "
-        "did, it was a process of a pool or of `os.fork`, or started "
-        "without torchwhy's environment (PYTHONPATH, TORCHWHY_RUN)."
+        "nothing was watched: no watched Python process trained with torch "
+        "(processes of a pool or of `os.fork` are not watched)."
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.guest import SOURCE, Workshop
 from tests.support.recording import RECORDING_WIRE
+from torchwhy.record.run_file import read_run
 
 # Writes wherever it can, as programs do.
 WRITES = """
@@ -149,6 +150,17 @@ def test_a_program_without_training_says_so(records):
     assert ended.code == 0
     assert "nothing was watched" in ended.out
     assert " 0 fine, 0 not, " in headline(ended.out)
+    assert len(ended.out.splitlines()) == 2
+
+
+def test_the_page_and_the_data_are_chosen_as_for_run(records):
+    workshop = records("healthy", "print('no torch here')\n")
+
+    ended = workshop.check("--html", "page.html", "--no-data", "train.py")
+
+    assert ended.code == 0
+    assert (workshop.folder / "page.html").read_text().startswith("<!doctype html>")
+    assert not read_run(workshop.run_directory).keeps_data
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ def checklist(report: Report, *, of: str = "") -> Iterator[Text | Table]:
         f"torchwhy{f' {of}' if of else ''}: {questions}, {answers.count('yes')} fine, "
         f"{answers.count('no')} not, {noted}{answers.count('could-not-ask')} could not be asked"
     )
+    if not any(check.was_made for check in report.checks) and report.unseen:
+        return  # What was not seen is the reason for each of them.
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
