@@ -25,15 +25,24 @@ def has_not_learned(report: Report) -> bool:
     return isinstance(first, float) and isinstance(last, float) and last >= first
 
 
-def offer_check(report: Report, run: Run, *, wanted: bool, stream: IO[str] | None) -> None:
-    """Print how to check the program, or check it if that is `wanted`."""
+def offered_check(report: Report, run: Run) -> list[str]:
+    """Return how to check the program, if that may help."""
     if not has_not_learned(report) or ending.received is not None:
-        return
-    if wanted:
+        return []
+    command = printable(shlex.join(masked_command(run.command)))
+    return [f"torchwhy check {command} (asks by experiment why it does not learn)"]
+
+
+def check_if_wanted(
+    report: Report, run: Run, *, wanted: bool, stream: IO[str] | None, keeps_data: bool
+) -> None:
+    """Check the program if that is `wanted` and may help; else print how, unless the report has said so."""
+    offer = offered_check(report, run)
+    if offer and wanted:
         from torchwhy.commands.checking import check
         from torchwhy.commands.checkup import DEFAULT_LIMIT_SECONDS
 
-        check(list(run.command), limit_seconds=DEFAULT_LIMIT_SECONDS, stream=stream)
-    elif stream is not None:
-        command = printable(shlex.join(masked_command(run.command)))
-        stream.write(f"  To ask by experiment why it does not learn: torchwhy check {command}\n")
+        limit = DEFAULT_LIMIT_SECONDS
+        check(list(run.command), limit_seconds=limit, stream=stream, keeps_data=keeps_data)
+    elif offer and stream is not None and report.root_cause is None:
+        stream.write(f"next: {offer[0]}\n")

@@ -299,7 +299,7 @@ def _report(
     run_directory: Path, run: Run, options: argparse.Namespace, *, follower: Follower
 ) -> str:
     from torchwhy.commands import trials
-    from torchwhy.commands.check_offer import offer_check
+    from torchwhy.commands.check_offer import check_if_wanted, offered_check
     from torchwhy.commands.rerun import rerun_if_needed
     from torchwhy.pipeline import diagnose
     from torchwhy.report.plain_report import show_plainly
@@ -331,6 +331,7 @@ def _report(
         from torchwhy.report.terminal import Place, show
 
         then = trials.next_steps(report, Path(run.directory), tried=options.fix)
+        then += [] if options.check else offered_check(report, run)
         place = Place(_as_typed(run_directory), Path(run.directory))
         show(report, place, sys.stderr, then=then)
     if unwritten is not None:
@@ -339,7 +340,9 @@ def _report(
         write_copy(report, options.json)
     if options.html is not None:
         write_page(run_directory, report, options)
-    offer_check(report, run, wanted=options.check, stream=stream)
+    check_if_wanted(
+        report, run, wanted=options.check, stream=stream, keeps_data=not options.no_data
+    )
     return report.outcome
 
 

@@ -64,6 +64,6 @@ class ProgressLine:
 def _duration(seconds: float) -> str:
     """Return `8 s`, `3 min` or `2.5 h`."""
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return f"{max(1.0, seconds):.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
