@@ -13,7 +13,7 @@ from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.learning import ModelOutput
-from torchwhy.record.numbers import Real
+from torchwhy.record.numbers import Real, decode
 from torchwhy.record.trace import Trace
 
 LEARNT = 1e-3  # If the loss fell to this share of its first value, a constant is the right answer.
@@ -46,11 +46,10 @@ class SameForAll(Diagnosis):
         return f", which is ln {self.classes}: guessing" if self.classes is not None else ""
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(
-            "largest difference between two rows of the output, relative to its size",
-            value=self.spread,
-        )
-        yield Evidence("the same for the input", value=self.input_spread, step=self.seen_at)
+        claim = f"two rows of the output differ by at most {decode(self.spread):.2g} of its size"
+        yield Evidence(claim, value=self.spread)
+        claim = f"two rows of the input differ by up to {decode(self.input_spread):.2g} of its size"
+        yield Evidence(claim, value=self.input_spread, step=self.seen_at)
 
 
 class ConstantIsBest(Diagnosis):

@@ -107,6 +107,7 @@ class WeightsDiverge(Diagnosis):
         "lr={shown} is too high for {optimizer} here: in {steps} the weights grew {times}, "
         "most of all {fastest}{loss_path}"
     )
+    headline = "lr={shown} is too high for {optimizer} here: in {steps} the weights grew {times}, most of all {fastest}"
 
     @property
     def shown(self) -> str:

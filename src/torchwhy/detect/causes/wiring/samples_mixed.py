@@ -19,7 +19,7 @@ from torchwhy.detect.views.training.network_facts import constant_output, last_o
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import GraphOperation
-from torchwhy.record.numbers import Real
+from torchwhy.record.numbers import Real, decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -64,12 +64,10 @@ class ReductionOverSamples(Diagnosis):
     advice = "reduce another dimension: 1 for (batch, time, …), the last for features"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield Evidence(
-            "largest difference between two rows of the output, relative to its size",
-            value=self.spread,
-            step=self.seen_at,
-        )
-        yield Evidence("the same for the input", value=self.input_spread, step=self.seen_at)
+        claim = f"two rows of the output differ by at most {decode(self.spread):.2g} of its size"
+        yield Evidence(claim, value=self.spread, step=self.seen_at)
+        claim = f"two rows of the input differ by up to {decode(self.input_spread):.2g} of its size"
+        yield Evidence(claim, value=self.input_spread, step=self.seen_at)
 
 
 class SamplesMixed(Detector):
