@@ -169,6 +169,7 @@ class RunsFolder:
             if known is None:
                 known = _Followed(LiveDiagnosis(Path(run.directory)))
                 self._followed[directory.name] = known
+                known.diagnosis.prepare()
             began = time.monotonic()
             if began >= known.at + REST * known.took:
                 known.diagnosis.look(traces)
