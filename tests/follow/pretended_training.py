@@ -1,7 +1,7 @@
 """A program that writes the trace of a training, without torch: arguments say what happens in it.
 
-`clears` clears its gradients from the start, `learns` later; `ranks` has two of them; `deaf` goes on after an
-interrupt, and `saves` says that it saves. The program makes a step every few milliseconds and ends by itself.
+`clears` clears its gradients from the start, `learns` once the file `told` is there; `ranks` has two of them; `deaf`
+goes on after an interrupt, and `saves` says that it saves. It ends some steps after there is a file `enough`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from torchwhy.record.events import SCHEMA, RunStarted, Step
 from torchwhy.record.learning import StaleGradients
 from torchwhy.record.writer import TraceWriter
 
-STEPS = 600
 SECONDS = 0.01
+AFTERWARDS = 60  # steps, for what would be told twice
 
 
 def header() -> RunStarted:
@@ -52,15 +52,20 @@ def say(text: str) -> None:
 
 
 def train(writers: list[TraceWriter], words: list[str]) -> None:
-    for step in range(int(os.environ.get("STEPS", STEPS))):
+    step, last = 0, int(os.environ["STEPS"])
+    learnt = "learns" not in words
+    while step < last:
         for writer in writers:
             writer.write(Step(step=step, optimizer=0, losses=[1.0], milliseconds=1.0))
             if step == 16 and "clears" not in words:
                 writer.write(stale(step, 16, cleared=False))
-            if step == 150 and "learns" in words:
+            if not learnt and step >= 60 and Path("told").exists():
+                learnt = True
                 writer.write(stale(step, 20, cleared=True))
         if step % 50 == 0:
             say(f"step {step}")
+            last = min(last, step + AFTERWARDS) if Path("enough").exists() else last
+        step += 1
         try:
             time.sleep(SECONDS)
         except KeyboardInterrupt:
