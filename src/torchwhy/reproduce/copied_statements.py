@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torchwhy.record.kept.kept_failure import FrameKept
 from torchwhy.reproduce.names_used import names_written
+from torchwhy.source.calls import last_word
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import Function, function_of_code
 
@@ -47,6 +48,26 @@ def scope_at(source: Source, frame: FrameKept) -> ast.AST:
     if scope is None:
         raise CannotCutError(f"the function {frame.function} was not found in {frame.file}")
     return scope
+
+
+def argument_given(source: Source, line: int, function: ast.AST, name: str) -> ast.expr | None:
+    """Return what the call of a function on a line gives to a parameter; None if that is not plain to see."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    for call in ast.walk(source.tree):
+        if not isinstance(call, ast.Call) or not call.lineno <= line <= (call.end_lineno or line):
+            continue
+        if last_word(call.func) != function.name:
+            continue
+        if any(isinstance(one, ast.Starred) for one in call.args):
+            return None
+        if isinstance(call.func, ast.Attribute) and parameters[:1] == ["self"]:
+            parameters = parameters[1:]
+        given = dict(zip(parameters, call.args, strict=False))
+        given |= {one.arg: one.value for one in call.keywords if one.arg is not None}
+        return given.get(name)
+    return None
 
 
 def top_names(statement: ast.stmt) -> set[str]:

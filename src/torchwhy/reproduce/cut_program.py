@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from torchwhy.record.kept.kept_failure import (
+    LEAF,
     BatchKept,
     FrameKept,
     FramesKept,
@@ -20,6 +20,7 @@ from torchwhy.record.kept.kept_failure import (
 from torchwhy.reproduce.copied_statements import (
     CannotCutError,
     Piece,
+    argument_given,
     calls_method,
     first_line,
     holds_line,
@@ -29,6 +30,7 @@ from torchwhy.reproduce.copied_statements import (
     text_of_statement,
     top_names,
 )
+from torchwhy.reproduce.imported_files import ImportedFiles
 from torchwhy.reproduce.names_used import changes_object, names_read, names_written
 from torchwhy.source.bindings import names_in
 from torchwhy.source.edits import Source
@@ -47,6 +49,7 @@ class CutProgram:
     copied: dict[str, str] = field(default_factory=dict)  # with their names beside the program
     models: list[tuple[str, str]] = field(default_factory=list)  # expression, entry of the state
     optimizers: list[tuple[str, str]] = field(default_factory=list)
+    leaves: list[str] = field(default_factory=list)  # tensors with a gradient, outside of modules
     makes_update: bool = False
     variables: dict[str, int] = field(
         default_factory=dict
@@ -70,7 +73,8 @@ class Cutter:
         self._facts = facts
         self._with_update = with_update
         self._whole_body = whole_body
-        self._program = CutProgram()
+        self._imported = ImportedFiles(facts.files, facts.frames.frames[-1].file)
+        self._program = CutProgram(copied=self._imported.copied)
         self._given: dict[str, int | str] = {}  # names that the program has, and what they hold
         self._copied_definitions: set[tuple[str, int]] = set()
         self._under_way: set[tuple[int, str]] = set()
@@ -96,7 +100,7 @@ class Cutter:
                 self._program.models.append((expression, name))
             elif self._with_update:
                 self._program.optimizers.append((expression, name))
-        if not self._program.models:
+        if not self._program.models and not self._program.leaves:
             raise CannotCutError("the step uses no model of which the state was kept")
         self._program.makes_update = self._with_update
         return self._program
@@ -231,6 +235,9 @@ class Cutter:
         if batch is None or variable is None or variable.object not in batch.tensors:
             raise CannotCutError(f"the values of `{name}` were not kept")
         self._program.variables[name] = variable.object
+        if variable.text == LEAF:
+            self._program.leaves.append(name)
+            return f'{KEPT}["variables"]["{name}"].requires_grad_()'
         return f'{KEPT}["variables"]["{name}"]'
 
     def _provide_definition(self, name: str, place: int) -> None:
@@ -257,7 +264,7 @@ class Cutter:
         self._copied_definitions.add(key)
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             self._program.imports.append(self._copied(statement, source))
-            self._copy_files(statement)
+            self._imported.follow(statement)
             return
         for name in sorted(names_read(statement, text_of_statement(source, statement))):
             if name in self._facts.frames.globals.get(source.file, {}) or any(
@@ -265,45 +272,6 @@ class Cutter:
             ):
                 self._provide(name, place)
         self._program.parts.append(self._copied(statement, source))
-
-    def _copy_files(self, statement: ast.Import | ast.ImportFrom) -> None:
-        """Note the user's own files that an import reads, so that they are copied beside the program."""
-        if isinstance(statement, ast.ImportFrom) and statement.level:
-            raise CannotCutError("the program is part of a package and imports relatively")
-        words = [alias.name for alias in statement.names]
-        if isinstance(statement, ast.ImportFrom):
-            module = statement.module or ""
-            words = [module, *(f"{module}.{word}" for word in words)]
-        folder = PurePosixPath(self._facts.frames.frames[-1].file).parent
-        for word in words:
-            path = folder / word.replace(".", "/")
-            packages = [one for one in path.parents if one.is_relative_to(folder) and one != folder]
-            for one in (*packages, path):
-                self._copy_module(one)
-
-    def _copy_module(self, path: PurePosixPath) -> None:
-        for file in (f"{path}.py", f"{path}/__init__.py"):
-            source = self._facts.files.get(file)
-            if source is None or file in self._program.copied:
-                continue
-            self._program.copied[file] = self._beside(file)
-            for one in ast.walk(source.tree):
-                if isinstance(one, ast.ImportFrom) and one.level:
-                    folders = PurePosixPath(file).parents
-                    base = folders[min(one.level, len(folders)) - 1]
-                    base /= (one.module or "").replace(".", "/")
-                    for inner in (base, *(base / alias.name for alias in one.names)):
-                        self._copy_module(inner)
-                elif isinstance(one, (ast.Import, ast.ImportFrom)):
-                    self._copy_files(one)
-
-    def _beside(self, file: str) -> str:
-        """Return the name of a copied file in the new folder: the same from the folder of the script on."""
-        folder = PurePosixPath(self._facts.frames.frames[-1].file).parent
-        path = PurePosixPath(file)
-        if not path.is_relative_to(folder) or ".." in path.relative_to(folder).parts:
-            raise CannotCutError(f"{file} does not lie beside the script")
-        return str(path.relative_to(folder))
 
     def _construct(self, name: str, place: int, variable: VariableKept) -> None:
         """Copy the statements that made an object; if it was handed over, those of the caller."""
@@ -360,7 +328,22 @@ class Cutter:
                         self._program.parts.append(Piece(f"{name} = {other}"))
                         self._given[name] = variable.object
                     return
-        raise CannotCutError(f"how `{name}` ({variable.text}) was made is not known")
+        self._take_argument(name, place, variable)
+
+    def _take_argument(self, name: str, place: int, variable: VariableKept) -> None:
+        """Give a parameter what stands in the call: `train(Net(8), loader)`."""
+        scope = scope_at(self._source(place), self._frame(place))
+        has_caller = place + 1 < len(self._facts.frames.frames)
+        source = self._source(place + 1) if has_caller else None
+        line = self._frame(place + 1).line if has_caller else 0
+        given = None if source is None else argument_given(source, line, scope, name)
+        if given is None or source is None:
+            raise CannotCutError(f"how `{name}` ({variable.text}) was made is not known")
+        for needed in sorted(names_read(given, "")):
+            self._provide(needed, place + 1)
+        text = f"{name} = {source.of(given)}"
+        self._program.parts.append(Piece(text, source.file, given.lineno))
+        self._given[name] = variable.object
 
     def _copied_with_batch(self, statement: ast.stmt, source: Source) -> Piece:
         """Return a statement of the body; where it asks an iterator for a batch, it gets the kept one."""

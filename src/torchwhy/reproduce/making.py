@@ -56,6 +56,7 @@ class Maker:
         self._birth = _needed(
             failure_of(trace), "no operation of the failing step was seen to fail"
         )
+        _refuse_bad_data(self._birth, trace)
         self._facts, self._state_file, batch_file = _facts_of(run_directory, trace)
         self._data = read_data(batch_file)
 
@@ -163,6 +164,21 @@ def _choices(birth: Birth, count: int) -> Iterator[list[int]]:
         others = [row for row in range(count) if row not in guilty]
         yield sorted([*guilty, *others[: size - len(guilty)]])
         size *= 2
+
+
+def _refuse_bad_data(birth: Birth, trace: Trace) -> None:
+    """Raise `UsageError` if the bad value was there before the step: the step alone would not show its origin."""
+    made = next((one for one in trace.births if one.phase == "data"), None)
+    if made is not None and made.location is not None:
+        where = f"is made by the data code ({made.location})"
+    elif birth.kind == "source" or birth.phase == "data":
+        where = "comes with the data or the weights"
+    else:
+        return
+    raise UsageError(
+        f"the bad value {where}, before the step: no program with the step alone shows its origin.",
+        slug="cannot-reproduce",
+    )
 
 
 def _facts_of(run_directory: Path, trace: Trace) -> tuple[StepFacts, Path, Path | None]:

@@ -73,22 +73,28 @@ def render(program: CutProgram, settings: Iterable[Piece], *, title: str) -> Pro
 def _told(program: CutProgram) -> list[str]:
     """Return the lines that tell what came of the step."""
     kind, value = ("weights", "one") if program.makes_update else ("gradients", "one.grad")
-    lines = []
-    for expression, _ in program.models:
-        condition = f"not {value}.isfinite().all()"
-        if not program.makes_update:
-            condition = f"one.grad is not None and {condition}"
-        lines += [
-            f"bad = [name for name, one in {expression}.named_parameters() if {condition}]",
-            f'print("{kind} of {expression} that are not finite:", ", ".join(bad) or "none")',
-        ]
-    return lines
+    condition = f"not {value}.isfinite().all()"
+    if not program.makes_update:
+        condition = f"one.grad is not None and {condition}"
+    sources = [(f"{text}.named_parameters()", f" of {text}") for text, _ in program.models]
+    if program.leaves:
+        named = ", ".join(f'"{name}": {name}' for name in program.leaves)
+        sources.append((f"{{{named}}}.items()", ""))
+    return [
+        line
+        for source, whose in sources
+        for line in (
+            f"bad = [name for name, one in {source} if {condition}]",
+            f'print("{kind}{whose} that are not finite:", ", ".join(bad) or "none")',
+        )
+    ]
 
 
 def judged(made: ProgramText, program: CutProgram) -> str:
     """Return the program with a step that writes nothing at its end, before which torchwhy checks the gradients."""
     if program.makes_update:
         return made.text
-    lists = ", ".join(f"*{expression}.parameters()" for expression, _ in program.models)
+    models = (f"*{expression}.parameters()" for expression, _ in program.models)
+    lists = ", ".join([*models, *program.leaves])
     makes = f"{RANDOM}; judging = torch.optim.SGD([{lists}], lr=0.0)"  # Lines keep their numbers.
     return f"{made.text.replace(RANDOM, makes, 1)}judging.step()\n"

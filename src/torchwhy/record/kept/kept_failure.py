@@ -9,6 +9,7 @@ import msgspec
 from torchwhy.record.event import Event
 
 Unkept = Literal["", "too-large", "update-made", "no-plain-tensors", "not-written", "no-state"]
+LEAF = "leaf"  # the text of a tensor that gets a gradient: a parameter outside of modules
 VariableKind = Literal[
     "value",
     "tensor",

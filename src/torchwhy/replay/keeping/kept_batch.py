@@ -126,12 +126,13 @@ def keep_batches(
 def chosen_tensors(
     tensors: dict[int, torch.Tensor], *, has_batches: bool
 ) -> dict[int, torch.Tensor]:
-    """Return the tensors of variables that are data: without graph; beside a loader's batches, small ones alone."""
+    """Return the tensors of variables that are data or parameters; of data beside a loader's batches, small ones."""
     most = SMALL_BYTES if has_batches else MOST_BYTES
     return {
         number: one
         for number, one in tensors.items()
-        if not one.requires_grad and one.numel() * one.element_size() <= most
+        if one.is_leaf
+        and one.numel() * one.element_size() <= (MOST_BYTES if one.requires_grad else most)
     }
 
 

@@ -13,7 +13,7 @@ import torch
 
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_features.interpreter import frame_at
-from torchwhy.record.kept.kept_failure import FrameKept, FramesKept, VariableKept
+from torchwhy.record.kept.kept_failure import LEAF, FrameKept, FramesKept, VariableKept
 from torchwhy.record.secrets import is_secret_name
 from torchwhy.source.files import layer_of, shown_path
 
@@ -119,7 +119,8 @@ def _variable(value: Any, numbers: dict[int, int]) -> VariableKept:
     if issubclass(kind, torch.nn.Module):
         return VariableKept(kind="module", text=kind.__name__, object=number)
     if issubclass(kind, torch.Tensor):
-        return VariableKept(kind="tensor", text=kind.__name__, object=number)
+        is_leaf = value.requires_grad and value.is_leaf
+        return VariableKept(kind="tensor", text=LEAF if is_leaf else kind.__name__, object=number)
     if issubclass(kind, torch.optim.Optimizer):
         return VariableKept(kind="optimizer", text=kind.__name__, object=number)
     if issubclass(kind, torch.utils.data.DataLoader):
