@@ -15,7 +15,7 @@ from torchwhy.commands.guidance.completion import SHELLS
 @pytest.mark.parametrize(
     ("words", "fragment"),
     [
-        (["reprot"], "'reprot' is no command: did you mean report?"),
+        (["reprot"], "'reprot' is no command: did you mean repro or report?"),
         (["chek", "x.py"], "did you mean check?"),
         (["train.py", "--lr", "3"], "`torchwhy run train.py …` runs a program"),
         (["missing.py"], "`torchwhy run missing.py` runs a program"),

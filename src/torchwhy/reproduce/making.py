@@ -198,7 +198,19 @@ def _facts_of(run_directory: Path, trace: Trace) -> tuple[StepFacts, Path, Path 
     )
     batch = next((one for one in kept_in.of(BatchKept) if one.file), None)
     facts = StepFacts(dict(trace.files), frames, state, batch)
-    return facts, directory / state.file, None if batch is None else directory / batch.file
+    return (
+        facts,
+        _inside(directory, state.file),
+        None if batch is None else _inside(directory, batch.file),
+    )
+
+
+def _inside(directory: Path, name: str) -> Path:
+    """Return a file of the run directory, which may come from a stranger: no other path, no link."""
+    path = directory / Path(name).name
+    if path.is_symlink() or not path.is_file():
+        raise UsageError(f"{path} was kept, and is gone.", slug="cannot-reproduce")
+    return path
 
 
 def _needed(value: Kind | None, otherwise: str) -> Kind:
