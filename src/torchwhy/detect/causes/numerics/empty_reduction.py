@@ -11,6 +11,7 @@ from torchwhy.detect.views.nonfinite.origins import expression_of
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, Label
 from torchwhy.record.events import Birth
+from torchwhy.record.tensors import TensorFacts
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -63,6 +64,7 @@ class NoLabelCounts(Reduction):
 
     labels: str
     batch_is_empty: bool
+    ignored: int | None  # the label that all have, if it is no class
     message = "{expression} averages over no labels: {reason}, so it is 0/0"
     advice = (
         "skip batches in which no entry of {labels} counts, "
@@ -73,6 +75,8 @@ class NoLabelCounts(Reduction):
     def reason(self) -> str:
         if self.batch_is_empty:
             return "the batch is empty"
+        if self.ignored is not None:
+            return f"every entry of {self.labels} is {self.ignored} (`ignore_index`)"
         return f"every entry of {self.labels} is ignored or has weight 0"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -113,6 +117,13 @@ class EmptyReduction(Detector):
         yield from bad_values.skip_bad_batch(finding.location, source)
 
 
+def _ignored(labels: TensorFacts | None) -> int | None:
+    """Return the one value of all labels if it is negative: torch accepts that only as the index to ignore."""
+    if labels is None or labels.minimum is None or labels.minimum != labels.maximum:
+        return None
+    return int(labels.minimum) if labels.minimum < 0 else None
+
+
 def _diagnosis(birth: Birth, case: str) -> Reduction:
     expression = expression_of(birth, f"`{op_name(birth)}`")
     match case:
@@ -123,6 +134,7 @@ def _diagnosis(birth: Birth, case: str) -> Reduction:
                 step=birth.step,
                 labels=labels.name or "the labels",
                 batch_is_empty=labels.tensor is not None and 0 in labels.tensor.shape,
+                ignored=_ignored(labels.tensor),
             )
         case "count":
             total, count = argument(birth, 0), argument(birth, 1)
