@@ -52,7 +52,7 @@ class Pairs:
     """Runs programs of `programs/`, each kind of run once per test session."""
 
     def __init__(self, folder: Path, *, native: bool = True) -> None:
-        self._folder = folder
+        self.folder = self._folder = folder
         self._zygote = Zygote() if native else Zygote(TORCHWHY_NATIVE="0")
         self._pool = ThreadPoolExecutor(AT_A_TIME)
         self._runs: dict[tuple[str, bool, str, tuple[str, ...], str], Future[Left]] = {}
@@ -87,10 +87,17 @@ class Pairs:
         ).result()
 
     def run_rank(
-        self, name: str, arguments: tuple[str, ...], place: dict[str, str], rerun_step: int | None
+        self,
+        name: str,
+        arguments: tuple[str, ...],
+        place: dict[str, str],
+        rerun_step: int | None,
+        *,
+        watched: bool = True,
     ) -> Left:
         """Run one rank of a distributed program; all of them share a run directory."""
-        run_directory = self._folder / f"{name}-{'-'.join(arguments)}" / "run"
+        bare = "" if watched else "-bare"
+        run_directory = self._folder / f"{name}-{'-'.join(arguments)}{bare}" / "run"
         if rerun_step is not None:
             run_directory /= "rerun"
         folder = run_directory.parent / f"output-{place['RANK']}"
@@ -108,7 +115,7 @@ class Pairs:
             script,
             directory=PROGRAMS,
             output=folder,
-            run_directory=run_directory,
+            run_directory=run_directory if watched else None,
             arguments=arguments,
             environment=place,
         )

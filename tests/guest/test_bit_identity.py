@@ -11,6 +11,8 @@ TOLD = {
     "watched_inside",
     "killed_any_time",
     "two_ranks",
+    "sharded_ranks",
+    "forked_ranks",
     "counted",
     "inductor",
     "edited_meanwhile",

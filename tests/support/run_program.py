@@ -33,6 +33,8 @@ GUESTS = Path(__file__).resolve().parents[1] / "guest" / "programs"
 WITHOUT_REPORT = {
     "witness",
     "two_ranks",
+    "sharded_ranks",
+    "forked_ranks",
     "killed_any_time",
     "blind_microscope",
     "breaks_while_cruising",
