@@ -44,7 +44,6 @@ CLOCKS = {
     "observe/guest.py": "what probes take",
     "observe/launch.py": "the supervisor: how long a run takes, and limits that the user sets",
     "observe/native/native_descriptors.py": "hands the clock of steps to the accelerator",
-    "observe/program/launcher_note.py": "torchrun's format asks for the time of an error",
     "observe/session.py": "when the run began, and what its end takes",
     "observe/steps/budget.py": "CPU time, in doublings: the budget is a share of the time",
     "observe/steps/cruise.py": "how long steps take, and what we add",
