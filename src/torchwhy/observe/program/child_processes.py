@@ -15,7 +15,12 @@ from torchwhy.observe.torch_features.interpreter import is_in_child_process, tar
 
 FIRST = 1000  # among the finalizers of a process, in which the program's own come later
 # Whose processes serve the program and do not train: the workers of loaders and pools, managers.
-SERVANTS = ("torch.utils.data.", "torch.multiprocessing.", "multiprocessing.")
+SERVANTS = (
+    "torch.utils.data.",
+    "torch.multiprocessing.",
+    "multiprocessing.",
+    "concurrent.futures.",
+)
 RANKS = "torch.multiprocessing.spawn"  # The exception: it runs a function of the program.
 
 

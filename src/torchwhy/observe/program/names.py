@@ -20,6 +20,7 @@ from torchwhy.source.files import layer_of
 
 DEEPEST = 100  # modules nested in each other
 MOST_FRAMES = 12  # a training loop sits at most this deep below the frame that made the model
+WRAPPED = "_wrapped_module"  # Under such a name torch's wrappers (FSDP, checkpointing) hold the program's module.
 TAKES_SNAPSHOT = frozenset(
     {"locals", "vars", "f_locals"}
 )  # names in code that takes a snapshot of its variables
@@ -156,6 +157,8 @@ def _collect(module: nn.Module, prefix: str, found: list[tuple[str, nn.Parameter
 
 
 def _joined(variable: str, local: str, *, prefix: bool) -> str:
+    if WRAPPED in local:
+        local = ".".join(part for part in local.split(".") if not part.endswith(WRAPPED))
     if not prefix or variable == "self":
         return local or variable
     return f"{variable}.{local}" if local else variable
