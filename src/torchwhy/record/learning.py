@@ -27,6 +27,9 @@ class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     location: SourceSpan | None = None
     target: str | None = None
     optimizer: int | None = None
+    by_ranks: bool = (
+        False  # Torch's code for several ranks makes it, such as the schedule of a pipeline.
+    )
     used: bool = False  # The program uses the result; recorded only where that matters.
 
 

@@ -21,6 +21,7 @@ from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.torch_features.compiler import shown_as
 from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.observe.torch_features.torch_internals import RANKS_FOLDER
 from torchwhy.record.events import Event
 from torchwhy.record.learning import CallSeen, StepCalls
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen
@@ -87,7 +88,13 @@ class CallOrder:
                 hooks.replace_function(namespace, function, stand_in)
 
     def note(
-        self, name: str, frame: FrameType | None, instance: Any = None, target: str | None = None
+        self,
+        name: str,
+        frame: FrameType | None,
+        instance: Any = None,
+        target: str | None = None,
+        *,
+        by_ranks: bool = False,
     ) -> None:
         """Note one call made at `frame`, unless torch makes it."""
         if frame is None or layer_of(frame.f_code.co_filename) == "torch":
@@ -108,6 +115,7 @@ class CallOrder:
                     location=span_of(sites[0]) if sites else None,
                     target=target or (type(instance).__name__ if instance is not None else None),
                     optimizer=optimizer,
+                    by_ranks=by_ranks,
                     used=name == "clip" and not is_whole_statement(sites[0] if sites else None),
                 )
             )
@@ -117,9 +125,11 @@ class CallOrder:
         if self._told >= STEPS_TOLD:
             self.counts[name] = self.counts.get(name, 0) + 1
             return
+        by_ranks = False
         while frame is not None and layer_of(frame.f_code.co_filename) == "torch":
+            by_ranks |= RANKS_FOLDER in frame.f_code.co_filename
             frame = frame.f_back
-        self.note(name, frame)
+        self.note(name, frame, by_ranks=by_ranks)
 
     def last_switch(self, model: Any) -> Switch | None:
         """Return the last `train()` or `eval()` call on a model."""

@@ -56,9 +56,13 @@ def _are_cleared_between(trace: Trace) -> bool:
 
 
 def _are_of_one_place(trace: Trace) -> bool:
-    """Tell whether the passes of the first step are those of one statement; two statements send two losses."""
+    """Tell whether the passes of the first step are those of one statement; two statements send two losses.
+
+    The schedule of a pipeline makes all passes in one call, and divides the gradients afterwards.
+    """
     calls = next((one.calls for one in trace.of(StepCalls)), [])
-    return len({call.location for call in calls if call.name == "backward"}) == 1
+    passes = [call for call in calls if call.name == "backward"]
+    return len({call.location for call in passes}) == 1 and not any(one.by_ranks for one in passes)
 
 
 def _is_divided(trace: Trace, passes: int) -> bool:
