@@ -15,6 +15,9 @@ from torchwhy.replay.rehearsal.step_collection import CapturedSteps
 SLUG = "one-batch-by-heart"
 UPDATES = 60
 RATES = (1e-2, 1e-3)
+SAME_UPDATE = (
+    0.05  # of the length of an update: rounding of tiny gradients turns some signs for Adam
+)
 DRAWS = 3  # of other weights, at which a gradient of 0 must be 0 again
 
 
@@ -42,6 +45,7 @@ def ask(steps: CapturedSteps) -> Answer:
     facts |= {"rate": best[0], "ours": best[1][-1], "curve": best[1][:: UPDATES // 10]}
     try:
         own = like(steps.optimizer_of(group), steps.parameters.tensors)
+        _check_update(step, weights, trained, own, steps)
         losses = _learn(step, weights, trained, own, steps)
         facts |= {"own": losses[-1], "own curve": losses[:: UPDATES // 10]}
     except CannotAsk as reason:
@@ -61,6 +65,28 @@ def _learn(
     losses = [trainee.learn(step) for _ in range(UPDATES)]
     losses.append(trainee.loss(step))
     return [one if math.isfinite(one) else math.inf for one in losses]
+
+
+def _check_update(
+    step: CapturedStep,
+    weights: Tensors,
+    trained: frozenset[int],
+    make: MakeOptimizer,
+    steps: CapturedSteps,
+) -> None:
+    """Raise CannotAsk unless an update of the copies is the one that the program made.
+
+    It is another one if the program clips, scales or adds up gradients before the optimizer uses them.
+    """
+    trainee = Trainee(weights, trained, make, steps.allowance)
+    trainee.learn(step)
+    for number, change in (step.changes or {}).items():
+        made = (trainee.copies[number].detach() - weights[number]).double()
+        size = float(change.double().norm())
+        if not float((made - change.double()).norm()) <= SAME_UPDATE * size:
+            raise CannotAsk("the program changes the gradients before its optimizer uses them")
+    if not step.changes:
+        raise CannotAsk("the first update was not captured")
 
 
 def _largest_gradient(step: CapturedStep, weights: Tensors, trained: frozenset[int]) -> float:
