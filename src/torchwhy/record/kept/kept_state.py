@@ -115,9 +115,10 @@ class AverageMoved(Event, frozen=True, tag="average-moved"):
     """How a copy of a trained model moved between two steps: `copy = scale * copy + share * (model - copy)`.
 
     `writes` counts how often its tensors were written, `changed` tells whether a value differs; writes to `.data` count
-    as one. `error` is what the formula leaves unexplained, relative to the way it went; `distance` is that from the
-    model, relative to its size. `is_module` means that the copy is a module, not a collection of tensors; `location`
-    is the last line that wrote one of its tensors by a method.
+    as one. `rebound` means that its tensors lie in other memory, as after `parameter.data = …` or a move to a device.
+    `error` is what the formula leaves unexplained, relative to the way it went; `distance` is that from the model,
+    relative to its size. `is_module` means that the copy is a module, not a collection of tensors; `location` is the
+    last line that wrote one of its tensors by a method.
     """
 
     step: int
@@ -132,6 +133,7 @@ class AverageMoved(Event, frozen=True, tag="average-moved"):
     distance: Real = 0.0
     model_moved: bool = True
     is_module: bool = True
+    rebound: bool = False
     location: SourceSpan | None = None
 
 

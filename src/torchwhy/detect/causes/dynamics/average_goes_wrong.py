@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.averages_follow import QUESTION
+from torchwhy.detect.views.kept.assigned_data import assigned_data
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.kept.kept_state import AverageMoved
@@ -17,6 +18,7 @@ NEARLY_ALL = (
     0.9,
     0.99995,
 )  # An average that takes this share of the newest weights is none; a copy takes all.
+ROUNDED = 1e-6  # Rounding of float32 weights changes this share of them.
 NO_SUM = 1e-3  # By this much the factors miss 1; rounding of float32 weights gives 1e-6.
 
 
@@ -35,6 +37,22 @@ class CopyStays(Diagnosis):
             f"{self.writes} writes within a step changed no value of it",
             value=float(self.writes),
         )
+        yield Evidence(
+            f"it differs from `{self.model}` by {self.distance:.2g} of its size",
+            value=self.distance,
+        )
+
+
+class CopyKeepsItself(Diagnosis):
+    """A copy is computed anew before every step, and up to rounding from itself alone."""
+
+    copy: str
+    model: str
+    distance: float
+    message = "`{copy}` never moves: every step computes it anew, from its own values, while `{model}` trains"
+    advice = "take the other term from the model: `copy.lerp_(parameter, 1 - decay)`"
+
+    def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
             f"it differs from `{self.model}` by {self.distance:.2g} of its size",
             value=self.distance,
@@ -121,13 +139,29 @@ class AverageGoesWrong(Detector):
             if one.model_moved:
                 looks.setdefault(one.copy, []).append(one)
         for copy, seen in looks.items():
-            diagnosis = _judge(seen) if len(seen) >= FEWEST_LOOKS else None
+            assigned = assigned_data(trace)
+            diagnosis = None
+            if len(seen) >= FEWEST_LOOKS:
+                diagnosis = _judge(seen) or (_stays(seen) if assigned is not None else None)
             if diagnosis is None or not _is_used(trace, copy, seen[0]):
                 continue
-            place = next((one.location for one in seen if one.location is not None), None)
+            place = next((one.location for one in seen if one.location is not None), assigned)
             yield self.found(
                 trace, diagnosis, severity="warning", step=seen[0].step, location=place
             )
+
+
+def _stays(seen: list[AverageMoved]) -> Diagnosis | None:
+    """Return that a copy stays as it is although `parameter.data = …` gave it other memory before every step."""
+    last = seen[-1]
+    distance = decode(last.distance)
+    stays = all(
+        not one.changed or max(abs(decode(one.scale) - 1), abs(decode(one.share))) < ROUNDED
+        for one in seen
+    )
+    if not stays or not all(one.rebound for one in seen) or not distance > ROUNDED:
+        return None
+    return CopyKeepsItself(copy=last.copy, model=last.model, distance=distance)
 
 
 def _judge(seen: list[AverageMoved]) -> Diagnosis | None:

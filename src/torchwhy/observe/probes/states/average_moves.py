@@ -38,6 +38,7 @@ class _Kept:
     model: torch.Tensor
     writes: int
     identities: tuple[int, ...]
+    memories: tuple[int, ...]
 
 
 class AverageMoves:
@@ -106,6 +107,7 @@ def _keep(copy: WeightCopy) -> _Kept:
         _elements([b for _, b in copy.pairs]),
         sum(version_of(a) for a, _ in copy.pairs),
         tuple(id(a) for a, _ in copy.pairs),
+        tuple(a.data_ptr() for a, _ in copy.pairs),
     )
 
 
@@ -147,6 +149,7 @@ def _moved(copy: WeightCopy, before: _Kept, step: int, site: Site | None) -> Ave
         distance=encode(float((now.model - before.copy).norm().item()) / size),
         model_moved=bool((now.model != before.model).any().item()),
         is_module=copy.is_module,
+        rebound=all(a != b for a, b in zip(now.memories, before.memories, strict=True)),
         location=span_of(site) if site is not None else None,
     )
 

@@ -28,7 +28,7 @@ def measure(trace: Trace) -> Diagnosis | None:
 
 
 AVERAGES = Need(
-    lambda trace: any(one.writes for one in trace.of(AverageMoved)),
+    lambda trace: any(one.writes or one.changed for one in trace.of(AverageMoved)),
     "the program writes no copy of a model in training",
     probes=("average probe", *STEP_PROBES),
 )
