@@ -25,14 +25,14 @@ class RowsWeighAlike(Diagnosis):
     distance: float
     usual: float
     message = (
-        "without its farthest row the gradient of a batch is {change}; that row lies {times:.2g} times as far from the "
-        "median as 99 % of all rows"
+        "without its farthest row the gradient of a batch is {share:.0%} as long; that row lies {times:.2g} times as "
+        "far from the median as 99 % of all rows"
     )
 
     @property
-    def change(self) -> str:
-        """Return how the gradient changes without the row."""
-        return "the same" if abs(self.ratio - 1) < 0.01 else f"{self.ratio:.2g} times shorter"
+    def share(self) -> float:
+        """Return the length of the gradient without the row, as a share of that with it."""
+        return 1 / max(self.ratio, 1e-12)
 
     @property
     def times(self) -> float:
