@@ -25,7 +25,7 @@ from torchwhy.printable import printable
 from torchwhy.record.run_file import Run, read_run, recorded_here, sealed, write_run
 from torchwhy.record.secrets import masked_command, secrets_of
 from torchwhy.report.model import Report
-from torchwhy.report.terminal import Place, show
+from torchwhy.report.text.terminal import Place, show
 from torchwhy.source.files import digest
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from torchwhy.report.hyperlinks import has_links, link_to
+from torchwhy.report.text.hyperlinks import has_links, link_to
 
 
 class Terminal(io.StringIO):

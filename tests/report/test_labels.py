@@ -9,7 +9,7 @@ import pytest
 from tests.report.examples import ROOT
 from torchwhy.finding import Evidence, Label, SourceSpan
 from torchwhy.report.excerpt import Line
-from torchwhy.report.labels import column_of, placed_labels
+from torchwhy.report.text.labels import column_of, placed_labels
 
 
 def whole(text: str) -> Line:

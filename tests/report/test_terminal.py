@@ -14,7 +14,7 @@ from torchwhy.finding import Fix, SourceSpan, Trial
 from torchwhy.question import Answer, Check, Question
 from torchwhy.report.model import Report, build
 from torchwhy.report.sparkline import sparkline
-from torchwhy.report.terminal import Place, show, show_checks
+from torchwhy.report.text.terminal import Place, show, show_checks
 
 GOLDEN_80 = """\
 torchwhy: training broke ───────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ from unittest import mock
 from tests.support.run_program import RUN, Outcome, tell
 from torchwhy.finding import Fix
 from torchwhy.report.model import Report
-from torchwhy.report.terminal import EVIDENCE_SHOWN, Place, show
+from torchwhy.report.text.terminal import EVIDENCE_SHOWN, Place, show
 from torchwhy.verify.candidates import candidates
 
 FLOAT = re.compile(r"(?<![\w.])[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+)(?!\w)")

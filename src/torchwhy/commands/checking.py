@@ -27,7 +27,7 @@ from torchwhy.rehearse.resume_runs import resume
 from torchwhy.rehearse.seed_runs import compare_seeds
 from torchwhy.replay.step.rerun_parent import last_step
 from torchwhy.report.model import Report
-from torchwhy.report.terminal import Place, show, show_checks
+from torchwhy.report.text.terminal import Place, show, show_checks
 
 REHEARSAL_STEPS = 200
 QUESTION_SHARE = (

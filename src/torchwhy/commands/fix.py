@@ -90,7 +90,7 @@ def _run_with_trials(options: argparse.Namespace) -> tuple[int, Path | None]:
 def _try(run_directory: Path, options: argparse.Namespace) -> None:
     from torchwhy.commands import trials
     from torchwhy.pipeline import diagnose, load
-    from torchwhy.report.terminal import Place, show
+    from torchwhy.report.text.terminal import Place, show
     from torchwhy.verify.diffs import check_unchanged, recorded_sources
 
     run = read_run(run_directory)

@@ -79,11 +79,11 @@ def execute(options: argparse.Namespace) -> int:
         shown = facts["checks"] if options.checks else facts
         print(json.dumps(shown, indent=1, allow_nan=False), file=stream)
     elif options.checks:
-        from torchwhy.report.terminal import show_checks
+        from torchwhy.report.text.terminal import show_checks
 
         show_checks(report, stream, of="" if run.rehearsal_steps is None else _check_of(run))
     else:
-        from torchwhy.report.terminal import Place, show
+        from torchwhy.report.text.terminal import Place, show
 
         show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), stream)
     if buffer is not None:

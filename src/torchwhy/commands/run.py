@@ -328,7 +328,7 @@ def _report(
         )
         unwritten = trials.store(run_directory, report)
     if not options.quiet and not show_plainly(report, sys.stderr):
-        from torchwhy.report.terminal import Place, show
+        from torchwhy.report.text.terminal import Place, show
 
         then = trials.next_steps(report, Path(run.directory), tried=options.fix)
         then += [] if options.check else offered_check(report, run)

@@ -188,7 +188,7 @@ class WatchIfItTrains(watch):
 
 def _print(report: ShownReport) -> None:
     from torchwhy.commands.trials import next_steps
-    from torchwhy.report.terminal import Place, show
+    from torchwhy.report.text.terminal import Place, show
 
     then = next_steps(report, report.directory, tried=False)
     show(report, Place(report.run_directory, report.directory), sys.stderr, then=then)

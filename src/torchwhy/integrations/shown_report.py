@@ -26,7 +26,7 @@ class ShownReport(Report):
     def __str__(self) -> str:
         """Return what `torchwhy run` prints."""
         from torchwhy.report.page.page_fragment import as_typed
-        from torchwhy.report.terminal import Place, show
+        from torchwhy.report.text.terminal import Place, show
 
         text = io.TextIOWrapper(io.BytesIO(), encoding="utf8", newline="")
         show(self, Place(self.run_directory, self.directory), text)

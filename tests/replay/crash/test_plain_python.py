@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tests.support.run_program import ProgramText, run_programs
-from torchwhy.report.terminal import Place, show
+from torchwhy.report.text.terminal import Place, show
 
 TRAINED = """
 import torch

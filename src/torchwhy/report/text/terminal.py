@@ -22,11 +22,11 @@ from torchwhy.printable import printable
 from torchwhy.report.checklist import checklist
 from torchwhy.report.excerpt import Line, excerpt
 from torchwhy.report.headlines import effect_of, moment
-from torchwhy.report.hyperlinks import has_links, link_to
-from torchwhy.report.labels import PlacedLabel, placed_labels
 from torchwhy.report.model import Report
 from torchwhy.report.plain_report import cost_of, counted, lines_of, show_plainly, write_to
 from torchwhy.report.sparkline import sparkline
+from torchwhy.report.text.hyperlinks import has_links, link_to
+from torchwhy.report.text.labels import PlacedLabel, placed_labels
 from torchwhy.report.window import DiffLines, SourceLine, diff_lines
 from torchwhy.report.wording import (
     CERTAINTY_WORDS,
