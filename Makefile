@@ -34,7 +34,7 @@ test-fast: $(STAMP)
 # The tests of the accelerator, built with AddressSanitizer and UBSan in a copy of the sources; needs gcc. Python and
 # torch allocate in their own ways, so leaks are looked for by the tests and not by the sanitizer.
 SANITIZED := build/sanitized
-SANITIZED_TESTS := tests/observe/native tests/replay/microscope/test_backward_log.py \
+SANITIZED_TESTS := tests/observe/native tests/replay/microscope/test_backward_log.py tests/replay/microscope/test_ordinary_operations.py \
 	tests/guest/test_native.py \
 	tests/guest/test_versions.py tests/guest/test_lifetimes.py
 sanitize: $(STAMP)
@@ -62,7 +62,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/whole.py
 
-$(STAMP): pyproject.toml setup.py constraints.txt $(wildcard src/torchwhy/observe/native/*.[ch])
+$(STAMP): pyproject.toml setup.py constraints.txt $(wildcard src/torchwhy/observe/native/*.[ch] src/torchwhy/observe/native/*/*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' torch==2.13.0 numpy
 	@# As pip does for a package that is not editable: start-up takes twice as long without bytecode.

@@ -13,7 +13,7 @@ setup(
     ext_modules=[
         Extension(
             "torchwhy.observe.native._fast",
-            sources=sorted(str(path) for path in NATIVE.glob("*.c")),
+            sources=sorted(str(path) for path in NATIVE.rglob("*.c")),
             depends=[str(NATIVE / "fast.h")],
             extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
             optional=True,

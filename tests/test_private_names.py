@@ -169,7 +169,7 @@ def private_in_c(text: str) -> set[str]:
 
 
 def test_private_names_in_c_stand_in_the_table():
-    texts = [path.read_text() for path in (*NATIVE.glob("*.c"), *NATIVE.glob("*.h"))]
+    texts = [path.read_text() for path in (*NATIVE.rglob("*.c"), *NATIVE.rglob("*.h"))]
     python = "".join(path.read_text() for path in MODULES)
     found = set().union(*map(private_in_c, texts))
     in_c = {spelled.removeprefix("C ") for spelled in NAMES if spelled.startswith("C ")}

@@ -10,7 +10,8 @@ import torch
 from torchwhy.observe.native import native_descriptors, records
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_reference
-from torchwhy.replay.microscope.operations import info_of
+from torchwhy.replay.microscope.memory_writers import MemoryWriters
+from torchwhy.replay.microscope.operations import Operation, info_of
 
 pytestmark = pytest.mark.skipif(
     not native_descriptors.is_ready(),
@@ -33,6 +34,7 @@ class Scene:
     def __init__(self):
         self.microscope = SimpleNamespace(seen=40, step=3, last_node_number=next_node_number())
         self.births, self.running, self.waiting = {}, [], []
+        self.writers = MemoryWriters()
         self.node = Node()
         self.looked, self.ways = [], []
         self.backward_log = records.fast.BackwardLog(
@@ -45,6 +47,7 @@ class Scene:
             look=lambda *seen: self.looked.append(seen),
             weak=weak_reference(),
             current_node=lambda: self.node,
+            writers=self.writers,
         )
 
     def way(self, frame):
@@ -123,13 +126,25 @@ def test_result_that_c_cannot_read_is_looked_at():
     assert len(scene.looked) == 1
 
 
-@pytest.mark.parametrize("odd", ["forward", "bad already", "in a module", "waited for", "recorded"])
+def test_what_takes_no_bad_value_is_kept_beside_one():
+    scene, bad = Scene(), torch.tensor([torch.nan])
+    scene.births[1] = "a birth"
+    negation = Operation(1, info_of(aten.neg.default), 0)
+    scene.writers.wrote(bad, negation, frozenset({1}))
+
+    scene.__torch_dispatch__(aten.neg.default, torch.ones(2))
+    assert len(scene.backward_log.take()) == 1
+
+    healing = (aten.nan_to_num.default, bad)
+    assert scene.__torch_dispatch__(*healing) is NotImplemented
+    assert scene.__torch_dispatch__(aten.stack.default, [torch.ones(1), bad]) is NotImplemented
+
+
+@pytest.mark.parametrize("odd", ["forward", "in a module", "waited for", "recorded"])
 def test_what_is_not_ordinary_does_not_run(odd):
     scene = Scene()
     if odd == "forward":
         scene.node = None
-    elif odd == "bad already":
-        scene.births[1] = "a birth"
     elif odd == "in a module":
         scene.running.append("a module")
     elif odd == "waited for":

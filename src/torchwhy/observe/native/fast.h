@@ -83,6 +83,10 @@ typedef struct {
 extern Torch torch;
 
 #define NAMES(X)                                                                                           \
+    X(_cdata) X(base) X(births) X(compared) X(data_operands) X(dtype) X(entries) X(grad_mode) X(info) X(input_shapes) X(inputs) X(is_leaf)       \
+    X(issuer) X(kept) X(last_operation) X(leaves) X(limit) X(module) X(next_step) X(node_number) X(order) X(outer) X(parameter_ids)  \
+    X(phase) X(scalars) X(shape) X(sites) X(storage_offset) X(stride) X(tested) X(through) X(tracked) X(unwritten) X(weak) X(within)          \
+    X(without_graph) X(work)                                                                                                        \
     X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(detach) X(grad) X(is_ordinary) X(keeps_memory) \
     X(kwargs) X(last_node_number) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(requires_grad) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
     X(training) X(untyped_storage)
@@ -96,6 +100,7 @@ double spent(void);
 int asked(PyObject *function, long long *number); /* 1 if it returned an integer */
 int has_modes(PyObject *depth);                   /* of one kind; 1 also if unknown */
 int grad_enabled(void);
+int is_empty(PyObject *object, PyObject *name);    /* 1 if a set of an object has no elements; raises nothing */
 int method(PyObject *object, PyObject *name, PyObject *argument); /* 1 if the call succeeded; drops its result */
 
 /* ---- tensors.c ---- */
@@ -119,6 +124,14 @@ typedef struct {
 } Values;
 int plain_values(PyObject *tensor, Values *values); /* 1 if elements do not overlap, leave no gaps, and have their own sign */
 
+enum { IS_REAL, IS_WHOLE, IS_COMPLEX };
+typedef struct {
+    const void *data;
+    int64_t count, size[MOST_DIMENSIONS];
+    int dimensions, kind, width; /* of an element, in bytes */
+} Layout;
+int layout_of(PyObject *tensor, Layout *layout); /* 1 if it is a plain tensor with memory on the CPU */
+
 /* ---- measures.c: methods of the module ---- */
 
 PyObject *measured(PyObject *module, PyObject *tensor);
@@ -134,11 +147,18 @@ extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteTyp
 /* ---- call_sites.c: methods of the module ---- */
 
 PyObject *begin_walks(PyObject *module, PyObject *args);
-PyObject *walked(PyObject *module, PyObject *args);
+PyObject *walked(PyObject *module, PyObject *frame);
 
-/* ---- backward_log.c ---- */
+typedef struct {
+    PyObject *sites, *outer, *part, *issuer, *within; /* as in `CallSite`, owned */
+} CallSite;
+int call_site_of(PyFrameObject *frame, CallSite *found); /* 0 with an exception, or before `begin_walks` */
+void call_site_clear(CallSite *site);
 
-extern PyTypeObject BackwardLogType;
+/* ---- backward_log.c and ordinary_operations.c ---- */
+
+extern PyTypeObject BackwardLogType, OrdinaryOperationsType;
+int backward_log_is_empty(PyObject *log); /* 0 also for any other object */
 
 /* ---- exception_watchers.c ---- */
 
@@ -178,5 +198,8 @@ int random_rests(NativeCruise *cruise, PyObject *random);
 
 /* Our own time is measured at one step in so many and counted for all: reading a clock costs as much as a step. */
 enum { TIMED = 8 };
+
+/* The same for the operations that the microscope sees, whose kinds repeat from layer to layer: a prime number. */
+enum { CLOCKED = 7 };
 
 #endif

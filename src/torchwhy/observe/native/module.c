@@ -59,6 +59,14 @@ int grad_enabled(void) {
     return answer;
 }
 
+int is_empty(PyObject *object, PyObject *name) {
+    PyObject *set = PyObject_GetAttr(object, name);
+    int answer = set != NULL && PyAnySet_Check(set) && PySet_GET_SIZE(set) == 0;
+    if (set == NULL) PyErr_Clear();
+    Py_XDECREF(set);
+    return answer;
+}
+
 int method(PyObject *object, PyObject *name, PyObject *argument) {
     PyObject *result = argument == NULL ? PyObject_CallMethodNoArgs(object, name) : PyObject_CallMethodOneArg(object, name, argument);
     if (result == NULL) PyErr_Clear();
@@ -126,8 +134,8 @@ static PyMethodDef methods[] = {
     {"same_rows", same_rows, METH_O, "Tell whether all rows are equal; None if unknown here."},
     {"rows_apart", rows_apart, METH_O, "Return the largest difference from the first row, and the largest element."},
     {"units_at_rest", units_at_rest, METH_VARARGS, "Return how many units are always 0, and how many values are 0 or out of range."},
-    {"begin_walks", begin_walks, METH_VARARGS, "Take the class of sites, the function that classifies files, and the code where backward begins."},
-    {"walked", walked, METH_VARARGS, "Return the user's sites on the way up, those that called backward, and the part of torch."},
+    {"begin_walks", begin_walks, METH_VARARGS, "Take the class of sites, the function that classifies files, the code where backward begins, and two limits."},
+    {"walked", walked, METH_O, "Return the user's sites on the way up, those that called backward, and the part of torch."},
     {"call_soon", call_soon, METH_O, "Call a function between two instructions of the main thread; False if too many wait."},
     {NULL},
 };
@@ -145,14 +153,14 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     /* As in records.py; raise both with every change of this interface, so that an older build is not used. */
-    if (PyModule_AddIntConstant(module, "EDITION", 5) < 0) {
+    if (PyModule_AddIntConstant(module, "EDITION", 6) < 0) {
         Py_DECREF(module);
         return NULL;
     }
     PyTypeObject *types[] = {
         &NativeCruiseType, &EngineType, &ReadType, &ForwardType, &ChangedType, &IndexNoteType, &StateType, &DroppedType,
         &CruiseType, &EntryType, &WatchedType, &ReadingType, &BatchesType, &BatchType, &RandomType, &GuestsType,
-        &ModesType, &TallyType, &TracerType, &BackwardLogType,
+        &ModesType, &TallyType, &TracerType, &BackwardLogType, &OrdinaryOperationsType,
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (PyModule_AddType(module, types[i]) < 0) {

@@ -22,7 +22,8 @@ typedef struct {
     void *stream;
 } Table;
 
-enum { ON_CPU = 1, IS_FLOAT = 2 };
+enum { ON_CPU = 1 };
+enum { INTEGER = 0, UNSIGNED = 1, IS_FLOAT = 2, BRAIN_FLOAT = 4, COMPLEX = 5, BOOLEAN = 6 };
 enum { MOST_READ = 1 << 20 }; /* elements; torch has many threads for more */
 
 int is_tensor(PyObject *object) {
@@ -162,5 +163,23 @@ int has_shape(PyObject *tensor, const Shape *shape) {
     if (!take_view(tensor, &view) || view.dimensions != shape->dimensions) return 0;
     for (int d = 0; d < view.dimensions; d++)
         if (view.shape[d] != shape->size[d]) return 0;
+    return 1;
+}
+
+int layout_of(PyObject *tensor, Layout *layout) {
+    View view;
+    if (!take_view(tensor, &view) || !count_elements(&view, &layout->count) || view.device.device_type != ON_CPU) return 0;
+    if (view.type.lanes != 1 || view.type.bits % 8 != 0) return 0;
+    switch (view.type.code) {
+    case IS_FLOAT: case BRAIN_FLOAT: layout->kind = IS_REAL; break;
+    case INTEGER: case UNSIGNED: case BOOLEAN: layout->kind = IS_WHOLE; break;
+    case COMPLEX: layout->kind = IS_COMPLEX; break;
+    default: return 0;
+    }
+    if (layout->count > 0 && view.data == NULL) return 0;
+    layout->data = (const char *)view.data + view.byte_offset;
+    layout->width = view.type.bits / 8;
+    layout->dimensions = view.dimensions;
+    for (int d = 0; d < view.dimensions; d++) layout->size[d] = view.shape[d];
     return 1;
 }

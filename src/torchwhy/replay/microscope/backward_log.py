@@ -28,7 +28,12 @@ from torchwhy.observe.torch_features.loader_parts import fetching_code
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_reference, weak_storage
 from torchwhy.replay.microscope.arguments import can_look, written_by
 from torchwhy.replay.microscope.call_sites import CallSite, call_site
-from torchwhy.replay.microscope.operations import Operation, OperationInfo, info_of
+from torchwhy.replay.microscope.operations import (
+    Operation,
+    OperationInfo,
+    info_of,
+    tensors_in,
+)
 from torchwhy.replay.microscope.write_log import Record
 from torchwhy.replay.nonfinite.nonfinite_log import Call
 from torchwhy.source.files import layer_of
@@ -91,12 +96,17 @@ def new_backward_log(microscope: Microscope) -> Any:
         look=microscope.look_again,
         weak=weak_reference(),
         current_node=current_node,
+        writers=microscope.memory_writers,
     )
 
 
 def log_briefly(microscope: Microscope, info: OperationInfo, call: Call, result: Any) -> bool:
     """Log an operation briefly if that is enough; False if the microscope has to look at it."""
-    if microscope.nonfinite_log.is_open or info.is_collective:
+    _, args, kwargs = call
+    if info.is_collective or (
+        microscope.nonfinite_log.is_open
+        and any(map(microscope.memory_writers.births_of, tensors_in((*args, *kwargs.values()))))
+    ):
         return False
     node, frame = current_node(), _program_below(frame_at(2))
     if node is not None:
@@ -106,7 +116,6 @@ def log_briefly(microscope: Microscope, info: OperationInfo, call: Call, result:
     updates = microscope.state.in_update
     if not (updates or (not microscope.modules.is_running and is_torchs_own_fetching(frame))):
         return False
-    _, args, kwargs = call
     written = written_by(info, args, kwargs) if info.writes else []
     if not are_fine(written or (result if isinstance(result, tuple) else (result,))):
         return False

@@ -66,7 +66,7 @@ def part_of(filename: str) -> Part:
 def call_site(frame: FrameType | None) -> CallSite:
     """Return the call site of the operation that `frame` runs."""
     if fast is not None and frame is not None:
-        return CallSite(*fast.walked(frame, MOST_SITES, MOST_FRAMES))
+        return CallSite(*fast.walked(frame))
     return walk_in_python(frame)
 
 
@@ -109,4 +109,4 @@ def walk_in_python(frame: FrameType | None) -> CallSite:
 
 
 if fast is not None:
-    fast.begin_walks(Site, part_of, _backward_entry)
+    fast.begin_walks(Site, part_of, _backward_entry, MOST_SITES, MOST_FRAMES)

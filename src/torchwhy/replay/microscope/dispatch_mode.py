@@ -28,9 +28,8 @@ from torchwhy.observe.torch_features.tensor_parts import is_of_ranks, storage_ke
 from torchwhy.replay.microscope import backward_log
 from torchwhy.replay.microscope.arguments import can_look, is_shapeless, operands_of, written_by
 from torchwhy.replay.microscope.call_sites import CallSite, call_site
-from torchwhy.replay.microscope.copies import with_copies
 from torchwhy.replay.microscope.forward_notes import CUTS, ForwardNotes
-from torchwhy.replay.microscope.memory_writers import MemoryWriters
+from torchwhy.replay.microscope.memory_writers import MemoryWriters, with_copies
 from torchwhy.replay.microscope.module_stack import ModuleStack
 from torchwhy.replay.microscope.operations import (
     Operation,
@@ -39,6 +38,7 @@ from torchwhy.replay.microscope.operations import (
     info_of,
     tensors_in,
 )
+from torchwhy.replay.microscope.ordinary_operations import READS, new_ordinary_operations
 from torchwhy.replay.microscope.step_operations import StepOperations
 from torchwhy.replay.microscope.write_log import WriteLog
 from torchwhy.replay.nonfinite.lineage import Lineage
@@ -53,7 +53,6 @@ NEEDS = (*MODE_NEEDS, "node-numbers", "current-node", "memory")
 SECONDS_OF_THE_WAY = 8e-6  # torch takes so long to bring an operation to Python and back
 ELEMENTS_OF_WORK = 2**17  # reading so many takes as long as the rest of a look
 MOST_FORWARDS = 64  # beginnings of forward passes remembered
-READS = {"_local_scalar_dense", "item"}
 
 
 class Microscope(PausableMode):
@@ -108,12 +107,24 @@ class Microscope(PausableMode):
         self.forwards: list[tuple[int, bool]] = []
         self.can_look = all(map(is_there, NEEDS))
         self.backward_log = backward_log.new_backward_log(self)
+        self._ordinary = new_ordinary_operations(self, ELEMENTS_OF_WORK)
 
     @property
     def seconds(self) -> float:
         """Return our own time so far, without the operations themselves."""
         on_the_way = self.seen * SECONDS_OF_THE_WAY
-        return self.own_seconds + float(self.backward_log.seconds) + on_the_way
+        in_c = float(self.backward_log.seconds + self._ordinary.seconds)
+        return self.own_seconds + in_c + on_the_way
+
+    def tables(self) -> dict[str, Any]:
+        """Return where operations are noted, for the accelerator."""
+        return {
+            "on_forward": self._on_forward,
+            **self.modules.tables(),
+            **self.notes.tables(),
+            **self._ran.tables(),
+            **self.writes.tables(),
+        }
 
     def enter(self) -> None:
         """Start looking."""
@@ -183,7 +194,17 @@ class Microscope(PausableMode):
             result = self.backward_log.run(func, args, kwargs)
             if result is not NotImplemented:
                 return result
-        kwargs = kwargs or {}
+        if self.is_on:
+            try:
+                result = self._ordinary.run(func, args, kwargs)
+            except Exception:
+                self.when_raised()
+                raise
+            if result is not NotImplemented:
+                return result
+        return self._run_and_look(func, args, kwargs or {})
+
+    def _run_and_look(self, func: Any, args: Any, kwargs: Any) -> Any:
         if not self.is_on:
             return self.run(func, args, kwargs)
         if self.before_next:
@@ -220,7 +241,7 @@ class Microscope(PausableMode):
     def look_again(
         self, info: OperationInfo, func: Any, args: Any, kwargs: Any, result: Any
     ) -> None:
-        """Look at an operation of a backward pass that ran and was not ordinary."""
+        """Look at an operation that the accelerator ran and that was not ordinary."""
         self._seen(info, (func, args, kwargs or {}), result, before=None)
 
     def _seen(self, info: OperationInfo, call: Call, result: Any, *, before: Any) -> None:

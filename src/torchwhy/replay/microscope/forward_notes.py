@@ -59,6 +59,17 @@ class ForwardNotes:
         self._viewed.clear()
         self._others.clear()
 
+    def tables(self) -> dict[str, Any]:
+        """Return where views and other operands are noted, for the accelerator."""
+        return {
+            "views": self._views,
+            "viewed": self._viewed,
+            "others": self._others,
+            "used": self.used_parameters,
+            "view_of": self._view_of,
+            "batch_at": self._batch_at,
+        }
+
     def describe(self, operation: Operation, operands: Operands, args: Any) -> None:
         """Note what the graph of the step needs."""
         given, _ = operands

@@ -1,4 +1,7 @@
-"""Knows which operation wrote each piece of memory last, and which births its bad values descend from."""
+"""Knows which operation wrote each piece of memory last, and which births its bad values descend from.
+
+Also copies what an operation is about to overwrite.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import storage_key, weak_storage
-from torchwhy.replay.microscope.operations import Operation
+from torchwhy.replay.microscope.operations import Operation, OperationInfo
 
 MOST_ENTRIES = 50_000  # pieces of memory remembered; beyond, those that are gone are forgotten
 
@@ -37,50 +41,50 @@ class MemoryWriters:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[int, Entry] = {}
+        self.entries: dict[int, Entry] = {}
 
     def begin_anew(self) -> None:
         """Forget all but bad values: operations ran unseen, so the last writers are unknown."""
-        self._entries = {key: e for key, e in self._entries.items() if e.births}
+        self.entries = {key: e for key, e in self.entries.items() if e.births}
 
     def entry(self, tensor: torch.Tensor) -> Entry | None:
         """Return what is known of a tensor's memory."""
         key = storage_key(tensor)
-        return None if key is None else self._entries.get(key)
+        return None if key is None else self.entries.get(key)
 
     def writers_of(self, keys: list[int | None]) -> tuple[Operation | None, ...]:
         """Return the last writer of each piece of memory, by key."""
-        entries = [None if key is None else self._entries.get(key) for key in keys]
+        entries = [None if key is None else self.entries.get(key) for key in keys]
         return tuple(None if entry is None else entry.last_operation for entry in entries)
 
     def entry_at(self, key: int) -> Entry | None:
         """Return what is known of the memory with this key."""
-        return self._entries.get(key)
+        return self.entries.get(key)
 
     def wrote(self, tensor: torch.Tensor, operation: Operation, births: frozenset[int]) -> None:
         """Note that `operation` wrote `tensor`; a write to a part of the memory adds its births to the present ones."""
         key = storage_key(tensor)
         if key is None:
             return
-        if key in self._entries:
-            self._write_again(self._entries[key], operation, births, covers=covers_memory(tensor))
+        if key in self.entries:
+            self._write_again(self.entries[key], operation, births, covers=covers_memory(tensor))
         else:
             self._write_first(key, weak_storage(tensor), operation, births)
 
     def wrote_memory(self, weak: Any, operation: Operation) -> None:
         """Note that `operation` wrote finite values to all of a piece of memory, given by a weak reference."""
         key = int(weak.cdata)
-        if key in self._entries:
-            self._write_again(self._entries[key], operation, frozenset(), covers=True)
+        if key in self.entries:
+            self._write_again(self.entries[key], operation, frozenset(), covers=True)
         else:
             self._write_first(key, weak, operation, frozenset())
 
     def _write_first(
         self, key: int, weak: Any, operation: Operation, births: frozenset[int]
     ) -> None:
-        if len(self._entries) >= MOST_ENTRIES:
+        if len(self.entries) >= MOST_ENTRIES:
             self.forget_dead()
-        self._entries[key] = Entry(weak, operation, births)
+        self.entries[key] = Entry(weak, operation, births)
 
     def _write_again(
         self, entry: Entry, operation: Operation, births: frozenset[int], *, covers: bool
@@ -95,7 +99,7 @@ class MemoryWriters:
         entry, key = self.entry(tensor), storage_key(copy)
         if entry is None or key is None:
             return
-        twin = self._entries[key] = Entry(weak_storage(copy), entry.last_operation, entry.births)
+        twin = self.entries[key] = Entry(weak_storage(copy), entry.last_operation, entry.births)
         twin.unwritten = entry.unwritten
 
     def births_of(self, tensor: torch.Tensor) -> frozenset[int]:
@@ -105,12 +109,34 @@ class MemoryWriters:
 
     def living_births(self) -> frozenset[int]:
         """Return the births whose values the program still holds."""
-        return frozenset().union(
-            *(e.births for e in self._entries.values() if not e.weak.expired())
-        )
+        return frozenset().union(*(e.births for e in self.entries.values() if not e.weak.expired()))
 
     def forget_dead(self) -> None:
         """Forget entries whose memory is gone; if too many remain, all without births."""
-        self._entries = {key: e for key, e in self._entries.items() if not e.weak.expired()}
-        if len(self._entries) >= MOST_ENTRIES:
-            self._entries = {key: e for key, e in self._entries.items() if e.births}
+        self.entries = {key: e for key, e in self.entries.items() if not e.weak.expired()}
+        if len(self.entries) >= MOST_ENTRIES:
+            self.entries = {key: e for key, e in self.entries.items() if e.births}
+
+
+@unseen
+def with_copies(
+    memory_writers: MemoryWriters, info: OperationInfo, args: Any, kwargs: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments, with copies of those that the operation writes into."""
+    arguments, keywords = list(args), dict(kwargs)
+    for position, name in info.writes:
+        if position < len(arguments):
+            arguments[position] = _copy(memory_writers, arguments[position])
+        elif name in keywords:
+            keywords[name] = _copy(memory_writers, keywords[name])
+    return tuple(arguments), keywords
+
+
+def _copy(memory_writers: MemoryWriters, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        copy = value.detach().clone()
+        memory_writers.copied(value, copy)
+        return copy
+    if isinstance(value, (list, tuple)):
+        return [_copy(memory_writers, item) for item in value]
+    return value

@@ -77,6 +77,10 @@ class ModuleStack:
         """Return the path of the innermost running module."""
         return self._path(self.stack[-1]) if self.stack else None
 
+    def tables(self) -> dict[str, Any]:
+        """Return what gives the path of the running module, for the accelerator."""
+        return {"running": self.stack, "paths": self._paths, "path_of": self._path}
+
     def install(self) -> None:
         """Start following."""
         if not self._handles:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from torchwhy.replay.microscope.operations import Operation
@@ -18,6 +20,10 @@ class StepOperations:
         self._operations: list[Operation] = []
         self._by_node_number: dict[int, Operation] = {}
         self._held = 0
+
+    def tables(self) -> dict[str, Any]:
+        """Return where operations are kept, for the accelerator."""
+        return {"operations": self._operations, "by_node_number": self._by_node_number}
 
     def add(self, operation: Operation) -> None:
         """Keep an operation until the step is over."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -30,6 +30,10 @@ class WriteLog:
     def __init__(self) -> None:
         self._by_node_number: dict[int, tuple[Operation, list[int | None]]] = {}
         self.writes: list[Record] = []
+
+    def tables(self) -> dict[str, Any]:
+        """Return where memory is noted, for the accelerator."""
+        return {"memory_of_node": self._by_node_number, "writes": self.writes}
 
     def ran(
         self, operation: Operation, touched: list[torch.Tensor], written: list[torch.Tensor]

@@ -1,8 +1,9 @@
 /* The walk up the stack of call_sites.py: the user's frames, and the part of torch that it passes through. */
 
-#include "fast.h"
+#include "../fast.h"
 
 static PyObject *site_type, *part_of, *backward_entry; /* given once by `begin_walks` */
+static Py_ssize_t most_sites, most_frames;             /* likewise */
 static PyObject *parts;                                /* the part of each file */
 static PyObject *user, *library, *plain_torch, *data, *own;
 static PyObject *dispatch, *function; /* methods by which modes and tensor subclasses hand an operation on */
@@ -10,7 +11,7 @@ static PyObject *dispatch, *function; /* methods by which modes and tensor subcl
 PyObject *begin_walks(PyObject *module, PyObject *args) {
     PyObject *site, *part, *entry;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOO", &site, &part, &entry)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOOnn", &site, &part, &entry, &most_sites, &most_frames)) return NULL;
     if (user == NULL) {
         user = PyUnicode_InternFromString("user");
         library = PyUnicode_InternFromString("library");
@@ -64,7 +65,7 @@ typedef struct {
 } Way;
 
 /* Return 1 to continue, 0 to stop, -1 for an exception. */
-static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t most) {
+static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code) {
     if ((PyObject *)code == backward_entry) way->is_behind = 1;
     PyObject *here = part_at(code);
     if (here == NULL) return -1;
@@ -76,7 +77,7 @@ static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t m
     if (is(here, user)) {
         PyObject *sites = way->is_behind ? way->outer : way->inner;
         if (add_site(sites, code, frame) < 0) return -1;
-        return PyList_GET_SIZE(sites) < most;
+        return PyList_GET_SIZE(sites) < most_sites;
     }
     if (is(here, library) && !PyList_GET_SIZE(way->far) && !way->is_behind) return add_site(way->far, code, frame) < 0 ? -1 : 1;
     int names_part = !is(here, plain_torch) && !is(here, library);
@@ -85,41 +86,55 @@ static int pass(Way *way, PyFrameObject *frame, PyCodeObject *code, Py_ssize_t m
     return 1;
 }
 
-/* walked(frame, most_sites, most_frames): (sites, outer sites, part, issuer, sites within a call of the user's) */
-PyObject *walked(PyObject *module, PyObject *args) {
-    PyFrameObject *frame;
-    Py_ssize_t most_sites, most_frames;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!nn", &PyFrame_Type, &frame, &most_sites, &most_frames)) return NULL;
+void call_site_clear(CallSite *site) {
+    Py_CLEAR(site->sites);
+    Py_CLEAR(site->outer);
+    Py_CLEAR(site->part);
+    Py_CLEAR(site->issuer);
+    Py_CLEAR(site->within);
+}
+
+int call_site_of(PyFrameObject *frame, CallSite *found) {
     if (parts == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "begin_walks comes first");
-        return NULL;
+        return 0;
     }
     Way way = {PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), plain_torch, NULL, 0};
     int going = way.inner == NULL || way.outer == NULL || way.far == NULL || way.within == NULL ? -1 : 1;
-    Py_INCREF(frame);
+    Py_XINCREF(frame);
     for (Py_ssize_t i = 0; frame != NULL && i < most_frames && going == 1; i++) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        going = pass(&way, frame, code, most_sites);
+        going = pass(&way, frame, code);
         Py_DECREF(code);
         Py_SETREF(frame, PyFrame_GetBack(frame));
     }
     Py_XDECREF(frame);
-    PyObject *result = NULL;
     if (going >= 0) {
-        PyObject *near = !way.is_behind && !PyList_GET_SIZE(way.inner) ? way.far : way.inner;
-        PyObject *sites = PyList_AsTuple(near), *outer = PyList_AsTuple(way.outer), *within = PyList_AsTuple(way.within);
-        if (sites != NULL && outer != NULL && within != NULL) {
-            PyObject *issuer = way.issuer == NULL ? plain_torch : way.issuer;
-            result = PyTuple_Pack(5, sites, outer, way.part, issuer, within);
-        }
-        Py_XDECREF(sites);
-        Py_XDECREF(outer);
-        Py_XDECREF(within);
+        found->sites = PyList_AsTuple(!way.is_behind && !PyList_GET_SIZE(way.inner) ? way.far : way.inner);
+        found->outer = PyList_AsTuple(way.outer);
+        found->within = PyList_AsTuple(way.within);
+        found->part = way.part;
+        found->issuer = way.issuer == NULL ? plain_torch : way.issuer;
+        Py_INCREF(found->part);
+        Py_INCREF(found->issuer);
     }
     Py_XDECREF(way.inner);
     Py_XDECREF(way.outer);
     Py_XDECREF(way.far);
     Py_XDECREF(way.within);
+    return going >= 0 && found->sites != NULL && found->outer != NULL && found->within != NULL;
+}
+
+/* walked(frame): (sites, outer sites, part, issuer, sites within a call of the user's) */
+PyObject *walked(PyObject *module, PyObject *frame) {
+    CallSite found = {NULL, NULL, NULL, NULL, NULL};
+    (void)module;
+    if (!PyFrame_Check(frame)) {
+        PyErr_SetString(PyExc_TypeError, "takes a frame");
+        return NULL;
+    }
+    int done = call_site_of((PyFrameObject *)frame, &found);
+    PyObject *result = done ? PyTuple_Pack(5, found.sites, found.outer, found.part, found.issuer, found.within) : NULL;
+    call_site_clear(&found);
     return result;
 }

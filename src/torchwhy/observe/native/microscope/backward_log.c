@@ -1,26 +1,28 @@
 /* Runs the operations of a backward pass for the microscope and logs the ordinary ones, as backward_log.py does.
 
-   An operation is ordinary if it writes into no argument, records no graph, returns plain finite tensors, and runs in
-   no module. All others go to Python: before they run by NotImplemented, afterwards by `look`. */
+   An operation is ordinary if it writes into no argument, records no graph, takes nothing that bad values passed into,
+   returns plain finite tensors, and runs in no module. All others go to Python: before they run by NotImplemented, afterwards by `look`. */
 
-#include "fast.h"
+#include "../fast.h"
 #include <structmember.h>
 
-enum { MICROSCOPE, BIRTHS, RUNNING, WAITING, INFO_OF, CALL_SITE_OF, LOOK, WEAK, CURRENT_NODE, LOGGED, CALL_SITE, CODE, FIELDS };
+enum { MICROSCOPE, BIRTHS, RUNNING, WAITING, INFO_OF, CALL_SITE_OF, LOOK, WEAK, CURRENT_NODE, WRITERS, LOGGED, CALL_SITE, CODE, FIELDS };
 
 typedef struct {
     PyObject_HEAD
     PyObject *field[FIELDS];
     int instruction; /* of the frame that `CALL_SITE` belongs to; its code is `CODE` */
+    unsigned long count;
     double seconds;  /* spent here, without the operations themselves */
 } BackwardLog;
 
 static int log_init(BackwardLog *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"microscope", "births", "running", "waiting", "info_of", "call_site", "look", "weak", "current_node", NULL};
+    static char *names[] = {"microscope", "births", "running", "waiting", "info_of", "call_site", "look", "weak", "current_node", "writers", NULL};
     PyObject *given[LOGGED];
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OO!O!O!OOOOO", names, &given[MICROSCOPE], &PyDict_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OO!O!O!OOOOOO", names, &given[MICROSCOPE], &PyDict_Type,
                                      &given[BIRTHS], &PyList_Type, &given[RUNNING], &PyList_Type, &given[WAITING],
-                                     &given[INFO_OF], &given[CALL_SITE_OF], &given[LOOK], &given[WEAK], &given[CURRENT_NODE]))
+                                     &given[INFO_OF], &given[CALL_SITE_OF], &given[LOOK], &given[WEAK], &given[CURRENT_NODE],
+                                     &given[WRITERS]))
         return -1;
     for (int i = 0; i < LOGGED; i++) {
         Py_INCREF(given[i]);
@@ -135,9 +137,41 @@ static int is_recorded(BackwardLog *self) {
     return recorded;
 }
 
+/* Tell whether a tensor lies in memory that holds bad values; 1 also if unknown. */
+static int is_bad(PyObject *entries, PyObject *tensor) {
+    PyObject *storage = PyObject_CallMethodNoArgs(tensor, NAME(untyped_storage));
+    PyObject *key = storage == NULL ? NULL : PyObject_GetAttr(storage, NAME(_cdata));
+    PyObject *entry = key == NULL ? NULL : PyDict_GetItemWithError(entries, key);
+    int bad = PyErr_Occurred() != NULL || (entry != NULL && !is_empty(entry, NAME(births)));
+    Py_XDECREF(storage);
+    Py_XDECREF(key);
+    return bad;
+}
+
+static int are_bad(PyObject *entries, PyObject *value) {
+    if (is_tensor(value)) return is_bad(entries, value);
+    if (!PyTuple_Check(value) && !PyList_Check(value)) return PyObject_IsInstance(value, torch.tensor) != 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
+        if (are_bad(entries, PySequence_Fast_GET_ITEM(value, i))) return 1;
+    return 0;
+}
+
+/* Tell whether an operation takes bad values, which have to be followed. */
+static int takes_bad(BackwardLog *self, PyObject *args, PyObject *keywords) {
+    if (PyDict_GET_SIZE(self->field[BIRTHS]) == 0) return 0;
+    PyObject *entries = PyObject_GetAttr(self->field[WRITERS], NAME(entries)), *name, *value;
+    int bad = entries == NULL || !PyDict_CheckExact(entries) || are_bad(entries, args);
+    Py_ssize_t place = 0;
+    while (!bad && keywords != Py_None && PyDict_Check(keywords) && PyDict_Next(keywords, &place, &name, &value))
+        bad = are_bad(entries, value);
+    Py_XDECREF(entries);
+    PyErr_Clear();
+    return bad;
+}
+
 /* Return the node being differentiated and the operation's info, if it may be ordinary; new references. */
 static int may_run(BackwardLog *self, PyObject *function, PyObject **node, PyObject **info) {
-    if (PyDict_GET_SIZE(self->field[BIRTHS]) || PyList_GET_SIZE(self->field[RUNNING]) || PyList_GET_SIZE(self->field[WAITING]))
+    if (PyList_GET_SIZE(self->field[RUNNING]) || PyList_GET_SIZE(self->field[WAITING]))
         return 0;
     *node = PyObject_CallNoArgs(self->field[CURRENT_NODE]);
     if (*node != NULL && *node != Py_None && !is_recorded(self)) {
@@ -157,14 +191,15 @@ static PyObject *log_run(BackwardLog *self, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "run(function, args, kwargs)");
         return NULL;
     }
-    double began = spent();
-    if (!may_run(self, args[0], &node, &info)) Py_RETURN_NOTIMPLEMENTED;
-    double waited = spent();
+    int is_timed = self->count++ % CLOCKED == 0;
+    double began = is_timed ? spent() : 0.0;
+    if (takes_bad(self, args[1], args[2]) || !may_run(self, args[0], &node, &info)) Py_RETURN_NOTIMPLEMENTED;
+    double waited = is_timed ? spent() : 0.0;
     PyObject *result = PyObject_Call(args[0], args[1], args[2] == Py_None ? NULL : args[2]);
-    waited = spent() - waited;
+    if (is_timed) waited = spent() - waited;
     if (result != NULL) {
         int noted = note(self, info, node, result);
-        self->seconds += spent() - began - waited;
+        if (is_timed) self->seconds += CLOCKED * (spent() - began - waited);
         if (!noted) {
             PyObject *looked = PyObject_CallFunctionObjArgs(self->field[LOOK], info, args[0], args[1], args[2], result, NULL);
             if (looked == NULL) Py_CLEAR(result);
@@ -206,6 +241,10 @@ static PyMemberDef log_members[] = {
     {"seconds", T_DOUBLE, offsetof(BackwardLog, seconds), 0, "spent here"},
     {NULL},
 };
+
+int backward_log_is_empty(PyObject *log) {
+    return Py_TYPE(log) == &BackwardLogType && PyList_GET_SIZE(((BackwardLog *)log)->field[LOGGED]) == 0;
+}
 
 PyTypeObject BackwardLogType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "torchwhy.observe.native._fast.BackwardLog",
