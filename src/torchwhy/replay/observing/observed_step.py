@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from torchwhy.replay.graph.forward_graph import GraphWriter
 from torchwhy.replay.graph.graph_cuts import GraphCuts, leaves_under
 from torchwhy.replay.microscope.backward_log import is_torchs_own, note_update
 from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.microscope.operations import tensors_in
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
 from torchwhy.replay.nonfinite.spoiled_values import SpoiledValues, bad_parameters
 from torchwhy.replay.observing.switch import MicroscopeSwitch
@@ -103,11 +105,19 @@ class ObservedStep:
         microscope = self._microscope
         if (
             microscope.logs_briefly
-            and not self._nonfinite_log.is_open
             and is_torchs_own(watched.optimizer)
+            and not self._takes_bad_values(watched)
         ):
             microscope.pause()
             microscope.missed_update = microscope.is_paused
+
+    def _takes_bad_values(self, watched: WatchedOptimizer) -> bool:
+        """Tell whether bad values passed into what an update reads; those that masks hide do not."""
+        if not self._nonfinite_log.is_open:
+            return False
+        states = (state.values() for state in watched.optimizer.state.values())
+        read = (*watched.parameters(), *watched.gradients(), *itertools.chain(*states))
+        return any(map(self._microscope.memory_writers.births_of, tensors_in(read)))
 
     def end_update(self, check: Check | None) -> None:
         """Take the mode off torch's stack if it is not needed, and note an update that ran during a pause."""
