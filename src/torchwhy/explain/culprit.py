@@ -28,7 +28,7 @@ def lead_with_culprit(findings: list[Finding], traces: Sequence[Trace]) -> list[
     if not followers or len(traces) < 2:
         return findings
     others = [finding for finding in findings if not is_about_another(finding)]
-    leader = next((one for one in others if one.effect in BROKE), None)
+    leader = next((one for one in others if one.effect in BROKE and one.severity == "error"), None)
     leader = leader or next(_plain_exceptions(traces), None)
     if leader is None:
         leader, *followers = [_with_silent_ranks(one, traces) for one in followers]
