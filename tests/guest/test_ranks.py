@@ -32,7 +32,7 @@ def _run(pairs: Pairs, name: str, *arguments: str, watched: bool = True) -> list
             "LOCAL_RANK": str(rank),
             "WORLD_SIZE": "2",
             "MASTER_ADDR": "127.0.0.1",
-            "TORCHELASTIC_ERROR_FILE": str(pairs.folder / f"{name}-error-{rank}.json"),
+            "TORCHELASTIC_ERROR_FILE": str(pairs.folder / f"{'-'.join(arguments)}-{rank}.json"),
         }
         for rank in range(2)
     ]
@@ -93,7 +93,7 @@ def test_rank_that_alone_is_bad_leads_the_rank_that_lost_it(pairs: Pairs) -> Non
     assert cause is not None
     assert (cause.detector, cause.rank) == ("unexplained-nonfinite", 1)
     assert [(one.detector, one.rank) for one in cause.explains] == [("unexplained-error", 0)]
-    times = [_noted_time(pairs.folder / f"sharded_ranks-error-{rank}.json") for rank in range(2)]
+    times = [_noted_time(pairs.folder / f"fsdp2-root-{rank}.json") for rank in range(2)]
     assert times[1] < times[0]
 
 

@@ -331,9 +331,11 @@ class Rewind:
             self._stop_program(follows=self._is_received(check))
 
     def _is_received(self, check: Check) -> bool:
-        """Tell whether the bad values of a step came from other ranks, as far as it is known."""
-        born_here = any(birth.origin != "rank" for birth in self._nonfinite_log.spoilers())
-        return world_size() > 1 and not check.bad_loss and not born_here
+        """Tell whether the bad values of a step came from other ranks; a rank that alone found them follows nobody."""
+        origins = {birth.origin for birth in self._nonfinite_log.spoilers()}
+        if world_size() == 1 or check.bad_loss or origins - {"rank"}:
+            return False
+        return self._is_together or bool(origins)
 
     def _undo(self, check: Check) -> None:
         """Withhold the update, and put the buffers back that the batch has changed."""
