@@ -101,8 +101,9 @@ def collect(
 def table(results: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the table, one question in a row."""
     answered = [one for one in results if "answers" in one]
-    broken = sum(one["broken"] for one in answered)
-    yield f"{broken} broken and {len(answered) - broken} healthy programs:"
+    broken = [one for one in answered if one["broken"]]
+    denied = sum("no" in one["answers"].values() for one in broken)
+    yield f"{len(broken)} broken programs, of which {denied} get a no, and {len(answered) - len(broken)} healthy ones:"
     yield ""
     yield "| question | broken programs it finds | healthy programs it passes | further runs | seconds, median |"
     yield "|---|---|---|---|---|"
@@ -110,7 +111,11 @@ def table(results: list[dict[str, Any]]) -> Iterator[str]:
         found = [one["answers"].get(slug) for one in answered if one["broken"]]
         passed = [one["answers"].get(slug) for one in answered if not one["broken"]]
         asked = len(passed) - passed.count("could-not-ask") - passed.count(None)
-        took = [one["seconds"][slug] for one in answered if slug in one["seconds"]]
+        took = [
+            one["seconds"][slug]
+            for one in answered
+            if slug in one["seconds"] and one["answers"].get(slug) != "could-not-ask"
+        ]
         shown = f"{statistics.median(took):.2f}" if any(took) else "–"
         yield (
             f"| {slug} | {found.count('no')} of {len(found)} | {passed.count('yes')} of {asked} asked | "
