@@ -48,6 +48,7 @@ class Maker:
     def __init__(
         self, run_directory: Path, trace: Trace, *, title: str, limit_seconds: float, say: Say
     ) -> None:
+        self._run_directory = run_directory
         self._trace = trace
         self._title = title
         self._limit = limit_seconds
@@ -62,8 +63,7 @@ class Maker:
 
     def make(self, target: Path) -> Made:
         """Write the folder, which does not exist or is empty; nothing is written if the program does not fail."""
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".torchwhy-", dir=target.parent) as scratch:
+        with tempfile.TemporaryDirectory(prefix="repro-", dir=self._run_directory) as scratch:
             folder = Path(scratch)
             cut = self._first_that_fails(folder)
             rows = self._fewest_rows(folder, cut)

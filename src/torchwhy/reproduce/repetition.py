@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.confine.confined_run import run_again
+from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, ExceptionSeen
 from torchwhy.record.run_file import Run, read_traces
 from torchwhy.record.trace import Trace
 from torchwhy.reproduce.program_text import ProgramText
 
 CHECKED = "checked.py"
+IN_DATA = "the kept data hold the bad value already: it is made before the step"
 Signature = tuple[str, str, str, str, int]
 
 
@@ -48,10 +50,16 @@ def repeat(
             return Repetition(is_same=False, found=_how_it_ended(ended, place))
         same = traces[0].alarms[0].what == what
         same = same and _signature(found, made, own=program) == _signature(birth, None)
+        if found.location is not None and _is_our_line(found.location, made):
+            return Repetition(is_same=False, found=IN_DATA)
         return Repetition(same, found="" if same else f"{found.op} at {found.location}")
     finally:
         program.unlink(missing_ok=True)
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _is_our_line(place: SourceSpan, made: ProgramText) -> bool:
+    return Path(place.file).name == CHECKED and place.line not in made.origins
 
 
 def _signature(birth: Birth, made: ProgramText | None, own: Path | None = None) -> Signature:
