@@ -107,7 +107,7 @@ def _described(operation: Operation, last: int) -> dict[str, Any]:
         known["node_number"] = operation.node_number - last
     known["parameter_ids"] = [one is not None for one in operation.parameter_ids]
     known["data_operands"] = [one._replace(address=0) for one in operation.data_operands]
-    known["sites"] = operation.sites[:1]
+    known |= {"sites": operation.sites[:1], "outer": operation.outer[:1]}
     known["kept"] = repr(operation.kept)
     known["call"] = operation.call is not None
     return known
@@ -157,7 +157,21 @@ def bad_values() -> torch.Tensor:
     return (cleaned + 1).sum() + y.sum()
 
 
-@pytest.mark.parametrize("program", [attention, views, whole_numbers, written, bad_values])
+def closure() -> torch.Tensor:
+    torch.manual_seed(1)
+    weight, x = nn.Parameter(torch.randn(4)), torch.randn(6, 4)
+    optimizer = torch.optim.LBFGS([weight], max_iter=3, line_search_fn="strong_wolfe")
+
+    def loss_of() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = ((x * weight).sum(1) * 2).pow(2).mean()
+        loss.backward()
+        return loss
+
+    return optimizer.step(loss_of)
+
+
+@pytest.mark.parametrize("program", [attention, views, whole_numbers, written, bad_values, closure])
 def test_accelerator_notes_what_the_microscope_notes(program: Any) -> None:
     native, mine = seen_of(program, native=True)
     python, theirs = seen_of(program, native=False)

@@ -49,11 +49,15 @@ def _is_counted_inside(function: Any) -> bool:
 
 
 def _is_below_another_mode(frame: Any) -> bool:
-    """Tell whether a mode of the program runs the operation: torch counts no writes there, with or without us."""
-    while (frame := frame.f_back) is not None:
-        if frame.f_code.co_name == "__torch_dispatch__":
-            return True
-    return False
+    """Tell whether a mode of the program runs the operation: torch counts no writes there, with or without us.
+
+    The first of the frames that handle an operation is our own mode's.
+    """
+    count = 0
+    while frame is not None and count < 2:
+        count += frame.f_code.co_name == "__torch_dispatch__"
+        frame = frame.f_back
+    return count > 1
 
 
 def running_modes() -> int:

@@ -244,11 +244,12 @@ static int are_ordinary(Operations *self, Look *look) {
     return 1;
 }
 
-/* Tell whether the program issued an operation, itself or through a module; torch's own work is logged more briefly. */
+/* Tell whether the program issued an operation, itself or through a module, or an optimizer that calls a closure; other
+   work of torch's own is logged more briefly. */
 static int is_of_program(Operations *self, Look *look) {
     const char *issuer = PyUnicode_AsUTF8(look->site.issuer);
     if (issuer == NULL) return 0;
-    if (strcmp(issuer, "user") == 0 || strcmp(issuer, "library") == 0) return 1;
+    if (strcmp(issuer, "user") == 0 || strcmp(issuer, "library") == 0 || strcmp(issuer, "optim") == 0) return 1;
     if (PyList_GET_SIZE(self->field[RUNNING]) == 0 || PyTuple_GET_SIZE(look->site.within) == 0) return 0;
     PyObject *innermost = PyTuple_GET_ITEM(look->site.within, 0);
     return PyTuple_Check(innermost) && PyTuple_GET_ITEM(innermost, 0) != self->field[ROOT_GRADIENTS];
