@@ -165,6 +165,21 @@ def test_a_failure_is_reported_with_its_cause(records):
     assert copy["command"] == ["train.py", "--lr", "3"]
 
 
+def test_report_silences_a_cause_of_a_recorded_run(records, capsys, monkeypatch):
+    workshop = records("replayed_in_place")
+    first = workshop.watched("train.py")
+    monkeypatch.chdir(workshop.folder)
+
+    assert main(["report", "--allow", "log-of-nonpositive", "-f", "json"]) == 0
+
+    facts = json.loads(capsys.readouterr().out)
+    stored = json.loads((workshop.run_directory / "report.json").read_text())
+    assert "log-of-nonpositive" in first.err
+    assert [one["detector"] for one in facts["silenced"]] == ["log-of-nonpositive"]
+    assert facts["findings"][0]["facts"]["kind"] == "allowed-alarm"
+    assert (facts["cost"], stored["silenced"]) == (stored["cost"], [])
+
+
 @pytest.mark.parametrize(
     ("recording", "level", "code"),
     [

@@ -218,3 +218,13 @@ class Finding:
         if self.reservation is not None:
             words += f"; {self.reservation.sentence}"
         return words if self.observed_from is None else f"{words} (in a later phase of training)"
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """A finding that the user allows, and how: by an option or setting, or by a comment in the source."""
+
+    detector: str
+    severity: Severity
+    location: SourceSpan | None
+    by: Literal["option", "comment"]

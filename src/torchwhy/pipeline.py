@@ -6,18 +6,21 @@ import math
 import os
 import signal as signals
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
+from torchwhy.detect.allowances import Allowances
 from torchwhy.detect.checks.asking import checks_of
 from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.culprit import is_about_another, lead_with_culprit
+from torchwhy.explain.silencing import Silencing, silence
 from torchwhy.explain.story import tell
-from torchwhy.finding import Finding
+from torchwhy.finding import Finding, Silenced
 from torchwhy.printable import one_line
 from torchwhy.record.crashes import Crash
-from torchwhy.record.events import ProbeFailed, RunEnded, RunStarted
+from torchwhy.record.events import Alarm, ProbeFailed, RunEnded, RunStarted
 from torchwhy.record.numbers import is_finite
 from torchwhy.record.run_file import BOOT_FAILURE, COMPUTED, Run, read_run, read_traces
 from torchwhy.record.run_folder import read_note
@@ -52,6 +55,19 @@ class BareAlarm(Diagnosis):
         return ", ".join(self.names[:3]) or "no name"
 
 
+class AllowedAlarm(Diagnosis):
+    """A value that was not finite, whose cause the user allows."""
+
+    what: str
+    causes: list[str]
+    message = "a {what} was not finite; what was found is silenced ({shown})"
+
+    @property
+    def shown(self) -> str:
+        """Return the causes."""
+        return ", ".join(self.causes)
+
+
 def load(run_directory: str | os.PathLike[str]) -> Report:
     """Return the report of a recorded run: the stored one, or a new one if none was stored."""
     directory = Path(run_directory)
@@ -60,8 +76,13 @@ def load(run_directory: str | os.PathLike[str]) -> Report:
     return read_report(stored) if is_there else diagnose(directory)
 
 
-def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
-    """Return the report of a run, from its traces; `notes` are added to the report's own."""
+def diagnose(
+    run_directory: Path, notes: Sequence[str] = (), *, allow: Sequence[str] = ()
+) -> Report:
+    """Return the report of a run, from its traces; `notes` are added to the report's own.
+
+    `allow` are causes to leave out, besides those that the run and the comments in its source allow.
+    """
     run = read_run(run_directory)
     traces = read_traces(run_directory)
     failed: dict[str, str] = {}
@@ -70,12 +91,14 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
     for trace in sorted(traces, key=_first_alarm):
         findings += _without_echoes(examine(trace, failed, unordered), findings)
     findings = lead_with_culprit(_without_needless_last_resort(findings), traces)
+    silencing = _silenced(findings, run, traces, allow)
     steps = max((_steps_of(trace) for trace in traces), default=0)
     unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
     unseen += [note for trace in traces for note in trace.damage]
     if traces and not steps and not findings:
         unseen.append(_why_no_training(run_directory, run))
     unseen += [*_blind_spots(traces), *_not_judged(failed), *unordered]
+    findings = silencing.kept
     return build(
         findings,
         command=masked_command(run.command),
@@ -90,8 +113,33 @@ def diagnose(run_directory: Path, notes: Sequence[str] = ()) -> Report:
         unseen=tuple(dict.fromkeys(unseen)),
         kept=kept_of(traces, run_directory, Path(run.directory)),
         skipped=skipped_of(traces),
-        checks=checks_of(traces, findings, detectors=detectors_for(traces), failed=failed),
+        checks=checks_of(
+            traces,
+            findings,
+            detectors=detectors_for(traces),
+            failed=failed,
+            silenced={one.detector for one in silencing.silenced},
+        ),
+        silenced=silencing.silenced,
     )
+
+
+def _silenced(
+    findings: list[Finding], run: Run, traces: Sequence[Trace], allow: Sequence[str]
+) -> Silencing:
+    """Return the findings without the allowed ones; that training broke is told even if its cause is allowed."""
+    allowances = Allowances((*run.allow, *allow), Path(run.directory)).with_comments_of(traces)
+    result = silence(findings, allowances, traces)
+    if not result.silenced or any(one.severity == "error" for one in result.kept):
+        return result
+    if run.on_failure == "stop":
+        broken = (trace for trace in traces if any(map(_ends_training, trace.alarms)))
+        result.kept[:0] = [_allowed_alarm(trace, result.silenced) for trace in islice(broken, 1)]
+    return result
+
+
+def _ends_training(alarm: Alarm) -> bool:
+    return alarm.what not in ("evaluation", "value")
 
 
 def _unwatched(
@@ -154,10 +202,20 @@ def _in_short(problem: Exception) -> str:
 def _bare_alarm(trace: Trace) -> Finding:
     """Return the alarm itself as a finding, because a failure must show even if no detector explains it."""
     alarm = trace.alarms[0]
+    return _finding_of(alarm, trace, BareAlarm(what=alarm.what, names=alarm.names))
+
+
+def _allowed_alarm(trace: Trace, silenced: Sequence[Silenced]) -> Finding:
+    alarm = next(filter(_ends_training, trace.alarms))
+    causes = sorted({one.detector for one in silenced})
+    return _finding_of(alarm, trace, AllowedAlarm(what=alarm.what, causes=causes))
+
+
+def _finding_of(alarm: Alarm, trace: Trace, diagnosis: Diagnosis) -> Finding:
     return Finding(
         detector=LAST_RESORT,
         severity="error",
-        diagnosis=BareAlarm(what=alarm.what, names=alarm.names),
+        diagnosis=diagnosis,
         step=alarm.step,
         rank=trace.rank,
         location=alarm.location,

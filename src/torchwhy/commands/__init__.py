@@ -37,6 +37,7 @@ FILES = {
     "completion": "guidance.completion",
     "mcp": "agents.mcp_command",
 }
+WITH_SETTINGS = ("run", "check")  # They take options from pyproject.toml, too.
 BAD_INPUT = 2
 DEBUG_VARIABLE = "TORCHWHY_DEBUG"
 LONGEST_REASON = 300
@@ -46,13 +47,14 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence with a slug, like all errors of torchwhy."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.option_names: list[str] = []
+        self.options: dict[str, argparse.Action] = {}  # by the long name
         super().__init__(*arguments, **options)
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
         """Add an argument, and remember how it is written."""
-        self.option_names += [name for name in names if name.startswith("--")]
-        return super().add_argument(*names, **options)
+        action = super().add_argument(*names, **options)
+        self.options |= {name: action for name in names if name.startswith("--")}
+        return action
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the options; an unknown one is an error that names the one that was meant."""
@@ -61,7 +63,7 @@ class Parser(argparse.ArgumentParser):
             from torchwhy.commands.guidance.suggestions import did_you_mean
 
             option = next((word for word in unknown if word.startswith("--")), "")
-            near = did_you_mean(option.partition("=")[0], self.option_names) if option else ""
+            near = did_you_mean(option.partition("=")[0], self.options) if option else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{near.removesuffix('?')}")
         return options
 
@@ -121,6 +123,10 @@ def _run_command(name: str, words: list[str]) -> int:
     )
     module.configure(parser)
     own, rest = module.split(words, parser) if hasattr(module, "split") else (words, [])
+    if name in WITH_SETTINGS and rest:
+        from torchwhy.commands.guidance.project_settings import words_of_settings
+
+        own = [*words_of_settings(parser, rest), *own]  # The later of two words wins.
     options = parser.parse(own)
     options.program = rest
     return int(module.execute(options))

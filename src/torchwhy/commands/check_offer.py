@@ -43,6 +43,12 @@ def check_if_wanted(
         from torchwhy.commands.checkup import DEFAULT_LIMIT_SECONDS
 
         limit = DEFAULT_LIMIT_SECONDS
-        check(list(run.command), limit_seconds=limit, stream=stream, keeps_data=keeps_data)
+        check(
+            list(run.command),
+            limit_seconds=limit,
+            stream=stream,
+            keeps_data=keeps_data,
+            allow=run.allow,
+        )
     elif offer and stream is not None and report.root_cause is None:
         stream.write(f"next: {offer[0]}\n")

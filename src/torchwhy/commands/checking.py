@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -38,7 +39,12 @@ INTERRUPTED = "the check was interrupted; what was asked until then is listed."
 
 
 def check(
-    command: list[str], *, limit_seconds: float, stream: IO[str] | None, keeps_data: bool = True
+    command: list[str],
+    *,
+    limit_seconds: float,
+    stream: IO[str] | None,
+    keeps_data: bool = True,
+    allow: Sequence[str] = (),
 ) -> tuple[Report, Path]:
     """Rehearse a program, put all questions, store the report, and write it to the stream.
 
@@ -46,7 +52,7 @@ def check(
     """
     deadline = time.monotonic() + limit_seconds
     run = replace(
-        describe_run(command, on_failure="stop", keeps_data=keeps_data),
+        describe_run(command, on_failure="stop", keeps_data=keeps_data, allow=allow),
         rehearsal_steps=REHEARSAL_STEPS,
         rehearsal_seconds=limit_seconds * QUESTION_SHARE,
     )

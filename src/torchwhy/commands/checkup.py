@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from torchwhy.commands import run as running
+from torchwhy.commands.guidance.allow_option import check_allowed
 from torchwhy.commands.guidance.option_types import positive
 from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.observe.ending_signals import ending
@@ -54,6 +55,7 @@ def execute(options: argparse.Namespace) -> int:
     check_program(options.program)
     running.check_json(options.json)
     check_folder("--html", options.html)
+    check_allowed(options.allow)
     from torchwhy.commands.checking import check
 
     report, run_directory = check(
@@ -61,6 +63,7 @@ def execute(options: argparse.Namespace) -> int:
         limit_seconds=options.limit,
         stream=sys.stdout,
         keeps_data=not options.no_data,
+        allow=options.allow,
     )
     if options.json is not None:
         running.write_copy(report, options.json)

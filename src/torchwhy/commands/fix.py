@@ -77,12 +77,15 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _run_with_trials(options: argparse.Namespace) -> tuple[int, Path | None]:
-    parser = argparse.ArgumentParser()
+    from torchwhy.commands import Parser
+    from torchwhy.commands.guidance.project_settings import words_of_settings
+
+    parser = Parser(prog="torchwhy run", allow_abbrev=False)
     running.configure(parser)
     words = ["--fix", "--fix-limit", str(options.fix_limit)]
     words += ["--no-rerun"] if options.no_rerun else []
     words += ["--rerun-in-place"] if options.rerun_in_place else []
-    same = parser.parse_args(words)
+    same = parser.parse([*words_of_settings(parser, options.program), *words])
     same.program = options.program
     return running.run_and_report(same)
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchwhy.commands.guidance.allow_option import add_allow_option, check_allowed
 from torchwhy.commands.history.recorded_runs import find_run
 from torchwhy.errors import UsageError
 from torchwhy.printable import printable
@@ -45,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-data", action="store_true", help="leave the values of the data out of the page"
     )
+    add_allow_option(parser)
     parser.add_argument(
         "--checks",
         action="store_true",
@@ -60,9 +62,12 @@ def execute(options: argparse.Namespace) -> int:
     check_folder("-o", options.output)
     if options.checks and options.format in MACHINE_FORMATS:
         raise UsageError("--checks goes with text and json.", slug="wrong-option")
+    check_allowed(options.allow)
     directory = find_run(options.run)
     run = read_run(directory)
     report = load(directory)
+    if options.allow:
+        report = report.without_allowed(diagnose(directory, allow=options.allow))
     if options.checks and not report.checks:  # written by an older version
         report = diagnose(directory)
     if options.format == "html" and not options.checks:

@@ -20,6 +20,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchwhy.commands.guidance.allow_option import add_allow_option, check_allowed
 from torchwhy.commands.guidance.option_types import positive, share, size_in_bytes
 from torchwhy.commands.guidance.program_check import check_program
 from torchwhy.commands.live.live_options import add_live_options, run_and_follow
@@ -103,7 +104,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `torchwhy run` and `torchwhy check` share: what else is written, and what is not."""
+    """Add the options that `torchwhy run` and `torchwhy check` share: what is reported, written and kept."""
+    add_allow_option(parser)
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report to FILE")
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="also write the report as a page to FILE"
@@ -167,12 +169,14 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     check_program(command)
     check_json(options.json)
     check_folder("--html", options.html)
+    check_allowed(options.allow)
     run = describe_run(
         command,
         on_failure=options.on_failure,
         budget=options.budget,
         keeps_data=not options.no_data,
         keep_state=options.keep_state,
+        allow=options.allow,
     )
     run_directory = recording(run)
     if run_directory is not None:
@@ -210,6 +214,7 @@ def _run_notebook(command: list[str], options: argparse.Namespace) -> int:
         "--no-data": options.no_data,
         "--on-finding stop": options.on_finding == "stop",
         "--notify": options.notify,
+        "--allow": options.allow,
     }
     for name, value in refused.items():
         if value:

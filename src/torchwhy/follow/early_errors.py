@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from torchwhy.detect.allowances import Allowances
 from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import detectors_for
 from torchwhy.finding import Finding
@@ -33,8 +34,12 @@ class Judged:
     causes: frozenset[tuple[int, str]]
 
 
-def judge(traces: Sequence[Trace], directory: Path) -> Judged:
-    """Judge the traces of a running program; paths inside `directory`, where it started, become relative."""
+def judge(traces: Sequence[Trace], directory: Path, allow: Sequence[str] = ()) -> Judged:
+    """Judge the traces of a running program; paths inside `directory`, where it started, become relative.
+
+    Findings that the user allows, by `allow` or by comments in the source, are left out.
+    """
+    allowances = Allowances(allow, directory).with_comments_of(traces)
     errors: list[EarlyError] = []
     causes: set[tuple[int, str]] = set()
     for trace in traces:
@@ -53,6 +58,7 @@ def judge(traces: Sequence[Trace], directory: Path) -> Judged:
             errors += [
                 EarlyError(_relative(one, directory), detector.is_settled(one.diagnosis), step)
                 for one in found
+                if allowances.silenced(one) is None
             ]
     newest = max(map(newest_step, traces), default=-1)
     return Judged(tuple(errors), newest, frozenset(causes))

@@ -114,7 +114,7 @@ class Follower:
         if diagnosis is None:
             from torchwhy.follow.live_diagnosis import LiveDiagnosis
 
-            diagnosis = self._diagnosis = LiveDiagnosis(Path(self._run.directory))
+            diagnosis = self._diagnosis = LiveDiagnosis(Path(self._run.directory), self._run.allow)
             diagnosis.prepare()
         began = time.thread_time()
         with suppress(OSError, TraceError):

@@ -31,8 +31,9 @@ class Change:
 class LiveDiagnosis:
     """What has been told of one run. Each error is told at most once, also if it was withdrawn since."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, allow: Sequence[str] = ()) -> None:
         self._directory = directory
+        self._allow = allow
         self._seen: list[EarlyError] = []
         self.told: list[Finding] = []
         self.withdrawn: list[Finding] = []
@@ -44,7 +45,7 @@ class LiveDiagnosis:
 
     def look(self, traces: Sequence[Trace]) -> list[Change]:
         """Judge the traces as they are now; return what is new to tell."""
-        judged = judge(traces, self._directory)
+        judged = judge(traces, self._directory, self._allow)
         return [*self._withdraw(judged), *self._tell(judged)]
 
     def close(self, findings: Iterable[Finding], *, step: int) -> list[Change]:

@@ -87,6 +87,7 @@ def describe_run(
     budget: float | None = None,
     keeps_data: bool = True,
     keep_state: int | None = None,
+    allow: Sequence[str] = (),
 ) -> Run:
     """Return the run that is about to start here and now."""
     return Run(
@@ -96,6 +97,7 @@ def describe_run(
         budget=budget,
         keeps_data=keeps_data,
         keep_state=keep_state,
+        allow=tuple(allow),
         hash_seed=_hash_seed(os.environ),
     )
 

@@ -56,6 +56,7 @@ class Run:
     budget: float | None = None
     keeps_data: bool = True
     keep_state: int | None = None  # bytes of a failing step's state; None keeps nothing of the step
+    allow: tuple[str, ...] = ()  # causes that the report leaves out: `detect/allowances.py`
     closely: bool = False  # every step is under the microscope
     hash_seed: int | None = None
     rerun_step: int | None = None
@@ -100,6 +101,8 @@ class Run:
             facts["options"]["no_data"] = True
         if self.keep_state is not None:
             facts["options"]["keep_state"] = self.keep_state
+        if self.allow:
+            facts["options"]["allow"] = list(self.allow)
         if self.closely:
             facts["options"]["closely"] = True
         if self.stop_after_step is not None:
@@ -261,6 +264,7 @@ def _from_json(facts: _Fields) -> Run:
         budget=options.number("budget", 1.0),
         keeps_data=not options.truth("no_data"),
         keep_state=options.whole("keep_state", 0, 2**63),
+        allow=options.texts("allow") if options.has("allow") else (),
         closely=options.truth("closely"),
         hash_seed=facts.whole("hash_seed", 0, 2**32 - 1),
         rerun_step=facts.inner("rerun").whole("step", -1, LARGEST_STEP),

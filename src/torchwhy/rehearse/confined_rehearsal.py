@@ -58,6 +58,7 @@ class Stage:
             hash_seed=self.run.hash_seed,
             seeds_from=str(self.run_directory),
             keeps_data=self.run.keeps_data,
+            allow=self.run.allow,
         )
         return replace(plain, **changes)  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ DESCRIPTION = (
 MEANINGS = {
     ("ReportFile", "outcome"): "failed: there is an error; suspect: there is a warning; else healthy.",
     ("ReportFile", "root_cause"): "The id of the finding that explains the others; null if the run is healthy.",
-    ("ReportFile", "notes"): "How the program and the recording ended, and all of unseen and trial_notes.",
+    ("ReportFile", "notes"): "How the program and the recording ended, unseen, trial_notes, and what was silenced.",
     ("ReportFile", "unseen"): "What torchwhy could not watch or judge, and why.",
     ("ReportFile", "trial_notes"): "What the last trials of fixes left untried.",
     ("ReportFile", "steps"): "Optimizer steps that were watched.",
@@ -46,6 +46,8 @@ MEANINGS = {
     ("Check", "blind"): "torchwhy is the reason why the question could not be asked, not the program.",
     ("ReportFile", "kept"): "The files of the failing step, if torchwhy stopped the program there.",
     ("ReportFile", "skipped"): "The updates that `--on-failure skip` left out.",
+    ("ReportFile", "silenced"): "The findings that the user allows; they are in no other field.",
+    ("Silenced", "by"): "option: `--allow` or `[tool.torchwhy]`; comment: `# torchwhy: allow NAME` in the source.",
     ("Kept", "state"): "Relative to the directory of the run if the file lies in it, else absolute; as is `batch`.",
     ("Kept", "load"): "Lines of the program that load the state.",
     ("Kept", "unkept"): "Which file there is not, and why.",

@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
-from torchwhy.finding import Evidence, Finding, Label, Sample, SourceSpan
+from torchwhy.finding import Evidence, Finding, Label, Sample, Silenced, SourceSpan
 from torchwhy.printable import escaped_json
 from torchwhy.question import Check, Question
 from torchwhy.record.numbers import decode
 from torchwhy.record.run_file import known_secrets
 from torchwhy.record.run_folder import read_json, replace_file
-from torchwhy.report.fix_json import fix_from_json, fix_to_json, real_of
 from torchwhy.report.kept_step import (
     KeptStep,
     Passage,
@@ -28,6 +27,14 @@ from torchwhy.report.kept_step import (
     skipped_to_json,
 )
 from torchwhy.report.schema import check_report
+from torchwhy.report.stored.fix_json import fix_from_json, fix_to_json, real_of
+from torchwhy.report.stored.silenced_json import (
+    silenced_from_json,
+    silenced_note,
+    silenced_to_json,
+    span_from_json,
+    span_to_json,
+)
 
 SCHEMA = 1
 
@@ -53,7 +60,7 @@ class Report:
 
     `unseen` says what torchwhy could not watch or judge, and why; `notes` say how the program and the recording
     ended, `trial_notes` what the last trials of fixes left untried. `checks` are the questions that the run was asked.
-    `kept` are the files of the failing step, `skipped` the updates that were left out.
+    `kept` are the files of the failing step, `skipped` the updates that were left out, `silenced` what the user allows.
     """
 
     command: tuple[str, ...]
@@ -66,11 +73,12 @@ class Report:
     checks: tuple[Check, ...] = ()
     kept: KeptStep | None = None
     skipped: tuple[SkippedUpdate, ...] = ()
+    silenced: tuple[Silenced, ...] = ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """Return what was not seen, the notes about the recording, then those about trials."""
-        return (*self.unseen, *self.notes, *self.trial_notes)
+        """Return what was not seen, the notes about the recording, those about trials, then what is silenced."""
+        return (*self.unseen, *self.notes, *self.trial_notes, *silenced_note(self.silenced))
 
     def keepsakes(self, report_file: str) -> tuple[Passage, ...]:
         """Return what to tell about the kept step and the skipped updates; `report_file` is where this is stored."""
@@ -94,6 +102,20 @@ class Report:
         if self.cost is None:
             return self
         return replace(self, cost=replace(self.cost, own_seconds=self.cost.own_seconds + seconds))
+
+    def without_allowed(self, anew: Report) -> Report:
+        """Return a report that was made anew, with more causes allowed, with what only the stored one has."""
+        tried = {_key(one): one.fixes for one in self.findings}
+        findings = tuple(
+            replace(one, fixes=tried.get(_key(one), one.fixes)) for one in anew.findings
+        )
+        return replace(
+            anew,
+            findings=findings,
+            notes=tuple(dict.fromkeys((*self.notes, *anew.notes))),
+            trial_notes=self.trial_notes,
+            cost=self.cost,
+        )
 
     def id_of(self, finding: Finding) -> str:
         """Return `F1` for the first finding, and so on."""
@@ -120,6 +142,7 @@ class Report:
             else {"own_seconds": cost.own_seconds, "seconds": cost.seconds},
             "kept": kept_to_json(self.kept),
             "skipped": skipped_to_json(self.skipped),
+            "silenced": [silenced_to_json(one) for one in self.silenced],
         }
 
     def _finding_to_json(self, finding: Finding) -> dict[str, Any]:
@@ -132,7 +155,7 @@ class Report:
             "rank": finding.rank,
             "message": finding.message,
             "headline": finding.headline,
-            "location": _span_to_json(finding.location),
+            "location": span_to_json(finding.location),
             "sample": _sample_to_json(finding.sample),
             "evidence": [_evidence_to_json(evidence) for evidence in finding.evidence],
             "explains": [self.id_of(explained) for explained in finding.explains],
@@ -140,7 +163,7 @@ class Report:
             "facts": finding.diagnosis.facts(),
             "scope": finding.scope,
             "effect": finding.effect,
-            "symptom_location": _span_to_json(finding.symptom_at),
+            "symptom_location": span_to_json(finding.symptom_at),
         }
 
     def write(self, path: Path) -> None:
@@ -175,6 +198,7 @@ def build(
     checks: Sequence[Check] = (),
     kept: KeptStep | None = None,
     skipped: Sequence[SkippedUpdate] = (),
+    silenced: Sequence[Silenced] = (),
 ) -> Report:
     """Return the report of a story, root cause first; paths inside `directory` become relative to it.
 
@@ -199,6 +223,9 @@ def build(
         checks=tuple(checks),
         kept=kept,
         skipped=tuple(skipped),
+        silenced=tuple(
+            replace(one, location=_relative_span(one.location, directory)) for one in silenced
+        ),
     )
 
 
@@ -236,14 +263,6 @@ def _relative_span(span: SourceSpan | None, directory: Path) -> SourceSpan | Non
     return span
 
 
-def _span_to_json(span: SourceSpan | None) -> dict[str, Any] | None:
-    if span is None:
-        return None
-    facts = asdict(span)
-    facts["end_line"] = span.end_line if span.end_line is not None else span.line
-    return facts
-
-
 def _sample_to_json(sample: Sample | None) -> dict[str, Any] | None:
     if sample is None:
         return None
@@ -260,7 +279,7 @@ def _evidence_to_json(evidence: Evidence) -> dict[str, Any]:
         "claim": evidence.claim,
         "value": real_of(evidence.value),
         "step": evidence.step,
-        "location": _span_to_json(evidence.location),
+        "location": span_to_json(evidence.location),
         "series": None
         if evidence.series is None
         else [real_of(value) for value in evidence.series],
@@ -319,17 +338,20 @@ def from_json(facts: Mapping[str, Any]) -> Report:
     findings = tuple(_finding_from_json(finding, by_id, above=()) for finding in by_id.values())
     cost = facts.get("cost")
     trial_notes, unseen = tuple(facts.get("trial_notes", ())), tuple(facts.get("unseen", ()))
+    silenced = tuple(silenced_from_json(one) for one in facts.get("silenced", ()))
+    elsewhere = {*trial_notes, *unseen, *silenced_note(silenced)}
     return Report(
         tuple(facts["command"]),
         facts["steps"],
         findings,
-        tuple(note for note in facts.get("notes", ()) if note not in (*trial_notes, *unseen)),
+        tuple(note for note in facts.get("notes", ()) if note not in elsewhere),
         trial_notes,
         None if cost is None else Cost(cost["own_seconds"], cost["seconds"]),
         unseen,
         tuple(_check_from_json(check) for check in facts.get("checks", ())),
         kept_from_json(facts.get("kept")),
         skipped_from_json(facts.get("skipped", ())),
+        silenced,
     )
 
 
@@ -346,10 +368,10 @@ def _finding_from_json(
         ),
         scope=facts.get("scope", "training"),
         effect=facts.get("effect", "training-broke" if facts["severity"] == "error" else "fault"),
-        symptom_at=_span_from_json(facts.get("symptom_location")),
+        symptom_at=span_from_json(facts.get("symptom_location")),
         step=facts["step"],
         rank=facts["rank"],
-        location=_span_from_json(facts["location"]),
+        location=span_from_json(facts["location"]),
         evidence=tuple(_evidence_from_json(evidence) for evidence in facts["evidence"]),
         certainty=facts["certainty"],
         sample=None if facts["sample"] is None else Sample(**facts["sample"]),
@@ -358,17 +380,13 @@ def _finding_from_json(
     )
 
 
-def _span_from_json(facts: Mapping[str, Any] | None) -> SourceSpan | None:
-    return None if facts is None else SourceSpan(**facts)
-
-
 def _evidence_from_json(facts: Mapping[str, Any]) -> Evidence:
     series, label = facts["series"], facts.get("label")
     return Evidence(
         facts["claim"],
         value=facts["value"],
         step=facts["step"],
-        location=_span_from_json(facts["location"]),
+        location=span_from_json(facts["location"]),
         series=None if series is None else tuple(decode(value) for value in series),
         label=None if label is None else Label(label["operand"], label["reading"]),
     )

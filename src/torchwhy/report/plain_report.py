@@ -41,7 +41,7 @@ def lines_of(report: Report) -> Iterable[str]:
     yield from (f"torchwhy: {note}" for note in report.unseen)
     if report.steps or report.findings or any(one.answer == "yes" for one in report.checks):
         yield f"torchwhy: {nothing_found(report)}{cost_of(report, before='; ')}."
-    yield from (f"torchwhy: {note}" for note in (*report.notes, *report.trial_notes))
+    yield from (f"torchwhy: {note}" for note in report.all_notes[len(report.unseen) :])
 
 
 def write_to(stream: IO[str], text: str) -> None:
@@ -68,7 +68,7 @@ def counted(steps: int) -> str:
 def nothing_found(report: Report) -> str:
     """Return that nothing was found, in how many steps, and how many checks could be made."""
     notes = len(report.findings)
-    words = "nothing found"
+    words = "nothing else found" if report.silenced else "nothing found"
     if notes:
         words = f"{notes} {'note' if notes == 1 else 'notes'}, nothing else found"
     if report.steps:

@@ -127,6 +127,13 @@ class _Skipped(msgspec.Struct):
     bad_rows: list[int]
 
 
+class _Silenced(msgspec.Struct):
+    detector: str
+    severity: Severity
+    location: _Span | None
+    by: Literal["option", "comment"]
+
+
 class ReportFile(msgspec.Struct):
     """The whole of report.json."""
 
@@ -141,6 +148,7 @@ class ReportFile(msgspec.Struct):
     cost: _Cost | None = None
     kept: _Kept | None = None
     skipped: list[_Skipped] = []
+    silenced: list[_Silenced] = []
     outcome: Literal["healthy", "suspect", "failed"] | msgspec.UnsetType = msgspec.UNSET
     root_cause: str | None = None
 

@@ -95,6 +95,7 @@ class Laboratory:
             seeds_from=os.fspath(self.run_directory.absolute()),
             stop_after_step=stop_after_step,
             keeps_data=original.keeps_data,
+            allow=original.allow,
         )
         ended = self.launch(place, unstarted, limit_seconds)
         traces = read_traces(place)

@@ -25,8 +25,12 @@ def checks_of(
     *,
     detectors: Mapping[str, type[Detector]],
     failed: Collection[str] = (),
+    silenced: Collection[str] = (),
 ) -> tuple[Check, ...]:
-    """Return every question with its answer for all ranks together; `failed` names the causes that could not judge."""
+    """Return every question with its answer for all ranks together.
+
+    `failed` names the causes that could not judge, `silenced` those that found something which the user allows.
+    """
     found = {one.detector for one in _all(findings) if one.severity != "note"}
     noted = {one.detector for one in _all(findings)}
     checks = []
@@ -34,8 +38,11 @@ def checks_of(
         own = {name: one for name, one in detectors.items() if one.answers() is asked}
         if (own or asked is not OTHER) and _is_for(asked, traces):
             causes = tuple(sorted(noted & set(own)))
+            allowed = sorted(set(silenced) & set(own))
             denied = [fact for trace in traces if (fact := asked.denied(trace)) is not None]
-            if found & set(own) or denied:
+            if allowed and not found & set(own):
+                answer = Check(asked.question, "could-not-ask", reason=f"{allowed[0]} is allowed")
+            elif found & set(own) or denied:
                 answer = Check(asked.question, "no", measured=denied[0] if denied else None)
             else:
                 answer = _answer(asked, traces, own, failed)

@@ -1,0 +1,1 @@
+"""Parts of report.json: how fixes, places and silenced findings are written and read."""
