@@ -85,6 +85,24 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class LoopPosition:
+    """The epoch and the batch of a step as the program's own loops count them.
+
+    `first_batch` is the first batch of a step that has several; `batch` is then the last one.
+    """
+
+    epoch: int
+    batch: int
+    first_batch: int | None = None
+
+    def __str__(self) -> str:
+        """Return `epoch 2, batch 5`."""
+        if self.first_batch is None:
+            return f"epoch {self.epoch}, batch {self.batch}"
+        return f"epoch {self.epoch}, batches {self.first_batch}–{self.batch}"
+
+
+@dataclass(frozen=True)
 class Label:
     """What an operand of the marked expression was: its source text, and its value or shape in a few words."""
 
@@ -200,6 +218,7 @@ class Finding:
     account: Account | None = None
     effect: Effect = "fault"
     symptom_at: SourceSpan | None = None
+    position: LoopPosition | None = None
 
     @property
     def message(self) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from torchwhy.detect.allowances import Allowances
 from torchwhy.detect.checks.asking import checks_of
 from torchwhy.detect.each_observation import findings_of
+from torchwhy.detect.loop_positions import with_positions
 from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.culprit import is_about_another, lead_with_culprit
@@ -188,6 +189,7 @@ def examine(trace: Trace, failed: dict[str, str], unordered: list[str]) -> list[
             failed[name] = _in_short(problem)
     if trace.alarms and not found and LAST_RESORT not in finished:
         found.append(_bare_alarm(trace))
+    found = with_positions(found, trace)
     try:
         return tell(found, trace)
     except Exception as problem:

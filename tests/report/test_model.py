@@ -31,7 +31,7 @@ def test_report_json_has_exactly_the_promised_form():
     assert list(root) == [
         *("id", "detector", "severity", "certainty", "step", "rank", "message", "headline"),
         *("location", "sample", "evidence", "explains", "fixes", "facts", "scope", "effect"),
-        "symptom_location",
+        *("symptom_location", "position"),
     ]
     assert root["location"] == {
         "file": "train.py",

@@ -13,6 +13,7 @@ from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.call_order import CallOrder
 from torchwhy.observe.probes.loaders.loader_log import LoaderLog
+from torchwhy.observe.probes.loaders.position_writer import PositionWriter
 from torchwhy.observe.probes.memory.holdings import FIRST_BATCH, HoldingsProbe
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.saved_files import SavedFiles
@@ -50,6 +51,7 @@ class Parts:
         self.handlers = handlers = CurrentHandler()
         self.names = Names(visit=lambda: guests.visit)
         self._build_probes()
+        self.position = PositionWriter(self.loaders, self.batches, state, recorder.write)
         self.budget = Budget(
             recorder,
             state,

@@ -384,6 +384,7 @@ AnyEvent = (
     | kept_failure.FramesKept
     | kept_failure.UpdateSkipped
     | data_events.LoaderSeen
+    | data_events.PositionSeen
     | data_events.RowsOrdered
     | data_events.RowsRepeated
     | data_events.RowsShared

@@ -142,6 +142,7 @@ class RunReplay(Replay):
             rewind=rewind,
             switch=equipment.switch,
             recorder=parts.recorder,
+            tell_position=parts.guests.protect("position probe", parts.position.died),
         )
         self.handler = self._handler_kind(
             parts.handlers,
@@ -207,6 +208,7 @@ def _rewind(parts: Parts, equipment: Equipment, stop_program: Callable[..., None
         ranks=RankAgreement(),
         keeping=LateKeeper(lambda: _failure_keeper(parts, equipment), parts.guests.protect),
         recorder=parts.recorder,
+        tell_position=parts.guests.protect("position probe", parts.position.failed),
         state=parts.state,
         on_failure=parts.settings.on_failure,
         stop_program=stop_program,

@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
-from torchwhy.finding import Evidence, Finding, Label, Sample, Silenced, SourceSpan
+from torchwhy.finding import (
+    Evidence,
+    Finding,
+    Label,
+    LoopPosition,
+    Sample,
+    Silenced,
+    SourceSpan,
+)
 from torchwhy.printable import escaped_json
 from torchwhy.question import Check, Question
 from torchwhy.record.numbers import decode
@@ -164,6 +172,7 @@ class Report:
             "scope": finding.scope,
             "effect": finding.effect,
             "symptom_location": span_to_json(finding.symptom_at),
+            "position": None if finding.position is None else asdict(finding.position),
         }
 
     def write(self, path: Path) -> None:
@@ -370,6 +379,7 @@ def _finding_from_json(
         effect=facts.get("effect", "training-broke" if facts["severity"] == "error" else "fault"),
         symptom_at=span_from_json(facts.get("symptom_location")),
         step=facts["step"],
+        position=None if (at := facts.get("position")) is None else LoopPosition(**at),
         rank=facts["rank"],
         location=span_from_json(facts["location"]),
         evidence=tuple(_evidence_from_json(evidence) for evidence in facts["evidence"]),

@@ -76,6 +76,12 @@ class _Sample(msgspec.Struct):
     more: Count = 0
 
 
+class _Position(msgspec.Struct):
+    epoch: int
+    batch: int
+    first_batch: int | None = None
+
+
 class _Finding(msgspec.Struct):
     id: str
     detector: str
@@ -94,6 +100,7 @@ class _Finding(msgspec.Struct):
     effect: Effect | msgspec.UnsetType = msgspec.UNSET  # Older reports have none.
     symptom_location: _Span | None = None
     headline: str = ""
+    position: _Position | None = None
 
 
 class _Check(msgspec.Struct):

@@ -31,7 +31,7 @@ def since(root: Finding) -> str:
     """Return the step, and the sample if it is known: `step 3, sample 5 of the batch`."""
     words = []
     if root.step is not None:
-        words.append("before the first step" if root.step < 0 else f"step {root.step}")
+        words.append(_step(root, root.step))
     if root.sample is not None:
         sample = f"sample {root.sample.position} of the batch"
         if root.sample.dataset_index is not None:
@@ -47,7 +47,7 @@ def when_and_which(root: Finding) -> list[str]:
     """Return the step and the sample in short: `step 3`, `sample 5 (row 201)`."""
     words = []
     if root.step is not None:
-        step = "before the first step" if root.step < 0 else f"step {root.step}"
+        step = _step(root, root.step)
         words.append(f"since {step}" if root.effect in LASTING and root.step >= 0 else step)
     sample = root.sample
     if sample is not None:
@@ -56,6 +56,13 @@ def when_and_which(root: Finding) -> list[str]:
         more = f" and {sample.more} more" if sample.more else ""
         words.append(f"sample {sample.position}{row}{more}")
     return words
+
+
+def _step(root: Finding, step: int) -> str:
+    """Return `step 53 (epoch 2, batch 5)`."""
+    if step < 0:
+        return "before the first step"
+    return f"step {step}" if root.position is None else f"step {step} ({root.position})"
 
 
 def claim_of(finding: Finding, evidence: Evidence) -> str:

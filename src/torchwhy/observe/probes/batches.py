@@ -134,6 +134,7 @@ class BatchKeeper(BatchesRecord):
         self.recent: deque[Batch] = deque(maxlen=MOST_BATCHES)
         self.released: deque[ReleasedBatch] = deque(maxlen=MOST_RELEASED)
         self.drawn = 0
+        self.begun_at = 0  # how many were drawn when the current loop began, or went on
         self.serial = 0  # of the newest batch drawn for training
         self.origin: Origin | None = None  # the loader of the current loop
         self.asked_by_generator = False  # so that the newest batch may be one for later
@@ -285,7 +286,7 @@ class BatchKeeper(BatchesRecord):
     def _begin_with(self, iterator: Any, frame: Any, data: Any) -> weakref.ref[Any]:
         """Start with another loader, or with the next epoch of the same one."""
         self._following = weakref.ref(iterator, self._release_evaluated)
-        self._seen = self._indices.get(iterator)
+        self._seen, self.begun_at = self._indices.get(iterator), self.drawn
         self.usual, self.origin = unseen(described)(data), Origin.of(iterator)
         self._note_dataset(self.origin.dataset)
         self._sites = user_sites(frame.f_back, limit=1)

@@ -85,6 +85,18 @@ class EpochDrawn(msgspec.Struct, frozen=True):
     ascending: bool
 
 
+class PositionSeen(Event, frozen=True, tag="position"):
+    """The epoch and the batch of a step that failed, as the program's own loops count them.
+
+    `first_batch` is the first batch of a step that has several; `batch` is then the last one.
+    """
+
+    step: int
+    epoch: int
+    batch: int
+    first_batch: int | None = None
+
+
 class LoaderSeen(Event, frozen=True, tag="loader"):
     """One loader in the whole run; written when the program ends.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from torchwhy.observe.probes.loaders.loop_position import Running
 from torchwhy.observe.recorder import Recorder
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, frames_of, told_error
@@ -25,6 +26,7 @@ class UncaughtExceptions:
         rewind: Rewind,
         switch: MicroscopeSwitch,
         recorder: Recorder,
+        tell_position: Callable[[Iterable[Running]], object],
     ) -> None:
         self._switch = switch
         self._post_mortem = post_mortem
@@ -32,6 +34,7 @@ class UncaughtExceptions:
         self._refused_values = refused_values
         self._rewind = rewind
         self._recorder = recorder
+        self._tell_position = tell_position
 
     def look_later(self, error: BaseException) -> Callable[[], None] | None:
         """Take hold of the frames now; return the look at them, None if the program ended on purpose."""
@@ -53,6 +56,7 @@ class UncaughtExceptions:
         if cause is not error:
             frames = frames_of(cause.__traceback__)
         self._recorder.write(self._post_mortem.of(cause, frames))
+        self._tell_position(Running(frame.live, frame.instruction) for frame in reversed(frames))
         if bad and not self._rewind.alarmed:
             self._rewind.alarmed = True
             self._refused_values.raise_alarm(bad)

@@ -76,6 +76,7 @@ class Rewind:
         ranks: RankAgreement,
         keeping: Keeping,
         recorder: Recorder,
+        tell_position: Callable[[Check], object],
         state: TrainingState,
         on_failure: str,
         stop_program: Callable[..., None],
@@ -95,6 +96,7 @@ class Rewind:
         self._ranks = ranks
         self._keeping = keeping
         self._recorder = recorder
+        self._tell_position = tell_position
         self._training = state
         self._program_ends = on_failure == "stop"
         self.skips_updates = on_failure == "skip"
@@ -191,6 +193,7 @@ class Rewind:
         self._failed = check
         check.is_compiled = check.is_compiled or self._training.in_compiled_code
         self._recorder.write(alarm_of(check, withheld=withheld))
+        self._tell_position(check)
         if self._program_ends:
             self._keeping.note(check, self._batches_of(check))
         elif withheld:

@@ -6,19 +6,26 @@ batches of a loader and from the first batch of later passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, Protocol
 
 import torch
 from torch.utils.data import DataLoader
 
+from torchwhy.finding import LoopPosition
 from torchwhy.observe.probes.loaders.drawn_rows import (
     MOST_PASSES,
     as_rows,
     base_of,
     describe_sampler,
     tapped,
+)
+from torchwhy.observe.probes.loaders.loop_position import (
+    Running,
+    Stretch,
+    asking_site,
+    position_in,
 )
 from torchwhy.observe.probes.loaders.repeated_rows import RepeatedRows
 from torchwhy.observe.probes.loaders.row_copies import repeated_in_tensors
@@ -34,6 +41,7 @@ from torchwhy.observe.torch_features.loader_parts import (
     sampler_of,
     worker_start_of,
     workers_of,
+    yielded_by,
 )
 from torchwhy.record.events import Event
 from torchwhy.source.files import layer_of
@@ -78,6 +86,7 @@ class LoaderLog:
         self._passes = WeakTable[tuple[SeenLoader, LoaderPass]]()
         self._open: list[tuple[SeenLoader, LoaderPass]] = []
         self._current: tuple[SeenLoader, LoaderPass] | None = None
+        self.stretch: Stretch | None = None  # to which the newest batch belongs
         self._taps = WeakTable[list[Any]]()
         self._trained: int | None = None
         self._repeated = RepeatedRows()
@@ -108,7 +117,29 @@ class LoaderLog:
             self._current = self._begin(iterator, frame, now)
             if self._current is not None:
                 self._first_batch(self._current[0], iterator, data, index)
+        self.stretch = self._stretch(iterator, frame)
         self.wants = self._current is not None and self._current[0].passes == 1
+
+    def _stretch(self, iterator: Any, frame: FrameType) -> Stretch | None:
+        site = asking_site(frame.f_back)
+        if self._current is None or site is None:
+            return None
+        loader, one = self._current
+        return Stretch(
+            loader, site, yielded_by(iterator), loader.trained_passes, first_step=one.first_step
+        )
+
+    def position(self, frames: Iterable[Running], *, given: int) -> LoopPosition | None:
+        """Return the epoch and the batch that frames are in, innermost first; None if these are not certain."""
+        stretch = self.stretch
+        if stretch is None:
+            return None
+        return position_in(frames, stretch, given=given, seen_of=self._seen_of)
+
+    def _seen_of(self, loader: Any) -> SeenLoader | None:
+        own = vars(loader)
+        known = self._known.get(own.get("batch_sampler"))
+        return known if known is not None else self._known.get(own.get("sampler"))
 
     def _look(self, data: Any) -> None:
         """Look at one more batch of the first pass."""

@@ -60,6 +60,7 @@ class SeenLoader:
     sites: tuple[Site, ...] = ()
     by_torch: bool = False
     passes: int = 0
+    trained_passes: int = 0
     trains: bool = False
     evaluates: bool = False
     after: set[int] = field(default_factory=set)  # loaders that had trained last when it evaluated
@@ -75,6 +76,7 @@ class SeenLoader:
     def settle(self, one: LoaderPass) -> None:
         """Take over what a finished pass showed."""
         self.trains |= one.trains
+        self.trained_passes += one.trains
         self.evaluates |= not one.trains
         if not one.trains and one.after is not None:
             self.after.add(one.after)
