@@ -10,15 +10,7 @@ from typing import Any, Literal
 
 from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
-from torchwhy.finding import (
-    Evidence,
-    Finding,
-    Label,
-    LoopPosition,
-    Sample,
-    Silenced,
-    SourceSpan,
-)
+from torchwhy.finding import Evidence, Finding, Label, LoopPosition, Sample, Silenced, SourceSpan
 from torchwhy.printable import escaped_json
 from torchwhy.question import Check, Question
 from torchwhy.record.numbers import decode
