@@ -197,6 +197,7 @@ class Finding:
     less seriously, `account` lets `explain` weigh rival causes. `births` and `crash` refer to the recorded events
     behind the finding (a crash by its position among the crashes of the trace). `observed_from` is the first step of
     the observation, if it is a later one. `location` is the place to change; `symptom_at` is where the fault shows.
+    `is_in_library` means that the expression at `location` only led to the operation, which a library issued.
     """
 
     detector: str
@@ -219,6 +220,7 @@ class Finding:
     effect: Effect = "fault"
     symptom_at: SourceSpan | None = None
     position: LoopPosition | None = None
+    is_in_library: bool = False
 
     @property
     def message(self) -> str:

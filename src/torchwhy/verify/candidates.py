@@ -81,6 +81,8 @@ def proposals(
     source = open_source(finding.location.file, directory, texts, command=command)
     if source is None or not source.still_holds(finding.location):
         return
+    if finding.is_in_library:  # A change of the call that led there would not change the operation.
+        finding = replace(finding, location=None)
     try:
         yield from detector().propose(finding, source)
     except Exception:  # The finding is valid without proposals.

@@ -181,6 +181,7 @@ def finding_from(
         certainty=certainty_of(trace, birth),
         sample=sample_of(birth),
         births=(birth.id, *echoes_of(trace, birth)),
+        is_in_library=location is None and inside_of(birth) is not None,
     )
 
 
