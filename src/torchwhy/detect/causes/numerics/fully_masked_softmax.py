@@ -23,7 +23,7 @@ class RowOfInfinities(Diagnosis):
     step: int
     message = (
         "{expression} got a row{which} in which every position is masked: "
-        "all of {scores} is -inf there, and the softmax of such a row is NaN"
+        "every value of {scores} is -inf there, and the softmax of such a row is NaN"
     )
     advice = (
         "leave at least one position of every row unmasked before the softmax of {scores}: drop empty samples, "

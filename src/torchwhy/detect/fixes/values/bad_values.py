@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.fixes.memory.memory import carried
 from torchwhy.detect.fixes.training.loops import LOOPS, backwards
-from torchwhy.detect.fixes.values.data import MASKED, is_minus_infinity
+from torchwhy.detect.fixes.values.data import MASKED, holds_numbers, is_minus_infinity
 from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword, torch_name, word_of
 from torchwhy.source.edits import Edit, Source, in_brackets
@@ -137,7 +137,7 @@ def open_row(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
         if isinstance(node, ast.Call)
         else None
     )
-    if given is not None:
+    if given is not None and not holds_numbers(source, given):
         mask = in_brackets(source.of(given), given)
         text = f"{mask} & ~{mask}.all(dim=-1, keepdim=True)"
         yield from source.fix(

@@ -13,6 +13,7 @@ from torchwhy.source.text import one_line
 CLEANED = ".nan_to_num(0.0, 0.0, 0.0)"  # replaces NaN and both infinities
 # In a float32 softmax -1e9 masks as well as -inf does, and a row of only -1e9 stays finite.
 MASKED = "-1e9"
+FILLED = ("zeros", "ones", "full", "empty", "generate_square_subsequent_mask")  # floats by default
 SPREADS = ("std", "norm", "ptp")
 LOWEST_FLOAT16 = "-65504.0"
 
@@ -84,9 +85,44 @@ def inverted_mask(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     node = source.at(place)
     if isinstance(node, ast.Call):
         given = keyword(node, "key_padding_mask", "attn_mask", "mask")
-        if given is not None:
+        if given is not None and not holds_numbers(source, given):
             text = f"~{in_brackets(source.of(given), given)}"
             yield from source.fix(f"invert the mask: {text}", source.replace(given, text))
+
+
+def holds_numbers(source: Source, mask: ast.expr) -> bool:
+    """Tell whether the source shows that a mask holds numbers to add, so that `~` and `&` would raise."""
+    name = source.of(mask)
+    if _is_of_numbers(mask):
+        return True
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            holders = [one.value if isinstance(one, ast.Subscript) else one for one in targets]
+            if any(source.of(one) == name for one in holders) and _is_of_numbers(node.value):
+                return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            writes = node.func.attr.endswith("_") and source.of(node.func.value) == name
+            if writes and any(map(_is_number, ast.walk(node))):
+                return True
+    return False
+
+
+def _is_of_numbers(node: ast.expr) -> bool:
+    """Tell whether a value is one of floating-point numbers: it writes them, or fills memory with them."""
+    if isinstance(node, ast.Compare) or any(
+        getattr(part, "attr", getattr(part, "id", None)) == "bool" for part in ast.walk(node)
+    ):
+        return False
+    return any(
+        _is_number(part) or (isinstance(part, ast.Call) and word_of(part) in FILLED)
+        for part in ast.walk(node)
+    )
+
+
+def _is_number(node: ast.AST) -> bool:
+    is_float = isinstance(node, ast.Constant) and isinstance(node.value, float)
+    return is_float or is_minus_infinity(node)
 
 
 def filled_memory(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
