@@ -49,6 +49,18 @@ class Samples:
 
 
 MIXED = Samples(0)
+# Operations whose operands are broadcast to the shape of the largest one.
+BROADCASTING = {
+    "add",
+    "add_",
+    "sub",
+    "mul",
+    "div",
+    "masked_fill",
+    "masked_fill_",
+    "where",
+    "baddbmm",
+}
 TURNING = {"transpose", "permute", "t", "movedim", "swapaxes", "unfold", "as_strided"}  # dimensions
 
 
@@ -87,7 +99,7 @@ class SampleRows:
         data = {operand.position: operand for operand in operation.data_operands}
         found = []
         for position, source in enumerate(operation.inputs):
-            if _is_weight(operation, position):
+            if _is_weight(operation, position) or _is_same_for_all(operation, position):
                 continue
             before = known.get(source.order) if source is not None else None
             if position in data:
@@ -151,6 +163,17 @@ def _sources(operation: Operation) -> list[Operation]:
 def _is_weight(operation: Operation, position: int) -> bool:
     ids = operation.parameter_ids
     return position < len(ids) and ids[position] is not None
+
+
+def _is_same_for_all(operation: Operation, position: int) -> bool:
+    """Tell whether an operand is broadcast over the first dimension, as a mask that all samples share."""
+    shapes = operation.input_shapes
+    if operation.info.base not in BROADCASTING or position >= len(shapes) or not shapes[position]:
+        return False
+    own, dimensions = shapes[position], max(map(len, shapes))
+    return len(own) < dimensions or own[0] < max(
+        shape[0] for shape in shapes if len(shape) == dimensions
+    )
 
 
 def _of_batch(operand: DataOperand, batch: GivenBatch, leaf: Leaf) -> Samples:
