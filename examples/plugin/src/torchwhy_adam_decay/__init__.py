@@ -1,0 +1,1 @@
+"""A cause for torchwhy, as a package of its own."""
