@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # The suite starts thousands of interpreters; without bytecode each would compile torchwhy again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test browser test-fast sanitize lint bench clean
+.PHONY: demo test browser test-fast sanitize lint bench wheel clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
@@ -48,6 +48,24 @@ sanitize: $(STAMP)
 		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(abspath $(BIN))/pytest -q -p no:cacheprovider $(SANITIZED_TESTS)
 
+# The sdist, and from it the pure wheel and the one for this machine. Both are tried in an empty environment without a
+# compiler. Wheels for other systems are built by cibuildwheel (.github/workflows/wheels.yml).
+UNPACKED := build/unpacked
+wheel: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt build twine setuptools
+	rm -rf dist build/unpacked build/lib build/bdist.*
+	mkdir -p $(UNPACKED)
+	$(BIN)/python -m build --no-isolation --sdist --outdir dist . >build/sdist.log
+	tar -xzf dist/torchwhy-*.tar.gz -C $(UNPACKED) --strip-components 1
+	cd $(UNPACKED) && TORCHWHY_NATIVE=none $(abspath $(BIN))/python -m build --no-isolation --wheel \
+		--outdir $(abspath dist) . >$(abspath build)/pure-wheel.log
+	rm -rf $(UNPACKED)/build
+	cd $(UNPACKED) && TORCHWHY_NATIVE=required $(abspath $(BIN))/python -m build --no-isolation --wheel \
+		--outdir $(abspath dist) . >$(abspath build)/native-wheel.log
+	$(BIN)/python -m twine check --strict dist/*
+	ls -l dist
+	$(BIN)/python -m tests.support.try_wheel dist/*.whl
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,4 +88,4 @@ $(STAMP): pyproject.toml setup.py constraints.txt $(wildcard src/torchwhy/observ
 	touch $@
 
 clean:
-	rm -rf $(VENV) .torchwhy build
+	rm -rf $(VENV) .torchwhy build dist
