@@ -10,6 +10,7 @@ import argparse
 import re
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from torchwhy.replay.step.rerun_parent import needs_rerun
 from torchwhy.report.model import Report
 
 AT_A_TIME = 2
+ONE_READS = threading.Lock()  # msgspec has crashed while two threads made their first decoders
 REHEARSED_STEPS = 60  # of a program that is run as `torchwhy check` does
 SHOWN_CHARACTERS = 3000
 REHEARSED_SECONDS = 40.0
@@ -245,12 +247,14 @@ def run_program(program: ProgramText, *, zygote: Zygote, folder: Path) -> Outcom
     run_directory.mkdir(parents=True)
     steps = REHEARSED_STEPS if program.is_rehearsed else None
     ended = _run(script, run_directory, zygote=zygote, rehearsal_steps=steps)
-    step = needs_rerun(read_traces(run_directory))
+    with ONE_READS:
+        step = needs_rerun(read_traces(run_directory))
     if step is not None:
         again = run_directory / "rerun"
         again.mkdir()
         _run(script, again, zygote=zygote, rerun_step=step)
-    return Outcome(program, ended, diagnose(run_directory), run_directory)
+    with ONE_READS:
+        return Outcome(program, ended, diagnose(run_directory), run_directory)
 
 
 def _run(
