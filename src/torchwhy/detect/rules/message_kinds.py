@@ -347,6 +347,10 @@ class PeerLost(TorchMessage):
     """A collective failed because another rank is gone."""
 
 
+class Unreduced(TorchMessage):
+    """DistributedDataParallel waited for gradients that the last backward pass did not give."""
+
+
 class ChildFailed(TorchMessage):
     """A process that started others reports that one of them failed; `number` counts them from 0."""
 

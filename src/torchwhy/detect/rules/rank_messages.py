@@ -1,4 +1,4 @@
-"""Messages that a rank gives when another one is gone, and those of a process whose children failed."""
+"""Messages about ranks: one that is gone, gradients that never came, and those of a process whose children failed."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ RANK_MESSAGES = (
         r"Watchdog caught collective operation timeout",
         "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE) ran for 600000 "
         "milliseconds before timing out.",
+    ),
+    Row(
+        kinds.Unreduced,
+        r"Expected to have finished reduction in the prior iteration",
+        "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
+        "that your module has parameters that were not used in producing loss.",
     ),
     Row(
         kinds.ChildFailed,

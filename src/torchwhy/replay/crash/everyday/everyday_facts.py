@@ -12,6 +12,7 @@ from torchwhy.replay.crash.everyday.missing_modules import note_missing_module
 from torchwhy.replay.crash.everyday.refused_range import note_refused_range
 from torchwhy.replay.crash.everyday.schedule_length import note_schedule
 from torchwhy.replay.crash.everyday.sparse_gradients import note_sparse_gradients
+from torchwhy.replay.crash.everyday.unreduced_parameters import UNREDUCED, note_unreduced_parameters
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 
@@ -30,5 +31,7 @@ def note_everyday(
     note_state(frames, hidden, names)
     if any(word in message for word in SPARSE):
         note_sparse_gradients(frames, hidden, names)
+    if UNREDUCED in message:
+        note_unreduced_parameters(message, frames, hidden, names)
     if any(word in message for word in DEVICES):
         note_devices(hidden)
