@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.optimizers.gradient_groups import gradient_groups
 from torchwhy.observe.optimizers.idle_optimizers import IdleOptimizerWatch
 from torchwhy.observe.optimizers.stale_gradients import StaleGradientWatch
 from torchwhy.observe.optimizers.stale_manual_gradients import StaleManualGradientWatch
@@ -86,8 +87,7 @@ class Parts:
         self.cruise = self._cruise()
 
     def _build_probes(self) -> None:
-        recorder, state = self.recorder, self.state
-        protect = self.guests.protect
+        recorder, state, protect = self.recorder, self.state, self.guests.protect
         self.scale = LossScale(recorder, state)
         self.holdings = HoldingsProbe(recorder, state, protect)
         self.loaders = LoaderLog(
@@ -107,6 +107,7 @@ class Parts:
             self.names,
             self.handlers,
             when_none_lives=self.batches.recent.clear,  # no step is left that could be repeated
+            when_described=protect("rank probe", self._tell_gradient_groups),
         )
         self.calls = CallOrder(
             recorder.write, lambda: (state.step, state.backwards), self.optimizers.position_of
@@ -134,6 +135,10 @@ class Parts:
             failed=lambda problem: self.guests.switch_off("mode probe", problem),
             iteration_lost=self._iteration_lost,
         )
+
+    def _tell_gradient_groups(self) -> None:
+        for event in gradient_groups(self.names):
+            self.recorder.write(event)
 
     def _iteration_lost(self) -> None:
         self.handlers.current.iteration_lost()

@@ -370,6 +370,7 @@ AnyEvent = (
     | wiring.AliasLoaded
     | wiring.LookedAt
     | wiring.DroppedResult
+    | wiring.GradientsShared
     | wiring.FileSaved
     | wiring.FileLoaded
     | wiring.StateBeforeStep

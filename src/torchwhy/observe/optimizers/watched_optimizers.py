@@ -103,10 +103,12 @@ class WatchedOptimizers:
         handlers: CurrentHandler,
         *,
         when_none_lives: Callable[[], object] = lambda: None,
+        when_described: Callable[[], object] = lambda: None,
     ) -> None:
         self._recorder = recorder
         self._names = names
         self._handlers = handlers
+        self._when_described = when_described
         self._watched = WeakTable[WatchedOptimizer]()
         self._described: set[int] = set()
         self._living: list[WatchedOptimizer] = []
@@ -200,6 +202,7 @@ class WatchedOptimizers:
                 dtypes=[str(p.dtype).removeprefix("torch.") for p in parameters],
             )
         )
+        self._when_described()
 
 
 def _made_at(optimizer: Any, frame: FrameType | None) -> SourceSpan | None:

@@ -75,14 +75,20 @@ class SamplerSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     weights: int | None = None
     batch_size: int | None = None
     drop_last: bool = False
+    shuffles: bool | None = None  # what a DistributedSampler was told
 
 
 class EpochDrawn(msgspec.Struct, frozen=True):
-    """One pass over a loader: how many rows it drew, how many different ones, and whether in ascending order."""
+    """One pass over a loader: how many rows it drew, how many different ones, and whether in ascending order.
+
+    Passes that drew the same rows in the same order have the same `order`. `trains` is whether it fed training.
+    """
 
     draws: int
     distinct: int
     ascending: bool
+    order: str = ""
+    trains: bool = False
 
 
 class PositionSeen(Event, frozen=True, tag="position"):
@@ -104,7 +110,8 @@ class LoaderSeen(Event, frozen=True, tag="loader"):
     was used for evaluation. `epochs` are its first passes and `passes` counts all.
     `distinct` counts the different rows of these epochs; `largest_share` is the share of the row drawn most often.
     `name` is the variable that holds the dataset, `variables` those that hold the loader. `places` are the statement
-    that draws its batches and the calls that led there, innermost first.
+    that draws its batches and the calls that led there, innermost first. In a run with several ranks, `contents` are
+    digests of its first batches.
     """
 
     number: int
@@ -124,6 +131,7 @@ class LoaderSeen(Event, frozen=True, tag="loader"):
     fields: list[FieldSeen] = []
     labels: LabelOrder | None = None
     places: list[SourceSpan] = []
+    contents: list[str] = []
 
 
 class RowsShared(Event, frozen=True, tag="rows-shared"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
@@ -45,10 +46,21 @@ def as_rows(noted: list[Any]) -> torch.Tensor | None:
     return torch.tensor(flat, dtype=torch.int64)
 
 
-def epoch_of(rows: torch.Tensor) -> EpochDrawn:
+def epoch_of(rows: torch.Tensor, *, trains: bool) -> EpochDrawn:
     """Return how many rows a pass drew, and how many different ones."""
     ascending = bool((rows[1:] > rows[:-1]).all()) if len(rows) > 1 else True
-    return EpochDrawn(draws=len(rows), distinct=len(counted(rows)[0]), ascending=ascending)
+    return EpochDrawn(
+        draws=len(rows),
+        distinct=len(counted(rows)[0]),
+        ascending=ascending,
+        order=digest_of(rows),
+        trains=trains,
+    )
+
+
+def digest_of(numbers: torch.Tensor) -> str:
+    """Return a short text that is the same in every process for the same whole numbers in the same order."""
+    return hashlib.blake2b(repr(numbers.tolist()).encode(), digest_size=8).hexdigest()
 
 
 def describe_sampler(iterator: Any) -> SamplerSeen | None:
@@ -61,6 +73,7 @@ def describe_sampler(iterator: Any) -> SamplerSeen | None:
     weights = getattr(chosen, "weights", None) if type(chosen) in _TORCH else None
     draws = getattr(chosen, "num_samples", None) if type(chosen) in _TORCH else None
     size = batches.batch_size if is_plain else None
+    shuffles = getattr(chosen, "shuffle", None) if type(chosen) is data.DistributedSampler else None
     return SamplerSeen(
         kind=type(chosen).__name__,
         is_torch=type(chosen) in _TORCH,
@@ -69,6 +82,7 @@ def describe_sampler(iterator: Any) -> SamplerSeen | None:
         weights=len(weights) if isinstance(weights, torch.Tensor) else None,
         batch_size=size if isinstance(size, int) else None,
         drop_last=bool(batches.drop_last) if is_plain else False,
+        shuffles=shuffles if isinstance(shuffles, bool) else None,
     )
 
 

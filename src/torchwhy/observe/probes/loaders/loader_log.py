@@ -29,7 +29,12 @@ from torchwhy.observe.probes.loaders.loop_position import (
 )
 from torchwhy.observe.probes.loaders.repeated_rows import RepeatedRows
 from torchwhy.observe.probes.loaders.row_copies import repeated_in_tensors
-from torchwhy.observe.probes.loaders.seen_loader import LoaderPass, SeenLoader, new_loader
+from torchwhy.observe.probes.loaders.seen_loader import (
+    MOST_COMPARED,
+    LoaderPass,
+    SeenLoader,
+    new_loader,
+)
 from torchwhy.observe.probes.loaders.shared_rows import shared_rows
 from torchwhy.observe.probes.released_batches import tensors_of
 from torchwhy.observe.program.frames import user_sites
@@ -43,6 +48,7 @@ from torchwhy.observe.torch_features.loader_parts import (
     workers_of,
     yielded_by,
 )
+from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.events import Event
 from torchwhy.source.files import layer_of
 
@@ -144,10 +150,17 @@ class LoaderLog:
     def _look(self, data: Any) -> None:
         """Look at one more batch of the first pass."""
         loader = self._current[0] if self._current is not None else None
-        if loader is None or loader.by_torch or loader.surveyed >= MOST_BATCHES:
+        if loader is None:
             self.wants = False
             return
-        loader.survey_batch(list(tensors_of(data)))
+        surveys = not loader.by_torch and loader.surveyed < MOST_BATCHES
+        compares = bool(loader.contents) and len(loader.contents) < MOST_COMPARED
+        self.wants = surveys or compares
+        leaves = list(tensors_of(data)) if self.wants else []
+        if surveys:
+            loader.survey_batch(leaves)
+        if compares:
+            loader.note_content(leaves)
 
     def tell(self) -> None:
         """Write what is known of every loader."""
@@ -244,6 +257,8 @@ class LoaderLog:
 
     def _first_batch(self, loader: SeenLoader, iterator: Any, data: Any, index: Any) -> None:
         leaves = list(tensors_of(data))
+        if loader.passes == 1 and world_size() > 1:
+            loader.note_content(leaves)
         if not loader.by_torch and loader.surveyed < MOST_BATCHES and loader.passes == 1:
             loader.survey_batch(leaves)
         rows = as_rows([index]) if index is not None else None

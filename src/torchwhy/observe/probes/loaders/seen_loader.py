@@ -11,7 +11,7 @@ import torch
 from torch.utils import data as torch_data
 
 from torchwhy.observe.probes.loaders import data_survey as survey
-from torchwhy.observe.probes.loaders.drawn_rows import as_rows, base_of, epoch_of
+from torchwhy.observe.probes.loaders.drawn_rows import as_rows, base_of, digest_of, epoch_of
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.torch_features.loader_parts import fetches_by_itself
 from torchwhy.record.inputs.data_events import FieldSeen, LabelOrder, LoaderSeen, SamplerSeen
@@ -20,6 +20,8 @@ MOST_SURVEYED = 8  # batches of a loader whose values are kept
 MOST_LABELS = 512  # of one batch
 MOST_FIELDS = 8  # of a batch
 MOST_PLACES = 4
+MOST_COMPARED = 4  # batches whose content is compared between ranks
+COMPARED_ROWS = 16  # of such a batch
 
 
 @dataclass(eq=False)
@@ -65,6 +67,8 @@ class SeenLoader:
     evaluates: bool = False
     after: set[int] = field(default_factory=set)  # loaders that had trained last when it evaluated
     drawn: list[torch.Tensor] = field(default_factory=list)
+    drawn_to_train: list[bool] = field(default_factory=list)  # for each of `drawn`
+    contents: list[str] = field(default_factory=list)
     digests: torch.Tensor | None = None
     fields: list[FieldSeen] = field(default_factory=list)
     label_column: tuple[str, torch.Tensor] | None = None
@@ -84,6 +88,19 @@ class SeenLoader:
         one.noted = []
         if rows is not None and len(rows):
             self.drawn.append(rows)
+            self.drawn_to_train.append(one.trains)
+
+    def note_content(self, leaves: Sequence[tuple[str, torch.Tensor]]) -> None:
+        """Keep a digest of a batch, which is the same on every rank for the same values."""
+        found = [
+            survey.digests_of(
+                survey.sampled(leaf.detach(), rows=COMPARED_ROWS), columns=survey.MOST_COLUMNS
+            )
+            for _, leaf in leaves[:MOST_FIELDS]
+            if survey.is_measurable(leaf)
+        ]
+        if found:
+            self.contents.append(digest_of(torch.cat(found)))
 
     def survey_tensors(self, dataset: Any) -> None:
         """Measure a dataset that consists of tensors, which runs no code of the program."""
@@ -123,7 +140,10 @@ class SeenLoader:
 
     def described(self) -> LoaderSeen:
         """Return the event that tells all of it."""
-        epochs = [epoch_of(rows) for rows in self.drawn]
+        epochs = [
+            epoch_of(rows, trains=trains)
+            for rows, trains in zip(self.drawn, self.drawn_to_train, strict=True)
+        ]
         distinct, share = 0, 0.0
         if self.drawn:
             _, counts = survey.counted(torch.cat(self.drawn))
@@ -146,6 +166,7 @@ class SeenLoader:
             fields=self.fields or list(self._measured()),
             labels=self._order(),
             places=[span_of(site) for site in self.sites],
+            contents=self.contents,
         )
 
     def rows_of_base(self) -> torch.Tensor | None:
