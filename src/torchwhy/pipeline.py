@@ -91,6 +91,7 @@ def diagnose(
     findings: list[Finding] = []
     for trace in sorted(traces, key=_first_alarm):
         findings += _without_echoes(examine(trace, failed, unordered), findings)
+    findings += compare_ranks(traces, failed)
     findings = lead_with_culprit(_without_needless_last_resort(findings), traces)
     silencing = _silenced(findings, run, traces, allow)
     steps = max((_steps_of(trace) for trace in traces), default=0)
@@ -195,6 +196,19 @@ def examine(trace: Trace, failed: dict[str, str], unordered: list[str]) -> list[
     except Exception as problem:
         unordered.append(f"the findings are not ordered by cause: {_in_short(problem)}")
         return found
+
+
+def compare_ranks(traces: Sequence[Trace], failed: dict[str, str]) -> list[Finding]:
+    """Return what only several ranks together show; `failed` gets each detector that failed."""
+    found: list[Finding] = []
+    if len(traces) < 2:
+        return found
+    for name, detector in detectors_for(traces).items():
+        try:
+            found += detector().compare(traces)
+        except Exception as problem:
+            failed[name] = _in_short(problem)
+    return found
 
 
 def _in_short(problem: Exception) -> str:

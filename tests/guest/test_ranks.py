@@ -125,6 +125,27 @@ def test_forked_processes_are_watched(misfit: bool, pairs: Pairs) -> None:  # no
         assert cause is None
 
 
+@pytest.mark.parametrize(
+    ("wrapper", "rows", "found"),
+    [
+        ("ddp", "same-stream", ["same-rows-on-every-rank"]),
+        ("fsdp2", "same-table", ["same-rows-on-every-rank"]),
+        ("tensor", "same-table", []),
+        ("ddp", "own-tables", []),
+        ("ddp", "parts-of-stream", []),
+    ],
+)
+def test_ranks_that_average_gradients_draw_rows_of_their_own(
+    wrapper: str, rows: str, found: list[str], pairs: Pairs
+) -> None:
+    left = _run(pairs, "drawn_by_ranks", wrapper, rows)
+
+    _, report = _report(left)
+    assert [one.ended.exit_code for one in left] == [0, 0], left[0].stderr
+    assert [event for one in left for event in one.events if type(event) is ProbeFailed] == []
+    assert [one.detector for one in report.findings] == found
+
+
 class TestAgreement:
     """Ranks vote over a store; here they are threads of one process."""
 

@@ -7,7 +7,7 @@ have the line that ends in `# <- name` as root cause, Repaired and Lookalike mus
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from torchwhy.detect.checks.asked_question import StandingQuestion
@@ -52,6 +52,10 @@ class Detector(ABC):
     @abstractmethod
     def scan(self, trace: Trace) -> Iterator[Finding]:
         """Yield the findings of this cause in a trace."""
+
+    def compare(self, traces: Sequence[Trace]) -> Iterator[Finding]:  # noqa: ARG002 (for subclasses)
+        """Yield what only the traces of several ranks together show; called for runs that have several."""
+        yield from ()
 
     def found(
         self,
