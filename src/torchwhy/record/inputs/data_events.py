@@ -81,7 +81,8 @@ class SamplerSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 class EpochDrawn(msgspec.Struct, frozen=True):
     """One pass over a loader: how many rows it drew, how many different ones, and whether in ascending order.
 
-    Passes that drew the same rows in the same order have the same `order`. `trains` is whether it fed training.
+    Passes of a DistributedSampler that drew the same rows in the same order have the same `order`. `trains` is whether
+    it fed training.
     """
 
     draws: int

@@ -46,14 +46,14 @@ def as_rows(noted: list[Any]) -> torch.Tensor | None:
     return torch.tensor(flat, dtype=torch.int64)
 
 
-def epoch_of(rows: torch.Tensor, *, trains: bool) -> EpochDrawn:
-    """Return how many rows a pass drew, and how many different ones."""
+def epoch_of(rows: torch.Tensor, *, trains: bool, ordered: bool) -> EpochDrawn:
+    """Return how many rows a pass drew, and how many different ones; with a digest of their order if it is asked."""
     ascending = bool((rows[1:] > rows[:-1]).all()) if len(rows) > 1 else True
     return EpochDrawn(
         draws=len(rows),
         distinct=len(counted(rows)[0]),
         ascending=ascending,
-        order=digest_of(rows),
+        order=digest_of(rows) if ordered else "",
         trains=trains,
     )
 

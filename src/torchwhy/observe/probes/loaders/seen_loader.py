@@ -141,7 +141,7 @@ class SeenLoader:
     def described(self) -> LoaderSeen:
         """Return the event that tells all of it."""
         epochs = [
-            epoch_of(rows, trains=trains)
+            epoch_of(rows, trains=trains, ordered=bool(self.sampler and self.sampler.shuffles))
             for rows, trains in zip(self.drawn, self.drawn_to_train, strict=True)
         ]
         distinct, share = 0, 0.0
