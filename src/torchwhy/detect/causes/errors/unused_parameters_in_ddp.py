@@ -3,17 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
-from torchwhy.detect.fixes.training.optimizers import set_option
+from torchwhy.detect.fixes.training.wrappers import OPTION, search_unused, wrapper_calls
 from torchwhy.detect.rules.message_kinds import Unreduced
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
-from torchwhy.source.analyses.constructors import only_call
 from torchwhy.source.edits import Source
 
-WRAPPER = "DistributedDataParallel"
-OPTION = "find_unused_parameters"
 USE = "let the loss depend on them in every step, or remove them; freeze what shall not train: `requires_grad_(False)`"
 SEARCH = (
     f"if some steps leave them out on purpose, wrap the model with `{OPTION}=True`: DistributedDataParallel then "
@@ -74,13 +71,12 @@ class UnusedParametersInDdp(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:  # noqa: ARG002 - the contract's
-        calls = [*source.calls(WRAPPER)]
-        edit = set_option(source, calls[0], OPTION, "True") if len(calls) == 1 else None
-        if edit is not None:
-            yield from source.fix(f"set {OPTION}=True in {WRAPPER}", edit)
+        yield from search_unused(source)
 
 
 def _where_wrapped(crash: CrashView) -> Iterator[Evidence]:
-    made = only_call(crash.trace.files.values(), WRAPPER)
-    if made is not None:
-        yield Evidence(f"the model is wrapped by `{made.expression}`", location=made)
+    made = [
+        source.span(call) for source in crash.trace.files.values() for call in wrapper_calls(source)
+    ]
+    if len(made) == 1:
+        yield Evidence(f"the model is wrapped by `{made[0].expression}`", location=made[0])
