@@ -88,6 +88,7 @@ def describe_run(
     keeps_data: bool = True,
     keep_state: int | None = None,
     allow: Sequence[str] = (),
+    hang: float | None = None,
 ) -> Run:
     """Return the run that is about to start here and now."""
     return Run(
@@ -98,6 +99,7 @@ def describe_run(
         keeps_data=keeps_data,
         keep_state=keep_state,
         allow=tuple(allow),
+        hang=hang,
         hash_seed=_hash_seed(os.environ),
     )
 

@@ -22,6 +22,7 @@ from torchwhy.observe.probes import (
     reads,
     scaler,
 )
+from torchwhy.observe.probes.collectives import CollectiveProbe
 from torchwhy.observe.probes.compiled_code import CompilerProbe, StepsUnderRecord
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.probes.states import checkpoint_reads, module_loads
@@ -86,6 +87,9 @@ class ProbeWiring:
             self._put_on(f"{probe} probe", needs, install)
         if parts.settings.notes_files:
             self._put_on("file probe", (), lambda: parts.saved_files.install(hooks, protect))
+        if parts.settings.hang:
+            collectives = CollectiveProbe(parts.settings.directory)
+            self._put_on("collective probe", (), lambda: collectives.install(hooks, protect))
         parts.kept.listen(protect)
         parts.modes.install(
             hooks,

@@ -22,6 +22,7 @@ from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.program import frames, launcher_note, other_seeds, seeds
 from torchwhy.observe.program.child_processes import ChildProcesses
 from torchwhy.observe.program.exceptions import clean, uncaught
+from torchwhy.observe.program.stack_dumps import allow_stack_dumps
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.settings import Settings
 from torchwhy.observe.step_handler import StepHandler
@@ -124,6 +125,8 @@ class Session:
         frames.restart_in(str(Path.cwd()))
         guests.fault = os.environ.get("TORCHWHY_FAULT")
         self._take_or_restore_seeds()
+        if self.settings.hang:
+            protect("stack probe", allow_stack_dumps)(self.settings.directory)
         thoroughly = protect("loss probe", sentinel.before_backward)
         before, after = parts.cruise.around_step(
             protect("step probe", sentinel.before_step), protect("step probe", sentinel.after_step)

@@ -29,6 +29,7 @@ class Settings:
     keep_state: int | None = (
         None  # the most bytes of a failing step's state; None keeps nothing of the step
     )
+    hang: float | None = None  # after how many seconds the supervisor asks where the process stands
     closely: bool = False  # whether every step is under the microscope
 
     @classmethod
@@ -51,6 +52,7 @@ class Settings:
             budget=float(options["budget"]) if options.get("budget") else None,
             keeps_data=not options.get("no_data"),
             keep_state=options.get("keep_state"),
+            hang=options.get("hang"),
             closely=bool(options.get("closely")),
         )
 

@@ -57,6 +57,7 @@ class Run:
     keeps_data: bool = True
     keep_state: int | None = None  # bytes of a failing step's state; None keeps nothing of the step
     allow: tuple[str, ...] = ()  # causes that the report leaves out: `detect/allowances.py`
+    hang: float | None = None  # seconds without a step after which stacks are taken
     closely: bool = False  # every step is under the microscope
     hash_seed: int | None = None
     rerun_step: int | None = None
@@ -72,6 +73,7 @@ class Run:
     seconds: float | None = None
     timed_out: bool = False
     stopped_step: int | None = None  # the newest step when a finding ended the run (`--on-finding`)
+    stopped_for: str | None = None  # "hang" if the run was ended for one (`--on-hang`)
     masked: tuple[int, ...] = ()  # The words of the command whose secrets were not stored.
     seal: Seal | None = None
 
@@ -103,6 +105,8 @@ class Run:
             facts["options"]["keep_state"] = self.keep_state
         if self.allow:
             facts["options"]["allow"] = list(self.allow)
+        if self.hang is not None:
+            facts["options"]["hang"] = self.hang
         if self.closely:
             facts["options"]["closely"] = True
         if self.stop_after_step is not None:
@@ -118,6 +122,8 @@ class Run:
             facts["timed_out"] = True
         if self.stopped_step is not None:
             facts["stopped_step"] = self.stopped_step
+        if self.stopped_for is not None:
+            facts["stopped_for"] = self.stopped_for
         if self.exit_code is not None:
             facts["exit_code"] = self.exit_code
             facts["signal"] = self.signal
@@ -265,6 +271,7 @@ def _from_json(facts: _Fields) -> Run:
         keeps_data=not options.truth("no_data"),
         keep_state=options.whole("keep_state", 0, 2**63),
         allow=options.texts("allow") if options.has("allow") else (),
+        hang=options.number("hang", 1e12),
         closely=options.truth("closely"),
         hash_seed=facts.whole("hash_seed", 0, 2**32 - 1),
         rerun_step=facts.inner("rerun").whole("step", -1, LARGEST_STEP),
@@ -280,6 +287,7 @@ def _from_json(facts: _Fields) -> Run:
         seconds=facts.number("seconds", 1e12),
         timed_out=facts.truth("timed_out"),
         stopped_step=facts.whole("stopped_step", -1, LARGEST_STEP),
+        stopped_for=facts.text("stopped_for"),
         masked=facts.positions("masked", len(command)),
         seal=None if inode is None or changed is None else Seal(inode, changed),
     )
