@@ -17,6 +17,7 @@ from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.culprit import is_about_another, lead_with_culprit
 from torchwhy.explain.silencing import Silencing, silence
+from torchwhy.explain.standing_ranks import lead_with_standstill, standing_notes
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding, Silenced
 from torchwhy.printable import one_line
@@ -93,6 +94,7 @@ def diagnose(
         findings += _without_echoes(examine(trace, failed, unordered), findings)
     findings += compare_ranks(traces, failed)
     findings = lead_with_culprit(_without_needless_last_resort(findings), traces)
+    findings = lead_with_standstill(findings, run_directory)
     silencing = _silenced(findings, run, traces, allow)
     steps = max((_steps_of(trace) for trace in traces), default=0)
     unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
@@ -108,7 +110,11 @@ def diagnose(
         directory=Path(run.directory),
         notes=tuple(
             dict.fromkeys(
-                [*_ending(run, findings, shows_itself=_shows_itself(traces, steps=steps)), *notes]
+                [
+                    *_ending(run, findings, shows_itself=_shows_itself(traces, steps=steps)),
+                    *standing_notes(run_directory),
+                    *notes,
+                ]
             )
         ),
         cost=_cost_of(traces),
@@ -333,7 +339,11 @@ def _ending(run: Run, findings: Sequence[Finding], *, shows_itself: bool) -> Ite
     elif run.exit_code is None:
         yield "the run has not ended, or torchwhy was killed; the report covers what was recorded so far."
     if run.stopped_step is not None:
-        yield f"torchwhy stopped the program after step {run.stopped_step}, as `--on-finding stop` asks."
+        option = "--on-hang" if run.stopped_for == "hang" else "--on-finding"
+        after = (
+            f"after step {run.stopped_step}" if run.stopped_step >= 0 else "before its first step"
+        )
+        yield f"torchwhy stopped the program {after}, as `{option} stop` asks."
     elif run.signal is not None:
         name = _signal_name(run.signal)
         if name == "SIGINT":

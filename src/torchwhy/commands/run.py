@@ -7,7 +7,8 @@ train.py`). Everything after the program belongs to the program. The report goes
 An error that is certain is told while the program runs, in one line on stderr.
 
 The exit code is the program's own; 1 if torchwhy stopped the program before it wrote a bad update into the
-weights, or at an error (--on-finding stop); 65 if --fail-on applies; 2 if the command line is wrong.
+weights, or ended it
+at an error (--on-finding stop) or a hang (--on-hang stop); 65 if --fail-on applies; 2 if the command line is wrong.
 """
 
 from __future__ import annotations
@@ -177,6 +178,7 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
         keeps_data=not options.no_data,
         keep_state=options.keep_state,
         allow=options.allow,
+        hang=options.hang or None,
     )
     run_directory = recording(run)
     if run_directory is not None:
@@ -215,6 +217,7 @@ def _run_notebook(command: list[str], options: argparse.Namespace) -> int:
         "--on-finding stop": options.on_finding == "stop",
         "--notify": options.notify,
         "--allow": options.allow,
+        "--on-hang stop": options.on_hang == "stop",
     }
     for name, value in refused.items():
         if value:

@@ -19,6 +19,11 @@ def positive(text: str) -> float:
     return number
 
 
+def seconds_or_never(text: str) -> float:
+    """Return a number of seconds from the command line, 0 for never."""
+    return 0.0 if text.strip() == "0" else positive(text)
+
+
 def share(text: str) -> float:
     """Return a share from the command line: `1%` or `0.01`."""
     try:

@@ -1,0 +1,1 @@
+"""A standstill of all processes → where each stands, and why they wait if their records prove it."""
