@@ -54,7 +54,7 @@ def repeated_in_tensors(loaders: Sequence[SeenLoader]) -> Iterator[RowsRepeated]
         if dataset is None or not loader.trains or loader.digests is None or key in seen:
             continue
         seen.add(key)
-        if len(torch.unique(loader.digests)) == len(loader.digests):
+        if len(torch.unique(loader.digests)) == len(loader.digests) or loader.has_rows_twice():
             continue
         while type(dataset) is torch_data.Subset:
             dataset = dataset.dataset

@@ -176,6 +176,11 @@ class SeenLoader:
             return None
         return drawn if self.own_rows is None else torch.unique(self.own_rows[drawn])
 
+    def has_rows_twice(self) -> bool:
+        """Tell whether its dataset is a subset that names a row several times, as a bootstrap sample does."""
+        own = self.own_rows
+        return own is not None and len(torch.unique(own)) < len(own)
+
     def drawn_rows(self) -> torch.Tensor | None:
         """Return the different rows of its own dataset that were drawn; None if they do not fit it."""
         if not self.drawn or not self.rows:

@@ -17,8 +17,13 @@ MOST_ELEMENTS = 2**22  # of all rows
 
 
 def repeated_in(loader: SeenLoader, dataset: Any) -> RowsRepeated | None:
-    """Return which rows are copies of others; None if there are none, or if rows are random or of several shapes."""
+    """Return which rows are copies of others; None if there are none, or if rows are random or of several shapes.
+
+    A subset that names a row several times holds copies on purpose: None, too.
+    """
     count = loader.rows or 0
+    if loader.has_rows_twice():
+        return None
     if not 1 < count <= MOST_ROWS or reread(loader, dataset, step=0)[1] is not None:
         return None
     with random_states_kept():
