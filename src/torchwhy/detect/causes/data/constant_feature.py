@@ -41,8 +41,8 @@ class ColumnsConstant(Diagnosis):
 
     @property
     def verb(self) -> str:
-        """Return `has` or `have`."""
-        return "have" if len(self.columns) > 1 else "has"
+        """Return `has` or `each have`."""
+        return "each have" if len(self.columns) > 1 else "has"
 
     @property
     def shown(self) -> str:
