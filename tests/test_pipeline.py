@@ -9,13 +9,9 @@ from tests.support.findings import said
 from tests.support.recording import alarm, birth, steps
 from torchwhy import pipeline
 from torchwhy.detect.base import Detector
+from torchwhy.explain.run_notes import isolating_flag
 from torchwhy.finding import Finding
-from torchwhy.pipeline import (
-    LAST_RESORT,
-    _without_needless_last_resort,
-    diagnose,
-    isolating_flag,
-)
+from torchwhy.pipeline import LAST_RESORT, _without_needless_last_resort, diagnose
 from torchwhy.record.events import MissingFeature, ProbeFailed, Replayed, RunStarted
 from torchwhy.record.run_file import Run, read_traces, write_run
 from torchwhy.record.trace import Trace

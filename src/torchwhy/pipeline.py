@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal as signals
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,32 +15,29 @@ from torchwhy.detect.loop_positions import with_positions
 from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.culprit import is_about_another, lead_with_culprit
+from torchwhy.explain.run_notes import (
+    boot_failure,
+    broken_off,
+    ending_of,
+    left_out,
+    shows_itself,
+    switched_off,
+    why_no_training,
+    why_nothing_was_seen,
+)
 from torchwhy.explain.silencing import Silencing, silence
 from torchwhy.explain.standing_ranks import lead_with_standstill, standing_notes
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding, Silenced
-from torchwhy.printable import one_line
-from torchwhy.record.crashes import Crash
-from torchwhy.record.events import Alarm, ProbeFailed, RunEnded, RunStarted
+from torchwhy.record.events import Alarm, RunEnded
 from torchwhy.record.numbers import is_finite
-from torchwhy.record.run_file import BOOT_FAILURE, COMPUTED, Run, read_run, read_traces
-from torchwhy.record.run_folder import read_note
+from torchwhy.record.run_file import Run, read_run, read_traces
 from torchwhy.record.secrets import masked_command
 from torchwhy.record.trace import Trace
-from torchwhy.record.writer import RECORDING_STOPPED
 from torchwhy.report.kept_step import kept_of, skipped_of
 from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
-NO_TRAINING = (
-    "no training was watched: the program used torch, but no optimizer step was seen. If it trains in processes of a "
-    "pool or of `os.fork`, those are not watched."
-)
-COMPUTED_ONLY = (
-    "no training was watched: the program used torch, but made no backward pass and no optimizer step. If it trains in "
-    "processes of a pool or of `os.fork`, those are not watched. torchwhy looked at {} and found nothing in them."
-)
-ENDED_EARLY = "no training was watched: the program ended with exit code {}, and no optimizer step was seen before."
 
 
 class BareAlarm(Diagnosis):
@@ -100,7 +96,7 @@ def diagnose(
     unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
     unseen += [note for trace in traces for note in trace.damage]
     if traces and not steps and not findings:
-        unseen.append(_why_no_training(run_directory, run))
+        unseen.append(why_no_training(run_directory, run))
     unseen += [*_blind_spots(traces), *_not_judged(failed), *unordered]
     findings = silencing.kept
     return build(
@@ -111,7 +107,7 @@ def diagnose(
         notes=tuple(
             dict.fromkeys(
                 [
-                    *_ending(run, findings, shows_itself=_shows_itself(traces, steps=steps)),
+                    *ending_of(run, findings, shows_itself=shows_itself(traces, steps=steps)),
                     *standing_notes(run_directory),
                     *notes,
                 ]
@@ -158,13 +154,13 @@ def _unwatched(
         yield why_nothing_was_seen(run_directory, run)
     elif (failure := boot_failure(run_directory)) is not None:
         yield f"torchwhy could not start in one of the processes {failure}"
-    yield from _broken_off(run_directory, steps)
+    yield from broken_off(run_directory, steps)
 
 
 def _blind_spots(traces: Sequence[Trace]) -> Iterator[str]:
     """Yield the probes that failed, and those that this torch or Python does not allow."""
-    yield from _switched_off(traces)
-    yield from _left_out(traces)
+    yield from switched_off(traces)
+    yield from left_out(traces)
 
 
 def _not_judged(failed: Mapping[str, str]) -> Iterator[str]:
@@ -273,138 +269,5 @@ def _without_needless_last_resort(findings: list[Finding]) -> list[Finding]:
     return [f for f in findings if f.detector != LAST_RESORT or not explaining - {f.rank}]
 
 
-def _broken_off(run_directory: Path, steps: int) -> Iterator[str]:
-    """Yield a note if the recording stopped before the end of the run."""
-    reason = read_note(run_directory / RECORDING_STOPPED)
-    if reason is not None:
-        reason = one_line(reason) or "is the disk full?"
-        yield (
-            f"the recording stopped after {steps} steps ({reason}); the rest of the run was not watched."
-        )
-
-
 def _steps_of(trace: Trace) -> int:
     return max((step.step for step in trace.steps), default=-1) + 1
-
-
-def _left_out(traces: Sequence[Trace]) -> Iterator[str]:
-    """Yield a note for each part of torchwhy that is off because torch or Python lacks a private name it uses."""
-    for trace in traces:
-        for started in trace.of(RunStarted):
-            for one in started.missing:
-                if not one.only_time:
-                    names = ", ".join(f"`{name}`" for name in one.names)
-                    is_torchs = any("torch" in name for name in one.names)
-                    whose = f"torch {started.torch}" if is_torchs else f"Python {started.python}"
-                    yield f"{whose} lacks {names}: {one.lost}."
-
-
-def _switched_off(traces: Sequence[Trace]) -> Iterator[str]:
-    for trace in traces:
-        for failure in trace.of(ProbeFailed):
-            yield f"the {failure.probe} failed and was switched off: {failure.reason}"
-
-
-def _why_no_training(run_directory: Path, run: Run) -> str:
-    if _failed_itself(run):
-        return ENDED_EARLY.format(run.exit_code)
-    return _computed_only(run_directory) or NO_TRAINING
-
-
-def _computed_only(run_directory: Path) -> str | None:
-    """Return what was looked at in a program that only computes; None if nothing was."""
-    extent, _, count = (read_note(run_directory / COMPUTED) or "").strip().partition(" ")
-    if not count.isdecimal():
-        return None
-    looked_at = f"its first {count}" if extent == "first" else f"all of its {count}"
-    return COMPUTED_ONLY.format(f"{looked_at} operations")
-
-
-def _failed_itself(run: Run) -> bool:
-    """Tell whether the program ended by itself with an error, not by a signal."""
-    return bool(run.exit_code) and run.signal is None
-
-
-def _shows_itself(traces: Sequence[Trace], *, steps: int) -> bool:
-    """Tell whether an exit code needs no line: the traceback is on the screen, or `ENDED_EARLY` says it."""
-    if traces and not steps:
-        return True
-    return any(not one.caught for trace in traces for one in trace.of(Crash))
-
-
-def _ending(run: Run, findings: Sequence[Finding], *, shows_itself: bool) -> Iterator[str]:
-    """Yield how the program ended, unless the findings or its own traceback show it already."""
-    if run.timed_out:
-        yield "the program was stopped at the limit; `--limit SECONDS` gives it more."
-    elif run.exit_code is None:
-        yield "the run has not ended, or torchwhy was killed; the report covers what was recorded so far."
-    if run.stopped_step is not None:
-        option = "--on-hang" if run.stopped_for == "hang" else "--on-finding"
-        after = (
-            f"after step {run.stopped_step}" if run.stopped_step >= 0 else "before its first step"
-        )
-        yield f"torchwhy stopped the program {after}, as `{option} stop` asks."
-    elif run.signal is not None:
-        name = _signal_name(run.signal)
-        if name == "SIGINT":
-            yield "the program was interrupted from the keyboard; the report covers the run until then."
-        elif name == "SIGKILL":
-            yield (
-                "the program was killed (SIGKILL). If you did not kill it, the system probably ran out "
-                "of memory: check `dmesg`."
-            )
-        else:
-            yield f"{name} ended the program."
-    elif run.exit_code and not findings and not shows_itself:
-        yield f"the program itself ended with exit code {run.exit_code}."
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signals.Signals(number).name
-    except ValueError:  # The run is from another system.
-        return f"signal {number}"
-
-
-def why_nothing_was_seen(run_directory: Path, run: Run) -> str:
-    """Return why a run left no trace."""
-    failure = boot_failure(run_directory)
-    if failure is not None:
-        return f"the program ran unwatched, because torchwhy could not start inside it {failure}"
-    flag = isolating_flag(run.command)
-    if flag is not None:
-        return (
-            f"the program ran unwatched, because `{flag}` makes Python ignore the environment variables "
-            f"that start torchwhy; run it without `{flag}`."
-        )
-    if _failed_itself(run):
-        return "nothing was watched: no watched Python process trained with torch before the program ended."
-    computed = _computed_only(run_directory)
-    if computed is not None:
-        return computed
-    return (
-        "nothing was watched: no watched Python process trained with torch "
-        "(processes of a pool or of `os.fork` are not watched)."
-    )
-
-
-def boot_failure(run_directory: Path) -> str | None:
-    """Return why torchwhy could not start in a process of the run; None if it could."""
-    path = run_directory / BOOT_FAILURE
-    text = read_note(path)
-    if text is None:
-        return None
-    lines = [line for line in text.splitlines() if line.strip()] or ["no reason is known"]
-    return f"({lines[-1].strip()}); details are in {os.path.relpath(path)}."
-
-
-def isolating_flag(command: Sequence[str]) -> str | None:
-    """Return the flag that keeps torchwhy out of `python -I script.py`: -I, -E or -S, alone or with others."""
-    if not Path(command[0]).name.startswith(("python", "pypy")):
-        return None
-    for word in command[1:]:
-        if not word.startswith("-") or word.startswith("--") or word in ("-m", "-c", "-"):
-            return None
-        if set(word[1:]) & set("IES") and word[1] not in "WX":
-            return word
-    return None

@@ -33,6 +33,15 @@ BOOT_FAILURE = "boot-failure.txt"  # Beside run.json: why torchwhy could not sta
 TRACE_NAME = re.compile(r"rank([0-9]{1,9})\.jsonl")
 MOST_TRACES = 4096  # The writer makes no more.
 MOST_BYTES = 4 * LARGEST_TRACE  # of all traces of a run together
+STORED_IF_GIVEN = (
+    "budget",
+    "keep_state",
+    "hang",
+    "stop_after_step",
+    "rehearsal_steps",
+    "other_seed",
+    "resume",
+)
 LARGEST_STEP = 10**12  # A step takes at least a microsecond, a run at most some days.
 
 _spoken: dict[tuple[str, ...], tuple[str, ...]] = {}  # Real commands by masked ones.
@@ -84,7 +93,7 @@ class Run:
             "schema": RUN_SCHEMA,
             "command": list(command),
             "directory": self.directory,
-            "options": {"on_failure": self.on_failure},
+            "options": self._options(),
             "hash_seed": self.hash_seed,
             "rerun": None if self.rerun_step is None else {"step": self.rerun_step},
         }
@@ -97,27 +106,6 @@ class Run:
             facts["seeds_from"] = self.seeds_from
         if self.environment:
             facts["environment"] = list(self.environment)
-        if self.budget is not None:
-            facts["options"]["budget"] = self.budget
-        if not self.keeps_data:
-            facts["options"]["no_data"] = True
-        if self.keep_state is not None:
-            facts["options"]["keep_state"] = self.keep_state
-        if self.allow:
-            facts["options"]["allow"] = list(self.allow)
-        if self.hang is not None:
-            facts["options"]["hang"] = self.hang
-        if self.closely:
-            facts["options"]["closely"] = True
-        if self.stop_after_step is not None:
-            facts["options"]["stop_after_step"] = self.stop_after_step
-        if self.rehearsal_steps is not None:
-            facts["options"]["rehearsal_steps"] = self.rehearsal_steps
-            facts["options"]["rehearsal_seconds"] = self.rehearsal_seconds
-        if self.other_seed is not None:
-            facts["options"]["other_seed"] = self.other_seed
-        if self.resume is not None:
-            facts["options"]["resume"] = self.resume
         if self.timed_out:
             facts["timed_out"] = True
         if self.stopped_step is not None:
@@ -130,6 +118,22 @@ class Run:
             facts["seconds"] = self.seconds
             facts["timed_out"] = self.timed_out
         return facts
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        options: dict[str, Any] = {"on_failure": self.on_failure}
+        options |= {
+            name: value for name in STORED_IF_GIVEN if (value := getattr(self, name)) is not None
+        }
+        if self.rehearsal_steps is not None:
+            options["rehearsal_seconds"] = self.rehearsal_seconds
+        if not self.keeps_data:
+            options["no_data"] = True
+        if self.allow:
+            options["allow"] = list(self.allow)
+        if self.closely:
+            options["closely"] = True
+        return options
 
 
 def write_run(run_directory: Path, run: Run) -> None:
