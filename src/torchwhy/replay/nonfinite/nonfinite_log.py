@@ -240,7 +240,11 @@ class NonfiniteLog:
             return MOST_BIRTHS
         mask = tensor_facts.bad_elements(output)
         site = operation.place()
-        operands, inside = self._operands(operation, call, given or [], mask)
+        # Where infinities pass beside it, the operands are to show what became NaN.
+        shown = (
+            tensor_facts.local_part(output).detach().isnan() if kind == "from-infinity" else mask
+        )
+        operands, inside = self._operands(operation, call, given or [], shown)
         samples = self._context.samples(operation, output if kind == "source" else None)
         positions = bad_samples(mask, samples)
         if positions and samples.batch is not None:
@@ -257,7 +261,7 @@ class NonfiniteLog:
             inside=inside,
             operands=operands,
             output=tensor_facts.facts_of(output),
-            value=encode(tensor_facts.value_of(output, mask)),
+            value=encode(tensor_facts.value_of(output, shown)),
             count=int(mask.sum().item()),
             wider=redo_wider(call, output) if call is not None and kind == "operation" else None,
             reduced=_reduced(operation, call),
