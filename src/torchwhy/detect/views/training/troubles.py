@@ -28,6 +28,7 @@ from torchwhy.record.trace import Trace
 FLAT = 0.9  # At this share of saturated elements a layer passes on only signs.
 DOMINATES = 10.0  # A loss this many times the square of the output comes from the targets, not from the output.
 FEWEST_RATIOS = 3  # Fewer ratios of successive losses do not show a constant growth.
+FAST = 100.0  # From here on two equal ratios do: losses overflow soon, and in a network the second ratio is far larger.
 STEADY = 1.5  # Largest over smallest ratio of successive losses; on a quadratic they are equal, in a network they grow.
 REGRESSIONS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
@@ -150,7 +151,8 @@ def _excess_by_growth(losses: list[float]) -> float:
     The length of the very first step depends on the targets and does not show that.
     """
     ratios = [after / before for before, after in pairwise(losses) if before > 0]
-    if len(ratios) < FEWEST_RATIOS or min(ratios) < 1 or max(ratios) > STEADY * min(ratios):
+    fewest = FEWEST_RATIOS - 1 if min(ratios, default=0.0) >= FAST else FEWEST_RATIOS
+    if len(ratios) < fewest or min(ratios) < 1 or max(ratios) > STEADY * min(ratios):
         return 0.0
     return (math.sqrt(median(ratios)) + 1) / 2
 
