@@ -51,10 +51,20 @@ class GradientExplodes(Diagnosis):
     harm: Diagnosis
     seen_at: int
     message = "{product}{size} before any update; then {harm}"
-    advice = (
-        "keep the product near 1: use an orthogonal initialisation, a gated cell (GRU, LSTM) or a normalisation; "
-        "clip_grad_norm_ limits the damage"
-    )
+    advice = "{remedy}; clip_grad_norm_ limits the damage"
+
+    @property
+    def remedy(self) -> str:
+        """Return what to change: the product that grows, or else the sizes that make the gradient."""
+        if self.runs:
+            return (
+                "keep the product near 1: use an orthogonal initialisation, a gated cell (GRU, LSTM) or a "
+                "normalisation"
+            )
+        return (
+            "scale inputs and targets to about 1, and initialise the layers so that their outputs are about as large "
+            "as their inputs"
+        )
 
     @property
     def product(self) -> str:
