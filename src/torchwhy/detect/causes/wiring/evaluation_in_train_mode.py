@@ -44,13 +44,11 @@ class EvaluatedInTrainMode(Diagnosis):
 
     @property
     def sentence(self) -> str:
-        shown = first_of(self.layers)
+        behave = "behaves" if len(self.layers) == 1 else "behave"
+        still = f"{first_of(self.layers)} still {behave} as in training"
         if self.uncalled is not None:
-            return (
-                f"`{self.uncalled}` is missing its parentheses, so `{self.path}` is evaluated in train mode: "
-                f"{shown} still behave as in training"
-            )
-        return f"`{self.path}` is evaluated here in train mode: {shown} still behave as in training"
+            return f"`{self.uncalled}` is missing its parentheses, so `{self.path}` is evaluated in train mode: {still}"
+        return f"`{self.path}` is evaluated here in train mode: {still}"
 
     def evidence(self) -> Iterator[Evidence]:
         gradients = "with gradients" if self.gradients else "without gradients"
