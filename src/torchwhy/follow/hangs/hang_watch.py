@@ -69,6 +69,8 @@ class HangWatch:
             self._over.set()
             if thread.ident is not None:
                 thread.join()
+            if child.returncode == 0 and self.stopped_step is None:
+                forget_standstill(self._run_directory)  # It went on to its own end.
 
     def _watch_safely(self, child: Popen[bytes]) -> None:
         try:
@@ -90,8 +92,7 @@ class HangWatch:
 
             now, new = time.monotonic(), fingerprint(self._run_directory)
             if new != seen:
-                if self._is_told:
-                    self._moves_again(now - since)
+                self._moves_again(now - since)
                 seen, since, due = new, now, now + limit
             elif now >= due:
                 stop = self._look(now - since, is_again=due > since + limit)
@@ -103,8 +104,10 @@ class HangWatch:
                     return
 
     def _moves_again(self, seconds: float) -> None:
-        self._is_told = False
         forget_standstill(self._run_directory)
+        if not self._is_told:
+            return
+        self._is_told = False
         self._say(f"the program moves again, after {seconds:.0f} s")
 
     def _look(self, seconds: float, *, is_again: bool) -> bool:
