@@ -99,20 +99,13 @@ def diagnose(
         unseen.append(why_no_training(run_directory, run))
     unseen += [*_blind_spots(traces), *_not_judged(failed), *unordered]
     findings = silencing.kept
+    ending = ending_of(run, findings, shows_itself=shows_itself(traces, steps=steps))
     return build(
         findings,
         command=masked_command(run.command),
         steps=steps,
         directory=Path(run.directory),
-        notes=tuple(
-            dict.fromkeys(
-                [
-                    *ending_of(run, findings, shows_itself=shows_itself(traces, steps=steps)),
-                    *standing_notes(run_directory),
-                    *notes,
-                ]
-            )
-        ),
+        notes=tuple(dict.fromkeys([*ending, *standing_notes(run_directory), *notes])),
         cost=_cost_of(traces),
         unseen=tuple(dict.fromkeys(unseen)),
         kept=kept_of(traces, run_directory, Path(run.directory)),

@@ -9,6 +9,7 @@ import msgspec
 import torch
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.torch_features.tensor_parts import local_part
 from torchwhy.observe.torch_features.torch_internals import schema_of
 from torchwhy.record.events import Birth, Event, ForwardTwin, Operand
 from torchwhy.record.numbers import encode
@@ -241,14 +242,8 @@ class NonfiniteLog:
         mask = tensor_facts.bad_elements(output)
         site = operation.place()
         # Where infinities pass beside it, the operands are to show what became NaN.
-        shown = (
-            tensor_facts.local_part(output).detach().isnan() if kind == "from-infinity" else mask
-        )
+        shown = local_part(output).detach().isnan() if kind == "from-infinity" else mask
         operands, inside = self._operands(operation, call, given or [], shown)
-        samples = self._context.samples(operation, output if kind == "source" else None)
-        positions = bad_samples(mask, samples)
-        if positions and samples.batch is not None:
-            self.batches[number] = samples.batch
         self.births[number] = Birth(
             id=number,
             step=operation.step,
@@ -268,14 +263,26 @@ class NonfiniteLog:
             fully_infinite_row=_has_fully_infinite_row(operation, given or [], call),
             parents=parents or [],
             forward=self._forward_twin(operation, mask),
-            positions=[samples.rows[p] for p in positions] if samples.rows else positions,
-            dataset_indices=[samples.indices[p] for p in positions] if samples.indices else [],
-            rows_of=samples.of if positions else None,
             order=operation.order,
             of_counts=provenance.divides_by_counts(operation),
+            **self._bad_rows(number, operation, output if kind == "source" else None, mask),
             **more,
         )
         return number
+
+    def _bad_rows(
+        self, number: int, operation: Operation, source: torch.Tensor | None, mask: torch.Tensor
+    ) -> dict[str, Any]:
+        """Return the samples of a birth, as its fields tell them."""
+        samples = self._context.samples(operation, source)
+        positions = bad_samples(mask, samples)
+        if positions and samples.batch is not None:
+            self.batches[number] = samples.batch
+        return {
+            "positions": [samples.rows[p] for p in positions] if samples.rows else positions,
+            "dataset_indices": [samples.indices[p] for p in positions] if samples.indices else [],
+            "rows_of": samples.of if positions else None,
+        }
 
     def _operands(
         self, operation: Operation, call: Call | None, given: list[torch.Tensor], mask: torch.Tensor

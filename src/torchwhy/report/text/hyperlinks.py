@@ -41,7 +41,7 @@ def link_to(
     path: Path, line: int | None = None, environment: Mapping[str, str] = os.environ
 ) -> str:
     """Return the address of a file, with its line where the terminal is known to understand that."""
-    whole = quote(os.path.abspath(path))  # noqa: PTH100 - as the program names it, links not resolved
+    whole = quote(os.fsencode(os.path.abspath(path)))  # noqa: PTH100 - as the program names it, links not resolved
     if line is None or line < 1:
         return f"file://{whole}"
     if environment.get("TERM_PROGRAM") == "vscode":
