@@ -41,7 +41,8 @@ def link_to(
     path: Path, line: int | None = None, environment: Mapping[str, str] = os.environ
 ) -> str:
     """Return the address of a file, with its line where the terminal is known to understand that."""
-    whole = quote(os.fsencode(os.path.abspath(path)))  # noqa: PTH100 - as the program names it, links not resolved
+    name = os.path.abspath(path)  # noqa: PTH100 - as the program names it, links not resolved
+    whole = quote(name, errors="replace")  # A strange name may hold what has no bytes.
     if line is None or line < 1:
         return f"file://{whole}"
     if environment.get("TERM_PROGRAM") == "vscode":
