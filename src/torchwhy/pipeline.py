@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.loop_positions import with_positions
 from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.explain.culprit import is_about_another, lead_with_culprit
+from torchwhy.explain.culprit import failed_ranks, is_about_another, lead_with_culprit
+from torchwhy.explain.rank_choice import MOST_JUDGED, first_failure, read_chosen
 from torchwhy.explain.run_notes import (
     boot_failure,
     broken_off,
@@ -30,11 +31,12 @@ from torchwhy.explain.standing_ranks import lead_with_standstill, standing_notes
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding, Silenced
 from torchwhy.record.events import Alarm, RunEnded
-from torchwhy.record.numbers import is_finite
-from torchwhy.record.run_file import Run, read_run, read_traces
+from torchwhy.record.ranks.nodes import MOST_BYTES_IN_OUTLINE, Node, Ranks, read_nodes
+from torchwhy.record.run_file import Run, read_run, read_traces, trace_files
 from torchwhy.record.secrets import masked_command
 from torchwhy.record.trace import Trace
-from torchwhy.report.kept_step import kept_of, skipped_of
+from torchwhy.report.failed_ranks import FailedRanks
+from torchwhy.report.kept_step import KeptStep, kept_of, skipped_of
 from torchwhy.report.model import Cost, Report, build, read_report
 
 LAST_RESORT = "unexplained-nonfinite"  # This detector reports what no other can explain.
@@ -81,44 +83,89 @@ def diagnose(
 
     `allow` are causes to leave out, besides those that the run and the comments in its source allow.
     """
-    run = read_run(run_directory)
-    traces = read_traces(run_directory)
+    ranks = Ranks([Node(run_directory, read_run(run_directory))])
+    if len(trace_files(run_directory, MOST_BYTES_IN_OUTLINE)) > MOST_JUDGED:
+        read_chosen(ranks)
+    else:
+        ranks.judged = ranks.everyone = read_traces(run_directory)
+    return _report_on(ranks, notes, allow)
+
+
+def diagnose_nodes(
+    folders: Sequence[Path], problems: Sequence[str] = (), *, allow: Sequence[str] = ()
+) -> Report:
+    """Return the one report of a job that recorded into several folders; `problems` are known already."""
+    nodes, unreadable = read_nodes(folders)
+    ranks = Ranks(nodes, problems=[*problems, *unreadable])
+    read_chosen(ranks)
+    return _report_on(ranks, (), allow)
+
+
+def _report_on(ranks: Ranks, notes: Sequence[str], allow: Sequence[str]) -> Report:
+    """Return the report of all ranks together."""
+    run, traces, everyone = ranks.nodes[0].run, ranks.judged, ranks.everyone
     failed: dict[str, str] = {}
     unordered: list[str] = []
-    findings: list[Finding] = []
-    for trace in sorted(traces, key=_first_alarm):
-        findings += _without_echoes(examine(trace, failed, unordered), findings)
-    findings += compare_ranks(traces, failed)
-    findings = lead_with_culprit(_without_needless_last_resort(findings), traces)
-    findings = lead_with_standstill(findings, run_directory)
-    silencing = _silenced(findings, run, traces, allow)
-    steps = max((_steps_of(trace) for trace in traces), default=0)
-    unseen = [*_unwatched(run_directory, run, traces, steps=steps)]
-    unseen += [note for trace in traces for note in trace.damage]
-    if traces and not steps and not findings:
-        unseen.append(why_no_training(run_directory, run))
-    unseen += [*_blind_spots(traces), *_not_judged(failed), *unordered]
-    findings = silencing.kept
-    ending = ending_of(run, findings, shows_itself=shows_itself(traces, steps=steps))
-    return build(
-        findings,
+    silencing = _silenced(_findings_of(ranks, failed, unordered), run, traces, allow)
+    steps = max((_steps_of(trace) for trace in everyone), default=0)
+    unseen = [*ranks.problems, *_unwatched(ranks, steps=steps)]
+    unseen += [note for trace in everyone for note in trace.damage]
+    if traces and not steps and not silencing.kept and not silencing.silenced:
+        unseen.append(why_no_training(ranks.nodes[0].folder, run))
+    unseen += [*_blind_spots(everyone), *_not_judged(failed), *unordered]
+    report = build(
+        silencing.kept,
         command=masked_command(run.command),
         steps=steps,
         directory=Path(run.directory),
-        notes=tuple(dict.fromkeys([*ending, *standing_notes(run_directory), *notes])),
-        cost=_cost_of(traces),
+        notes=tuple(dict.fromkeys([*_endings(ranks, silencing.kept, steps=steps), *notes])),
+        cost=_cost_of(everyone),
         unseen=tuple(dict.fromkeys(unseen)),
-        kept=kept_of(traces, run_directory, Path(run.directory)),
-        skipped=skipped_of(traces),
+        kept=_kept_of(ranks),
+        skipped=skipped_of(everyone),
         checks=checks_of(
             traces,
-            findings,
+            silencing.kept,
             detectors=detectors_for(traces),
             failed=failed,
             silenced={one.detector for one in silencing.silenced},
         ),
         silenced=silencing.silenced,
     )
+    first = failed_ranks(report.root_cause, everyone)
+    if first is None:
+        return report
+    rank, host, followed = first
+    return replace(report, failed_ranks=FailedRanks(rank, followed, len(everyone), host=host))
+
+
+def _findings_of(ranks: Ranks, failed: dict[str, str], unordered: list[str]) -> list[Finding]:
+    """Return the story of all ranks: what the rank that failed first shows leads."""
+    findings: list[Finding] = []
+    for trace in sorted(ranks.judged, key=first_failure):
+        findings += _without_echoes(examine(trace, failed, unordered), findings)
+    findings += compare_ranks(ranks.judged, failed)
+    findings = _without_needless_last_resort(findings)
+    findings = lead_with_culprit(findings, ranks.judged, ranks.everyone)
+    for node in ranks.nodes:
+        findings = lead_with_standstill(findings, node.folder)
+    return findings
+
+
+def _kept_of(ranks: Ranks) -> KeptStep | None:
+    """Return what was kept of the failing step; with several folders, in the first that has it."""
+    if len(ranks.nodes) == 1:
+        return kept_of(ranks.judged, ranks.nodes[0].folder, Path(ranks.nodes[0].run.directory))
+    kept = (kept_of(ranks.of(one), one.folder, Path(one.run.directory)) for one in ranks.nodes)
+    return next((one for one in kept if one is not None), None)
+
+
+def _endings(ranks: Ranks, findings: Sequence[Finding], *, steps: int) -> Iterator[str]:
+    """Yield how the program ended on each node, and where its processes stood."""
+    is_shown = shows_itself(ranks.everyone, steps=steps)
+    for node in ranks.nodes:
+        yield from ending_of(node.run, findings, shows_itself=is_shown)
+        yield from standing_notes(node.folder)
 
 
 def _silenced(
@@ -139,15 +186,14 @@ def _ends_training(alarm: Alarm) -> bool:
     return alarm.what not in ("evaluation", "value")
 
 
-def _unwatched(
-    run_directory: Path, run: Run, traces: Sequence[Trace], *, steps: int
-) -> Iterator[str]:
+def _unwatched(ranks: Ranks, *, steps: int) -> Iterator[str]:
     """Yield what was not watched, and why."""
-    if not traces:
-        yield why_nothing_was_seen(run_directory, run)
-    elif (failure := boot_failure(run_directory)) is not None:
-        yield f"torchwhy could not start in one of the processes {failure}"
-    yield from broken_off(run_directory, steps)
+    for node in ranks.nodes:
+        if not ranks.everyone:
+            yield why_nothing_was_seen(node.folder, node.run)
+        elif (failure := boot_failure(node.folder)) is not None:
+            yield f"torchwhy could not start in one of the processes {failure}"
+        yield from broken_off(node.folder, steps)
 
 
 def _blind_spots(traces: Sequence[Trace]) -> Iterator[str]:
@@ -232,18 +278,6 @@ def _finding_of(alarm: Alarm, trace: Trace, diagnosis: Diagnosis) -> Finding:
         location=alarm.location,
         effect="training-broke",
     )
-
-
-def _first_alarm(trace: Trace) -> tuple[float, bool, int]:
-    """Return the sort key of ranks: by the step at which they failed, because bad gradients spread to the others.
-
-    At the same step, a rank with a bad loss comes first: ranks share gradients, but not losses.
-    """
-    step = min((alarm.step for alarm in trace.alarms), default=math.inf)
-    lost = any(
-        alarm.what == "loss" or not all(map(is_finite, alarm.losses)) for alarm in trace.alarms
-    )
-    return step, not lost, trace.rank
 
 
 def _without_echoes(findings: list[Finding], known: list[Finding]) -> Iterator[Finding]:

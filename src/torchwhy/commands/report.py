@@ -3,6 +3,9 @@
 RUN is a directory under .torchwhy/runs, its name, the beginning or end of its name, or a script: then it is the last
 run of that script. `torchwhy runs` lists them. `-f html` makes a page: one
 file that needs no network, by default report.html in the directory of the run.
+
+A job on several machines has a folder for each. `torchwhy report DIR DIR …`, or the folder of `torchwhy run --run-dir`,
+gives one report of all its ranks.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchwhy.commands.guidance.allow_option import add_allow_option, check_allowed
+from torchwhy.commands.history.node_folders import NodeFolders, node_folders
 from torchwhy.commands.history.recorded_runs import find_run
 from torchwhy.errors import UsageError
 from torchwhy.printable import printable
@@ -32,7 +36,12 @@ FORMATS = ("text", "json", "html", *MACHINE_FORMATS)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("run", metavar="RUN", nargs="?", help="which run (default: the last)")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="*",
+        help="which run (default: the last); several folders, or one that holds them, are the machines of one job",
+    )
     parser.add_argument(
         "-f",
         "--format",
@@ -63,13 +72,17 @@ def execute(options: argparse.Namespace) -> int:
     if options.checks and options.format in MACHINE_FORMATS:
         raise UsageError("--checks goes with text and json.", slug="wrong-option")
     check_allowed(options.allow)
-    directory = find_run(options.run)
+    nodes = node_folders(options.run)
+    if nodes is not None:
+        directory, report = _joint_report(nodes, options)
+    else:
+        directory = find_run(next(iter(options.run), None))
+        report = load(directory)
+        if options.allow:
+            report = report.without_allowed(diagnose(directory, allow=options.allow))
+        if options.checks and not report.checks:  # written by an older version
+            report = diagnose(directory)
     run = read_run(directory)
-    report = load(directory)
-    if options.allow:
-        report = report.without_allowed(diagnose(directory, allow=options.allow))
-    if options.checks and not report.checks:  # written by an older version
-        report = diagnose(directory)
     if options.format == "html" and not options.checks:
         return _write_page(directory, report, options)
     if options.format in MACHINE_FORMATS:
@@ -90,10 +103,20 @@ def execute(options: argparse.Namespace) -> int:
     else:
         from torchwhy.report.text.terminal import Place, show
 
-        show(report, Place(Path(os.path.relpath(directory)), Path(run.directory)), stream)
+        stored = None if nodes is not None else Path(os.path.relpath(directory))
+        show(report, Place(stored, Path(run.directory)), stream)
     if buffer is not None:
         write_output(buffer.getvalue(), options.output)
     return 0
+
+
+def _joint_report(nodes: NodeFolders, options: argparse.Namespace) -> tuple[Path, Report]:
+    """Return the folder of the first machine, and the report of all machines."""
+    from torchwhy.pipeline import diagnose_nodes
+
+    if options.format == "html" and not options.checks:
+        raise UsageError("-f html makes a page of one folder.", slug="wrong-option")
+    return nodes.found[0], diagnose_nodes(nodes.found, nodes.problems, allow=options.allow)
 
 
 def _write_page(directory: Path, report: Report, options: argparse.Namespace) -> int:

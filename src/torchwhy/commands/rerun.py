@@ -34,6 +34,8 @@ def rerun_if_needed(
         return f"step {step} could not be repeated in place, and --no-rerun forbids a second run."
     if ending.received is not None:
         return f"step {step} could not be repeated in place, and a signal ended the run before a second one."
+    if any(trace.world_size > len(traces) for trace in traces):
+        return f"step {step} could not be repeated in place, and a second run would need the job's other machines."
     needed = seconds_to_failure(traces, step, run_seconds=run.seconds or 0.0)
     if needed > limit_seconds:
         return (

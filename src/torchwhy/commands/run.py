@@ -90,6 +90,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="share of the program's time that watching may take, such as 0.5%% (default: 1%%); optional "
         "measurements become rarer to stay within it, the check of every step never does",
     )
+    _add_further_options(parser)
+
+
+def _add_further_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to do after the run, and where it is recorded."""
     parser.add_argument(
         "--fix",
         action="store_true",
@@ -101,6 +106,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="after a run whose loss did not fall, put further questions by experiment, as `torchwhy check` does",
     )
     add_trial_options(parser)
+    parser.add_argument(
+        "--run-dir",
+        metavar="DIR",
+        type=Path,
+        help="record in a folder inside DIR; on a file system that several machines share, `torchwhy report DIR` "
+        "then joins what each of them recorded",
+    )
     parser.add_argument("--quiet", action="store_true", help="print nothing; only write the report")
 
 
@@ -180,7 +192,7 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
         allow=options.allow,
         hang=options.hang or None,
     )
-    run_directory = recording(run)
+    run_directory = recording(run, options.run_dir)
     if run_directory is not None:
         run = read_run(run_directory)  # It has its seal by now.
     before = names_below(Path(run.directory))
@@ -239,12 +251,12 @@ def check_json(path: Path | None) -> None:
         )
 
 
-def recording(run: Run) -> Path | None:
-    """Begin to record here, else below the temporary directory, else not at all; tell where and why."""
+def recording(run: Run, given: Path | None = None) -> Path | None:
+    """Begin to record here, or in the folder `given`, else below the temporary directory, else not at all."""
     try:
-        return begin_recording(run)
+        return begin_recording(run, given or RUNS_FOLDER, is_given=given is not None)
     except CannotRecordError as problem:
-        here = f"{RUNS_FOLDER} cannot be written here ({problem})"
+        here = f"{given or RUNS_FOLDER} cannot be written{'' if given else ' here'} ({problem})"
     try:
         directory = begin_recording(run, temporary_runs())
     except CannotRecordError as problem:

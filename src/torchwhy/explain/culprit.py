@@ -12,9 +12,11 @@ from torchwhy.detect.causes.errors.unexplained_error import ENDINGS, Unexplained
 from torchwhy.detect.views.crash.crash_view import all_crashes
 from torchwhy.detect.views.crash.raised_errors import ChildEnded, LostPeer, Raised
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.explain.rank_choice import first_failure
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.crashes import Crash
 from torchwhy.record.events import ExceptionSeen, RunEnded
+from torchwhy.record.ranks.nodes import named
 from torchwhy.record.trace import Trace
 
 BROKE = ("training-broke", "exception")  # Effects that end a rank.
@@ -22,16 +24,21 @@ BROKE = ("training-broke", "exception")  # Effects that end a rank.
 CONNECTION_ERRORS = ("BrokenPipeError", "ConnectionResetError", "ConnectionAbortedError")
 
 
-def lead_with_culprit(findings: list[Finding], traces: Sequence[Trace]) -> list[Finding]:
-    """Return the findings with errors about other processes under the error that ended those."""
+def lead_with_culprit(
+    findings: list[Finding], traces: Sequence[Trace], everyone: Sequence[Trace] = ()
+) -> list[Finding]:
+    """Return the findings with errors about other processes under the error that ended those.
+
+    `traces` are the ranks that were judged, `everyone` all ranks if these are more.
+    """
     followers = [finding for finding in findings if is_about_another(finding)]
     if not followers or len(traces) < 2:
         return findings
     others = [finding for finding in findings if not is_about_another(finding)]
     leader = next((one for one in others if one.effect in BROKE and one.severity == "error"), None)
-    leader = leader or next(_plain_exceptions(traces), None)
+    leader = leader or next(_plain_exceptions(sorted(traces, key=first_failure)), None)
     if leader is None:
-        leader, *followers = [_with_silent_ranks(one, traces) for one in followers]
+        leader, *followers = [_with_silent_ranks(one, everyone or traces) for one in followers]
     led = replace(leader, explains=(*leader.explains, *followers))
     return [led, *(one for one in others if one is not leader)]
 
@@ -64,12 +71,38 @@ def _plain_exceptions(traces: Sequence[Trace]) -> Iterator[Finding]:
 
 def _with_silent_ranks(finding: Finding, traces: Sequence[Trace]) -> Finding:
     """Return a finding about a lost rank with the ranks that ended without an exception as evidence."""
+    places: dict[str, list[int]] = {}
+    for trace in traces:
+        if trace.rank != finding.rank and _ended_silently(trace):
+            places.setdefault(_where(trace), []).append(trace.rank)
     evidence = [
-        Evidence(f"rank {trace.rank} left no exception; its recording ends {_where(trace)}")
-        for trace in traces
-        if trace.rank != finding.rank and _ended_silently(trace)
+        Evidence(f"{named(ranks)} left no exception; {_whose(ranks)} {where}")
+        for where, ranks in places.items()
     ]
     return replace(finding, evidence=(*finding.evidence, *evidence))
+
+
+def _whose(ranks: Sequence[int]) -> str:
+    return "its recording ends" if len(ranks) == 1 else "their recordings end"
+
+
+def failed_ranks(root: Finding | None, traces: Sequence[Trace]) -> tuple[int, str, int] | None:
+    """Return the rank that failed first, its machine if there are several, and how many others failed as well."""
+    if len(traces) < 2 or root is None or root.effect not in BROKE or root.severity != "error":
+        return None
+    hosts = {trace.host for trace in traces}
+    own = next((trace.host for trace in traces if trace.rank == root.rank), "")
+    followed = {trace.rank for trace in traces if _failed(trace)} - {root.rank}
+    return root.rank, own if len(hosts) > 1 else "", len(followed)
+
+
+def _failed(trace: Trace) -> bool:
+    """Tell whether a rank raised, found a bad step, or ended without a word in a run that has ended."""
+    raised = [one.caught for one in trace.of(Crash)]
+    raised += [one.caught is not False for one in trace.of(ExceptionSeen)]
+    if trace.alarms or not all(raised):
+        return True
+    return trace.exit_code is not None and not trace.of(RunEnded)
 
 
 def _ended_silently(trace: Trace) -> bool:

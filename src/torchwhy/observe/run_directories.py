@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
+from torchwhy.observe.settings import host_name
 from torchwhy.record.run_file import Run, sealed, write_run
 from torchwhy.record.run_folder import SEAL_FILE
 
@@ -24,15 +25,25 @@ class CannotRecordError(Exception):
     """Nothing can be recorded here; the message says why."""
 
 
-def make_run_directory(command: Sequence[str], runs: Path = RUNS_FOLDER) -> Path:
-    """Make `<runs>/<UTC>-<script>-<id>/`, which only its owner may read, and return its absolute path."""
+def make_run_directory(
+    command: Sequence[str], runs: Path = RUNS_FOLDER, *, is_given: bool = False
+) -> Path:
+    """Make `<runs>/<UTC>-<script>-<id>/`, which only its owner may read, and return its absolute path.
+
+    If the user gave `runs`, its access rights stay as they are, and the name begins with that of the machine.
+    """
     moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    host = re.sub(r"[^A-Za-z0-9_.-]+", "-", host_name())[:60] + "-" if is_given else ""
     while True:
-        directory = (runs / f"{moment}-{_short_name(command)}-{os.urandom(2).hex()}").absolute()
+        name = f"{host}{moment}-{_short_name(command)}-{os.urandom(2).hex()}"
+        directory = (runs / name).absolute()
         try:
-            for folder in (runs.parent, runs):
-                _make_private(folder)
-            _keep_out_of_git(runs.parent)
+            if is_given:
+                runs.mkdir(parents=True, exist_ok=True)
+            else:
+                for folder in (runs.parent, runs):
+                    _make_private(folder)
+                _keep_out_of_git(runs.parent)
             directory.mkdir(mode=PRIVATE)
             directory.chmod(PRIVATE)  # whatever the umask is
         except FileExistsError:
@@ -58,14 +69,14 @@ def _make_private(folder: Path) -> None:
             folder.chmod(PRIVATE)
 
 
-def begin_recording(run: Run, runs: Path = RUNS_FOLDER) -> Path:
+def begin_recording(run: Run, runs: Path = RUNS_FOLDER, *, is_given: bool = False) -> Path:
     """Make a run directory with `run.json`, and check that there is room for a trace."""
-    directory = make_run_directory(run.command, runs)
+    directory = make_run_directory(run.command, runs, is_given=is_given)
     try:
         write_run(directory, sealed(directory, run))
         _check_room(directory / PROBE_FILE)
     except OSError as problem:
-        _give_up(directory)
+        _give_up(directory, is_given=is_given)
         raise CannotRecordError(problem.strerror or str(problem)) from problem
     return directory
 
@@ -79,13 +90,15 @@ def _check_room(probe: Path) -> None:
             probe.unlink()
 
 
-def _give_up(directory: Path) -> None:
+def _give_up(directory: Path, *, is_given: bool) -> None:
     """Remove an unfinished run directory, and what was made for it alone."""
     for name in (PROBE_FILE, SEAL_FILE, "run.json"):
         with suppress(OSError):
             (directory / name).unlink()
     with suppress(OSError):
         directory.rmdir()
+        if is_given:
+            return
         directory.parent.rmdir()
         (directory.parents[1] / ".gitignore").unlink(missing_ok=True)
         directory.parents[1].rmdir()

@@ -24,7 +24,7 @@ from torchwhy.observe.program.child_processes import ChildProcesses
 from torchwhy.observe.program.exceptions import clean, uncaught
 from torchwhy.observe.program.stack_dumps import allow_stack_dumps
 from torchwhy.observe.recorder import Recorder
-from torchwhy.observe.settings import Settings
+from torchwhy.observe.settings import Settings, host_name
 from torchwhy.observe.step_handler import StepHandler
 from torchwhy.observe.torch_features.loader_parts import leave_in_workers
 from torchwhy.observe.torch_features.resolve import is_there
@@ -248,6 +248,7 @@ class Session:
             started_unix_seconds=time.time(),
             rerun_of_step=settings.rerun_step,
             missing=self.parts.guests.missing_features(),
+            host=host_name(),
         )
 
     def _excepthook(self, show: Any) -> Any:

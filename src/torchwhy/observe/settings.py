@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from dataclasses import dataclass
 from pathlib import Path
+
+# torchrun's and Accelerate's name, then those of srun, Open MPI and MPICH. Under srun a worker of torchrun has both.
+RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+LARGEST_RANK = 10**6
+
+
+def rank_of_environment() -> int:
+    """Return the rank that the launcher gave to this process, 0 if it gave none."""
+    for name in RANK_VARIABLES:
+        given = os.environ.get(name, "")
+        if given.isascii() and given.isdecimal() and int(given) <= LARGEST_RANK:
+            return int(given)
+    return 0
+
+
+def host_name() -> str:
+    """Return the name of this machine, as Slurm or else the system has it."""
+    return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 
 @dataclass(frozen=True)
@@ -40,7 +59,7 @@ class Settings:
         rerun, seeds = run.get("rerun"), run.get("seeds_from")
         return cls(
             directory=directory,
-            rank=int(os.environ.get("RANK", "0") or 0),
+            rank=rank_of_environment(),
             rerun_step=None if rerun is None else int(rerun["step"]),
             seeds_from=Path(seeds) if seeds else None,
             stop_after_step=options.get("stop_after_step"),

@@ -62,6 +62,7 @@ class RunStarted(Event, frozen=True, tag="run"):
     started_unix_seconds: float
     rerun_of_step: int | None = None
     missing: list[MissingFeature] = []
+    host: str = ""
 
 
 class ProgramFile(Event, frozen=True, tag="file"):

@@ -312,13 +312,13 @@ def read_traces(run_directory: Path) -> list[Trace]:
     return sorted(traces, key=lambda trace: trace.rank)
 
 
-def trace_files(run_directory: Path) -> list[Path]:
+def trace_files(run_directory: Path, most_bytes: int = MOST_BYTES) -> list[Path]:
     """Return the files `rankN.jsonl` of a run; raise `TraceError` if they are more than torchwhy writes."""
     paths = [path for path in run_directory.glob("rank*.jsonl") if TRACE_NAME.fullmatch(path.name)]
-    if len(paths) > MOST_TRACES or sum(path.lstat().st_size for path in paths) > MOST_BYTES:
+    if len(paths) > MOST_TRACES or sum(path.lstat().st_size for path in paths) > most_bytes:
         raise TraceError(
             f"{run_directory} holds more traces than torchwhy reads: {MOST_TRACES} files of "
-            f"{MOST_BYTES} bytes together.",
+            f"{most_bytes} bytes together.",
             slug="unreadable-trace",
         )
     return paths

@@ -69,6 +69,16 @@ class Trace:
         return [replace(self, observation=number, _by_kind={}) for number in sorted(numbers)]
 
     @cached_property
+    def host(self) -> str:
+        """Return the name of the machine, empty if the trace is of an older version."""
+        return next((started.host for started in self.of(kinds.RunStarted)), "")
+
+    @cached_property
+    def world_size(self) -> int:
+        """Return the number of ranks that trained together."""
+        return next((started.world_size for started in self.of(kinds.RunStarted)), 1)
+
+    @cached_property
     def closure_losses(self) -> dict[int, Real]:
         """Return the first loss of each step that had a closure; its `Step` was written before."""
         return {event.step: event.loss for event in self.of(kinds.ClosureRan)}
@@ -120,8 +130,8 @@ def read_events(path: Path) -> Iterator[kinds.Event]:
         if not line:
             continue
         try:
-            event = _decoder_for(line).decode(line)
-            _check_step(event)
+            event = decoder_for(line).decode(line)
+            check_step(event)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             if number >= len(lines) - 1:
                 return
@@ -133,7 +143,7 @@ def read_events(path: Path) -> Iterator[kinds.Event]:
         yield event
 
 
-def _decoder_for(line: bytes) -> msgspec.json.Decoder[kinds.Event]:
+def decoder_for(line: bytes) -> msgspec.json.Decoder[kinds.Event]:
     """Return the decoder of a line's kind of event; it is made when the first such line comes."""
     found = HEAD.match(line)
     return _decoder_of(None if found is None else found[1].decode())
@@ -141,15 +151,17 @@ def _decoder_for(line: bytes) -> msgspec.json.Decoder[kinds.Event]:
 
 @lru_cache(maxsize=128)
 def _decoder_of(tag: str | None) -> msgspec.json.Decoder[kinds.Event]:
-    kind = next((one for one in get_args(kinds.AnyEvent) if _tag_of(one) == tag), None)
+    kind = next((one for one in get_args(kinds.AnyEvent) if tag_of(one) == tag), None)
     return msgspec.json.Decoder(kinds.AnyEvent if kind is None else kind)
 
 
-def _tag_of(kind: type[kinds.Event]) -> str | int | None:
+def tag_of(kind: type[kinds.Event]) -> str | int | None:
+    """Return the name of a kind of event in the trace."""
     return kind.__struct_config__.tag
 
 
-def _check_step(event: kinds.Event) -> None:
+def check_step(event: kinds.Event) -> None:
+    """Raise `msgspec.ValidationError` for an event of a step that no run has."""
     step = getattr(event, "step", 0)
     if step is not None and not kinds.BEFORE_FIRST_STEP <= step <= LARGEST_STEP:
         raise msgspec.ValidationError(f"there is no step {step}")
@@ -166,14 +178,14 @@ def read_rank(path: Path, *, exit_code: int | None = None, rerun: Path | None = 
     recent, damage = recent_steps(path, last)
     return Trace(
         tuple(_with_recent_steps(events, recent)),
-        rank=_rank_in(events, 0 if named is None else int(named[1])),
+        rank=rank_in(events, 0 if named is None else int(named[1])),
         exit_code=exit_code,
         rerun=of_rerun,
         damage=damage,
     )
 
 
-def _rank_in(events: list[kinds.Event], number: int) -> int:
+def rank_in(events: list[kinds.Event], number: int) -> int:
     """Return the rank that a process had among others; `number` is that of its file, which may have been taken."""
     started = next((event for event in events if isinstance(event, kinds.RunStarted)), None)
     return number if started is None or started.world_size == 1 else started.rank

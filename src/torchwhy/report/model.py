@@ -16,6 +16,7 @@ from torchwhy.question import Check, Question
 from torchwhy.record.numbers import decode
 from torchwhy.record.run_file import known_secrets
 from torchwhy.record.run_folder import read_json, replace_file
+from torchwhy.report.failed_ranks import FailedRanks, failed_from_json
 from torchwhy.report.kept_step import (
     KeptStep,
     Passage,
@@ -61,6 +62,7 @@ class Report:
     `unseen` says what torchwhy could not watch or judge, and why; `notes` say how the program and the recording
     ended, `trial_notes` what the last trials of fixes left untried. `checks` are the questions that the run was asked.
     `kept` are the files of the failing step, `skipped` the updates that were left out, `silenced` what the user allows.
+    `failed_ranks` is there if several ranks trained together.
     """
 
     command: tuple[str, ...]
@@ -74,6 +76,7 @@ class Report:
     kept: KeptStep | None = None
     skipped: tuple[SkippedUpdate, ...] = ()
     silenced: tuple[Silenced, ...] = ()
+    failed_ranks: FailedRanks | None = None
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -143,6 +146,7 @@ class Report:
             "kept": kept_to_json(self.kept),
             "skipped": skipped_to_json(self.skipped),
             "silenced": [silenced_to_json(one) for one in self.silenced],
+            "failed_ranks": None if self.failed_ranks is None else asdict(self.failed_ranks),
         }
 
     def _finding_to_json(self, finding: Finding) -> dict[str, Any]:
@@ -337,7 +341,7 @@ def from_json(facts: Mapping[str, Any]) -> Report:
     check_report(facts)
     by_id = {finding["id"]: finding for finding in facts["findings"]}
     findings = tuple(_finding_from_json(finding, by_id, above=()) for finding in by_id.values())
-    cost = facts.get("cost")
+    cost, failed = facts.get("cost"), facts.get("failed_ranks")
     trial_notes, unseen = tuple(facts.get("trial_notes", ())), tuple(facts.get("unseen", ()))
     silenced = tuple(silenced_from_json(one) for one in facts.get("silenced", ()))
     elsewhere = {*trial_notes, *unseen, *silenced_note(silenced)}
@@ -353,6 +357,7 @@ def from_json(facts: Mapping[str, Any]) -> Report:
         kept_from_json(facts.get("kept")),
         skipped_from_json(facts.get("skipped", ())),
         silenced,
+        None if failed is None else failed_from_json(failed),
     )
 
 

@@ -141,6 +141,13 @@ class _Silenced(msgspec.Struct):
     by: Literal["option", "comment"]
 
 
+class _FailedRanks(msgspec.Struct):
+    first: Count
+    followed: Count
+    ranks: Count
+    host: Text = ""
+
+
 class ReportFile(msgspec.Struct):
     """The whole of report.json."""
 
@@ -156,6 +163,7 @@ class ReportFile(msgspec.Struct):
     kept: _Kept | None = None
     skipped: list[_Skipped] = []
     silenced: list[_Silenced] = []
+    failed_ranks: _FailedRanks | None = None
     outcome: Literal["healthy", "suspect", "failed"] | msgspec.UnsetType = msgspec.UNSET
     root_cause: str | None = None
 

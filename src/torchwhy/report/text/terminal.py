@@ -49,9 +49,12 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 @dataclass(frozen=True)
 class Place:
-    """The directory of the recorded run (`run`), and the one that its file names are relative to."""
+    """The directory of the recorded run (`run`), and the one that its file names are relative to.
 
-    run: Path
+    `run` is None for a report that is not stored, of several directories.
+    """
+
+    run: Path | None
     directory: Path
 
 
@@ -135,6 +138,9 @@ def _healthy(report: Report) -> Iterator[RenderableType]:
 
 
 def _title(report: Report, root: Finding) -> Text:
+    failed = report.failed_ranks
+    if failed is not None and failed.followed:
+        return Text(f"torchwhy: {effect_of(root)}, {failed.words}", style=STYLES[root.severity])
     rank = f", rank {root.rank}" if any(finding.rank for finding in report.findings) else ""
     return Text(f"torchwhy: {effect_of(root)}{rank}", style=STYLES[root.severity])
 
@@ -313,7 +319,8 @@ def _in_short(report: Report, finding: Finding) -> Table:
 
 def _keepsakes(report: Report, place: Place) -> Iterator[Text]:
     """Yield what is kept of the failing step, with the lines that use it, whole so that they can be copied."""
-    for number, passage in enumerate(report.keepsakes(str(place.run / "report.json"))):
+    stored = Path("report.json") if place.run is None else place.run / "report.json"
+    for number, passage in enumerate(report.keepsakes(str(stored))):
         text = Text(f"{'' if number else chr(10)}  {passage.text}")
         for line in passage.lines:
             text.append(f"\n    {line}", style="cyan")
@@ -324,6 +331,9 @@ def _next(root: Finding, place: Place, then: Sequence[str]) -> Text:
     """Return what to do next, and where to read on, in one line."""
     line = Text("next: ", style="bold")
     manual = f"torchwhy explain {root.detector}"
+    if place.run is None:
+        to_file = "full report: -f json -o report.json"
+        return line.append(" · ".join((*then, manual, to_file)), style="not bold")
     line.append(" · ".join((*then, manual, "full report ")), style="not bold")
     file = place.run / "report.json"
     return line.append(str(file), style=Style(bold=False, link=link_to(file)))

@@ -235,7 +235,7 @@ def _losses(steps: list[Step], of_closures: dict[int, Real]) -> Iterator[tuple[i
         closure = of_closures.get(step.step)
         losses = step.losses or ([] if closure is None else [closure])
         if losses:
-            mean = fmean(map(decode, losses))
+            mean = decode(losses[0]) if len(losses) == 1 else fmean(map(decode, losses))
             if math.isfinite(mean):
                 yield step.step, mean
 

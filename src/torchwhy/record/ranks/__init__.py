@@ -1,0 +1,1 @@
+"""The ranks of large runs, and of runs on several machines."""
