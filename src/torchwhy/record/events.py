@@ -14,12 +14,10 @@ import msgspec
 from torchwhy.finding import SourceSpan
 from torchwhy.record import crashes, learning, wiring
 from torchwhy.record.crashes import Crash as Crash
-from torchwhy.record.crashes import FrameSeen as FrameSeen
 from torchwhy.record.crashes import Layer as Layer
 from torchwhy.record.crashes import LoaderFacts as LoaderFacts
 from torchwhy.record.crashes import NamedTensor as NamedTensor
 from torchwhy.record.crashes import OperandTrial as OperandTrial
-from torchwhy.record.crashes import WalkStep as WalkStep
 from torchwhy.record.event import BEFORE_FIRST_STEP as BEFORE_FIRST_STEP
 from torchwhy.record.event import SCHEMA as SCHEMA
 from torchwhy.record.event import Event as Event

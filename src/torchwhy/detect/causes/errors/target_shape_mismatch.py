@@ -11,7 +11,7 @@ from torchwhy.detect.views.crash.crash_evidence import Sized, sized, sizes
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import NamedTensor, WalkStep
+from torchwhy.record.crashes import NamedTensor, WalkStep
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 

@@ -19,7 +19,8 @@ from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import modes_off
-from torchwhy.record.events import Crash, FrameSeen, Layer, NamedTensor, OperandTrial, WalkStep
+from torchwhy.record.crashes import FrameSeen, WalkStep
+from torchwhy.record.events import Crash, Layer, NamedTensor, OperandTrial
 from torchwhy.replay.crash.autopsy.best_effort import BestEffort
 from torchwhy.replay.crash.autopsy.case import Case, fill
 from torchwhy.replay.crash.autopsy.consumers import consumer_facts

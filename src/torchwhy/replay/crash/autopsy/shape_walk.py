@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchwhy.observe.program.frames import span_of
-from torchwhy.record.events import WalkStep
+from torchwhy.record.crashes import WalkStep
 from torchwhy.replay.microscope.expressions import node_at
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.source.calls import called
