@@ -72,6 +72,13 @@ def test_capitals_underscores_and_spaces_in_a_name_do_not_matter(capsys, words):
     assert capsys.readouterr().out.startswith("# log-of-nonpositive\n")
 
 
+@pytest.mark.parametrize("name", ["hang", "collective-mismatch", "uneven-batches"])
+def test_causes_that_only_the_supervisor_sees_have_their_pages(capsys, name):
+    assert main(["explain", name]) == 0
+
+    assert capsys.readouterr().out.startswith(f"# {name}\n")
+
+
 def test_the_list_has_every_cause_once_under_the_title_of_its_group(capsys):
     assert main(["explain"]) == 0
     shown = capsys.readouterr().out

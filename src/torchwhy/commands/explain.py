@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the page, the matches or the list to stdout."""
+    from torchwhy.detect.hangs.hang_pages import hang_pages
     from torchwhy.detect.registry import all_detectors
 
     causes = all_detectors()
@@ -40,6 +41,8 @@ def execute(options: argparse.Namespace) -> int:
     name = "-".join(query.lower().replace("_", " ").split())
     if name in causes:
         _print_page(causes[name])
+    elif name in hang_pages():
+        print(hang_pages()[name].read_text().rstrip())
     elif query:
         _print_list(_matches(query, causes))
     else:
