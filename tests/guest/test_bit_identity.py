@@ -11,6 +11,7 @@ TOLD = {
     "watched_inside",
     "killed_any_time",
     "two_ranks",
+    "drawn_by_ranks",
     "sharded_ranks",
     "forked_ranks",
     "counted",

@@ -85,7 +85,7 @@ def test_second_run_writes_no_file_of_the_user_again(tmp_path: Path) -> None:
 
     assert "running the program again" in ended.stderr
     assert "divides by zero" in ended.stderr
-    assert "where     train.py:11" in ended.stderr
+    assert "--> train.py:11" in ended.stderr
     steps = [int(line) for line in (tmp_path / "log.txt").read_text().splitlines()]
     assert steps == list(range(len(steps)))
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == [

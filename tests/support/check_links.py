@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+ANCHOR = re.compile(r'<a id="([^"]+)">')
 
 
 def pages() -> list[Path]:
@@ -33,10 +34,11 @@ def broken_links(page: Path) -> Iterator[str]:
 
 def _anchors(file: Path) -> set[str]:
     text = FENCE.sub("", file.read_text(encoding="utf8"))
-    return {
+    headings = {
         re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
         for title in HEADING.findall(text)
     }
+    return headings | set(ANCHOR.findall(text))
 
 
 def main() -> int:

@@ -35,6 +35,7 @@ GUESTS = Path(__file__).resolve().parents[1] / "guest" / "programs"
 WITHOUT_REPORT = {
     "witness",
     "two_ranks",
+    "drawn_by_ranks",
     "sharded_ranks",
     "forked_ranks",
     "killed_any_time",

@@ -16,10 +16,10 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Literal
 
 from torchwhy.record.run_file import Run
-from torchwhy.record.standing.standstill import Standstill, forget_standstill, write_standstill
 
 if TYPE_CHECKING:
     from torchwhy.finding import Finding
+    from torchwhy.record.standing.standstill import Standstill
 
 USUAL_STEPS = 20
 POLLS = 12  # in the time after which a program counts as standing
@@ -70,7 +70,7 @@ class HangWatch:
             if thread.ident is not None:
                 thread.join()
             if child.returncode == 0 and self.stopped_step is None:
-                forget_standstill(self._run_directory)  # It went on to its own end.
+                self._forget()  # It went on to its own end.
 
     def _watch_safely(self, child: Popen[bytes]) -> None:
         try:
@@ -103,8 +103,13 @@ class HangWatch:
                     end_hanging(child, self._run_directory, self._over.wait)
                     return
 
-    def _moves_again(self, seconds: float) -> None:
+    def _forget(self) -> None:
+        from torchwhy.record.standing.standstill import forget_standstill
+
         forget_standstill(self._run_directory)
+
+    def _moves_again(self, seconds: float) -> None:
+        self._forget()
         if not self._is_told:
             return
         self._is_told = False
@@ -140,6 +145,7 @@ class HangWatch:
         from torchwhy.follow.follower import traces_so_far
         from torchwhy.follow.hangs.progress import known_processes, usual_seconds
         from torchwhy.follow.hangs.stack_asking import standing_processes
+        from torchwhy.record.standing.standstill import Standstill
 
         traces = list(traces_so_far(self._run_directory))
         usual = usual_seconds(traces)
@@ -173,6 +179,8 @@ class HangWatch:
 
     def _store(self, standstill: Standstill, *, stop: bool) -> None:
         import msgspec
+
+        from torchwhy.record.standing.standstill import write_standstill
 
         with suppress(OSError):
             stored = msgspec.structs.replace(standstill, stopped=stop)

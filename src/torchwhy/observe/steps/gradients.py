@@ -121,7 +121,8 @@ class Reading(ReadingRecord):
         for parameter, is_small in zip(parameters, self._are_small, strict=True):
             gradient = parameter.grad
             if gradient is not None:
-                (small if is_small else others).append(local_part(gradient))
+                part = gradient if type(gradient) is torch.Tensor else local_part(gradient)
+                (small if is_small else others).append(part)
         return small, others
 
 
