@@ -137,6 +137,7 @@ class Equipment:
 
     def _microscope_failed(self, problem: BaseException) -> None:
         self._parts.guests.switch_off("microscope", problem)
+        self.switch.has_failed = True
         self.switch.take_off("it failed", cut_short=True)
 
     def _switch(self, spend: Callable[[float], None]) -> MicroscopeSwitch:
