@@ -66,6 +66,7 @@ class ModuleStack:
         self.tells = True  # writes `ModuleCalled` events
         self._called: dict[int, tuple[weakref.ref[nn.Module], int]] = {}  # with the thread
         self._callers: dict[int, weakref.ref[nn.Module]] = {}
+        self._living: dict[int, weakref.ref[nn.Module]] = {}
 
     @property
     def is_running(self) -> bool:
@@ -123,6 +124,7 @@ class ModuleStack:
             return  # its original is called next
         if not self.stack:
             self._on_call()
+        self._recognise(module)
         if not self.stack and id(module) not in self._paths:
             self._names.learn(frame_at(2))
             self._names.add_root(type(module).__name__, module)  # if no variable holds it
@@ -166,16 +168,19 @@ class ModuleStack:
 
     def path_of(self, module: nn.Module) -> str:
         """Return a module's path in the program's words."""
+        self._recognise(module)
         return self._path(module)
 
     def caller_of(self, module: nn.Module) -> str | None:
         """Return the path of the module whose forward called this one first; None if none did."""
+        self._recognise(module)
         reference = self._callers.get(id(module))
         caller = reference() if reference is not None else None
         return None if caller is None else self._path(caller)
 
     def has_run(self, module: nn.Module) -> bool:
         """Tell whether a module was called while we followed."""
+        self._recognise(module)
         return id(module) in self._called
 
     def modules_outside(self, known: set[int]) -> list[nn.Module]:
@@ -193,11 +198,23 @@ class ModuleStack:
             for name, root in self._names.roots():
                 for local, part in root.named_modules():
                     prefix = "" if name == "self" else name
+                    self._recognise(part)
                     self._paths.setdefault(
                         id(part), ".".join(filter(None, (prefix, local))) or name
                     )
             path = self._paths.setdefault(id(module), type(module).__name__)
         return path
+
+    def _recognise(self, module: nn.Module) -> None:
+        """Forget a freed module whose identity this one got.
+
+        Freed modules are not noticed when they die: compiled code may be what lets go of them.
+        """
+        known = self._living.get(id(module))
+        if known is None or known() is not module:
+            for table in (self._paths, self._called, self._callers):
+                table.pop(id(module), None)
+            self._living[id(module)] = weakref.ref(module)
 
 
 def _event(
