@@ -11,8 +11,8 @@ from torchwhy.detect.causes.data.missing_set_epoch import MissingSetEpoch
 from torchwhy.detect.causes.data.same_rows_on_every_rank import SameRows, SameRowsOnEveryRank
 from torchwhy.finding import Finding
 from torchwhy.record.inputs.data_events import EpochDrawn, LoaderSeen, SamplerSeen
+from torchwhy.record.ranks.rank_events import GradientsShared
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import GradientsShared
 
 EVERY = GradientsShared(wrapper="DistributedDataParallel", ranks=[0, 1, 2, 3])
 LOSSES = [3.0, 2.0, 1.5]

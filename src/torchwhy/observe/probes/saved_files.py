@@ -1,6 +1,7 @@
 """Notes which files the program saves and loads, and what the step after a save or a start begins with.
 
-Only in runs of `torchwhy check`: it hashes all weights and states once.
+All of it only in runs of `torchwhy check`: it hashes all weights and states once. What ranks save is noted in every
+run, from their first step on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from torchwhy.observe.devices import generator_states
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.settings import Settings
@@ -50,21 +52,28 @@ class SavedFiles:
         self._step = step
         self._index_of = index_of
         self._saved = self._loaded = 0
+        self._is_on = False
         self._waits = self._part == "resumed"  # for the step whose beginning is recorded
         self.last_step = settings.stop_after_step
 
     def install(self, hooks: Hooks, protect: Protect) -> None:
         """Put a wrapper around what saves and loads files."""
-        saved, loaded = (
-            protect("file probe", self._note_saved),
-            protect("file probe", self._note_loaded),
-        )
-        for module, save, load in _savers():
-            hooks.replace_function(module, save, _noted_save(getattr(module, save), saved))
+        self.note_saves(hooks, protect)
+        loaded = protect("file probe", self._note_loaded)
+        for module, _, load in _savers():
             hooks.replace_function(module, load, _noted_load(getattr(module, load), loaded))
         if self._part is not None:
             before = protect("file probe", self._before_step)
             hooks.add(register_optimizer_step_pre_hook(lambda o, *_: before(o)).remove)
+
+    def note_saves(self, hooks: Hooks, protect: Protect) -> None:
+        """Put a wrapper around what saves files, once."""
+        if self._is_on:
+            return
+        self._is_on = True
+        saved = protect("file probe", self._note_saved)
+        for module, save, _ in _savers():
+            hooks.replace_function(module, save, _noted_save(getattr(module, save), saved))
 
     def _note_saved(self, target: Any) -> None:
         path = _path_of(target)
@@ -188,5 +197,6 @@ def _add(made: Any, value: Any) -> None:
 
 def _random_states() -> list[Any]:
     numpy: Any = getattr(sys.modules.get("numpy"), "random", None)
-    states: list[Any] = [torch.get_rng_state(), random.getstate()]
+    of_torch = generator_states.take()
+    states: list[Any] = [of_torch.cpu, random.getstate(), *of_torch.devices]
     return states if numpy is None else [*states, repr(numpy.get_state(legacy=True))]

@@ -8,8 +8,8 @@ from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.inputs.data_events import LoaderSeen
+from torchwhy.record.ranks.rank_events import GradientsShared
 from torchwhy.record.trace import Trace
-from torchwhy.record.wiring import GradientsShared
 
 FEWEST_BATCHES = 2  # With one batch, a program may mean to train on this batch alone.
 FEWEST_LOSSES = 2

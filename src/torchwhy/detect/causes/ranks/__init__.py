@@ -1,0 +1,1 @@
+"""What several ranks show together: each alone looks healthy."""
