@@ -22,7 +22,7 @@ MOST_STEPS = 6000
 PRETENDED = Path(__file__).with_name("pretended_training.py")
 LINE = (
     "`optimizer.step()` ran on gradients left over from step 0 (0 clears since then); "
-    "the program never clears them, train.py:41"
+    "nothing cleared them up to step 16, train.py:41"
 )
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from torchwhy.detect.hangs.hang_causes import finding_of
 from torchwhy.follow.hangs.process_facts import lives
+from torchwhy.follow.hangs.stack_asking import Known, _plain, _ranks_or_all
 from torchwhy.pipeline import load
 from torchwhy.record.standing.collective_log import Call, Calls, CollectiveLog, read_calls
-from torchwhy.record.standing.stack_file import Frame, main_stack, parse_stacks
-from torchwhy.record.standing.standstill import HANG_FILE, Standing, Standstill
+from torchwhy.record.standing.stack_file import Asked, Frame, main_stack, parse_stacks
+from torchwhy.record.standing.standstill import HANG_FILE, Standing, Standstill, Worker
 
 RANKS = Path(__file__).parent / "hanging" / "ranks.py"
 
@@ -99,8 +100,8 @@ def test_rank_that_has_not_called_a_barrier_is_told_without_a_cause():
 
     assert (finding.detector, finding.severity) == ("hang", "note")
     assert [one.claim for one in finding.evidence] == [
-        "rank 0: waits in `barrier` at train.py:5 in main, its collective number 1, for about 62 s",
-        "rank 1: stands still at train.py:7 in main: `time.sleep(9)`; has not called collective 1",
+        "rank 0 waits in `barrier` at train.py:5 in main, collective number 1, for about 62 s",
+        "rank 1 stands still at train.py:7 in main: `time.sleep(9)`; has not called collective 1",
         "they part at `if rank == 0:`, train.py:4",
     ]
 
@@ -148,3 +149,56 @@ def test_newest_collectives_are_read_while_one_is_open(tmp_path):
     assert calls is not None
     assert (calls.rank, calls.made, calls.returned, len(calls.newest)) == (1, 71, 70, 64)
     assert calls.newest[-1] == Call(71, "barrier", "train.py", 10)
+
+
+def test_ranks_at_one_place_are_told_together():
+    finding = judged(*(standing(rank, 5, BARRIER) for rank in (0, 2, 3)), standing(1, 7))
+
+    assert finding.evidence[0].claim.startswith("ranks 0, 2, 3 wait in `barrier`")
+
+
+def alone(line: int, **facts: object) -> Standing:
+    """Return a process without a rank at a line of TEXT."""
+    frames = (Frame("/home/train.py", line, "main"),)
+    return Standing(line, None, 1, **{"frames": frames, **facts})
+
+
+def test_one_process_is_the_program_and_two_are_told_by_their_numbers():
+    (one,) = judged(alone(7)).evidence
+    two = judged(alone(7), alone(5)).evidence
+
+    assert one.claim == "the program stands still at train.py:7 in main: `time.sleep(9)`"
+    assert sorted(line.claim.split(" stands")[0] for line in two) == ["process 5", "process 7"]
+
+
+def test_launcher_without_ranks_says_so():
+    frames = (
+        Frame("/x/torch/distributed/run.py", 900, "run"),
+        Frame("/home/.venv/bin/torchrun", 8, "<module>"),
+    )
+
+    (line,) = judged(alone(1, frames=frames)).evidence
+
+    assert line.claim == "no process that the launcher started has imported torch yet"
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_worker_is_told_if_it_works(*, works: bool):
+    own = (Frame("/home/train.py", 7, "__getitem__"),) if works else ()
+    loop = Frame("/x/torch/utils/data/_utils/worker.py", 350, "_worker_loop")
+    worker = Worker(44, (*own, loop, Frame("/home/train.py", 2, "main")))
+
+    claims = [one.claim for one in judged(alone(2, workers=(worker,))).evidence]
+
+    told = "process 44, started by the program, is at train.py:7 in __getitem__: `time.sleep(9)`"
+    assert (told in claims) == works
+    assert len(claims) == 1 + works
+
+
+def test_child_without_a_rank_stands_beside_its_parent(tmp_path):
+    asked = [Asked(pid=pid, signal=57, descriptor=3, main_thread=1) for pid in (1, 2)]
+    known = Known(rank=0, world_size=1, last_step=5)
+
+    found = [_plain(one, tmp_path, known if one.pid == 1 else None) for one in asked]
+
+    assert [one.pid for one in _ranks_or_all(found)] == [1, 2]

@@ -50,7 +50,7 @@ def test_an_error_is_told_once_when_a_second_look_shows_it_again():
     assert change.what == "finding"
     assert line_of(change) == (
         "step 60: `optimizer.step()` ran on gradients left over from step 0 (0 clears since then); "
-        "the program never clears them, train.py:41 [missing-zero-grad]"
+        "nothing cleared them up to step 16, train.py:41 [missing-zero-grad]"
     )
 
 

@@ -10,15 +10,16 @@ from dataclasses import replace
 
 from torchwhy.detect.causes.errors.unexplained_error import ENDINGS, UnexplainedError, diagnosed
 from torchwhy.detect.views.crash.crash_view import all_crashes
-from torchwhy.detect.views.crash.raised_errors import ChildEnded, LostPeer, Raised
+from torchwhy.detect.views.crash.raised_errors import ChildEnded, LostPeer, Raised, RankGone
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.rank_choice import first_failure
-from torchwhy.finding import Evidence, Finding
+from torchwhy.finding import Evidence, Finding, advice_of
 from torchwhy.record.crashes import Crash
 from torchwhy.record.events import ExceptionSeen, RunEnded
 from torchwhy.record.ranks.nodes import named
 from torchwhy.record.trace import Trace
 
+RAISED_FIELDS = ("expression", "layer", "type", "torch_says", "in_worker", "known")
 BROKE = ("training-broke", "exception")  # Effects that end a rank.
 # Exceptions of a connection whose other end is gone: another rank, or the process that a loader's worker serves.
 CONNECTION_ERRORS = ("BrokenPipeError", "ConnectionResetError", "ConnectionAbortedError")
@@ -31,14 +32,20 @@ def lead_with_culprit(
 
     `traces` are the ranks that were judged, `everyone` all ranks if these are more.
     """
-    followers = [finding for finding in findings if is_about_another(finding)]
-    if not followers or len(traces) < 2:
+    if len(traces) < 2:
         return findings
+    followers = [finding for finding in findings if is_about_another(finding)]
     others = [finding for finding in findings if not is_about_another(finding)]
     leader = next((one for one in others if one.effect in BROKE and one.severity == "error"), None)
     leader = leader or next(_plain_exceptions(sorted(traces, key=first_failure)), None)
     if leader is None:
+        if not followers:
+            return findings
+        followers.sort(
+            key=lambda one: isinstance(one.diagnosis, LostPeer)
+        )  # A lost worker is nearer.
         leader, *followers = [_with_silent_ranks(one, everyone or traces) for one in followers]
+        leader = _about_gone_rank(leader, everyone or traces)
     led = replace(leader, explains=(*leader.explains, *followers))
     return [led, *(one for one in others if one is not leader)]
 
@@ -71,15 +78,47 @@ def _plain_exceptions(traces: Sequence[Trace]) -> Iterator[Finding]:
 
 def _with_silent_ranks(finding: Finding, traces: Sequence[Trace]) -> Finding:
     """Return a finding about a lost rank with the ranks that ended without an exception as evidence."""
-    places: dict[str, list[int]] = {}
-    for trace in traces:
-        if trace.rank != finding.rank and _ended_silently(trace):
-            places.setdefault(_where(trace), []).append(trace.rank)
+    places: dict[tuple[bool, str], list[int]] = {}
+    for trace in _together(traces):
+        if trace.rank != finding.rank and _has_no_error(trace):
+            key = (bool(trace.of(RunEnded)), _where(trace))
+            places.setdefault(key, []).append(trace.rank)
     evidence = [
-        Evidence(f"{named(ranks)} left no exception; {_whose(ranks)} {where}")
-        for where, ranks in places.items()
+        Evidence(
+            f"{named(ranks)} ended by {_themselves(ranks)}, without an exception, {where}"
+            if in_order
+            else f"{named(ranks)} left no exception; {_whose(ranks)} {where}"
+        )
+        for (in_order, where), ranks in places.items()
     ]
     return replace(finding, evidence=(*finding.evidence, *evidence))
+
+
+def _about_gone_rank(finding: Finding, traces: Sequence[Trace]) -> Finding:
+    """Return a finding about a lost rank as one of that rank, if only one left no exception."""
+    lost, silent = finding.diagnosis, [one for one in _together(traces) if _has_no_error(one)]
+    if len(silent) != 1 or type(lost) is not LostPeer:
+        return finding
+    (gone,) = silent
+    known = {name: getattr(lost, name) for name in RAISED_FIELDS}
+    diagnosis = RankGone(
+        **known,
+        rank=finding.rank,
+        gone=gone.rank,
+        in_order=bool(gone.of(RunEnded)),
+        after=_where(gone),
+    )
+    return replace(finding, diagnosis=diagnosis, rank=gone.rank, fixes=advice_of(diagnosis))
+
+
+def _together(traces: Sequence[Trace]) -> list[Trace]:
+    """Return the ranks that trained together; a process that only started them is none of them."""
+    size = max(trace.world_size for trace in traces)
+    return [trace for trace in traces if trace.world_size == size]
+
+
+def _themselves(ranks: Sequence[int]) -> str:
+    return "itself" if len(ranks) == 1 else "themselves"
 
 
 def _whose(ranks: Sequence[int]) -> str:
@@ -92,7 +131,11 @@ def failed_ranks(root: Finding | None, traces: Sequence[Trace]) -> tuple[int, st
         return None
     hosts = {trace.host for trace in traces}
     own = next((trace.host for trace in traces if trace.rank == root.rank), "")
-    followed = {trace.rank for trace in traces if _failed(trace)} - {root.rank}
+    size = max(
+        trace.world_size for trace in traces
+    )  # A process that only started ranks is none of them.
+    together = [trace for trace in traces if trace.world_size == size]
+    followed = {trace.rank for trace in together if _failed(trace)} - {root.rank}
     return root.rank, own if len(hosts) > 1 else "", len(followed)
 
 
@@ -105,9 +148,8 @@ def _failed(trace: Trace) -> bool:
     return trace.exit_code is not None and not trace.of(RunEnded)
 
 
-def _ended_silently(trace: Trace) -> bool:
-    told = (trace.of(RunEnded), trace.of(ExceptionSeen), trace.of(Crash), trace.alarms)
-    return not any(told)
+def _has_no_error(trace: Trace) -> bool:
+    return not any((trace.of(ExceptionSeen), trace.of(Crash), trace.alarms))
 
 
 def _where(trace: Trace) -> str:

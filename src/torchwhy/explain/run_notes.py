@@ -50,10 +50,12 @@ def left_out(traces: Sequence[Trace]) -> Iterator[str]:
 
 
 def switched_off(traces: Sequence[Trace]) -> Iterator[str]:
-    """Yield a note for each probe that failed."""
+    """Yield a note for each probe that failed; not if a device did, of which an exception of the program tells."""
     for trace in traces:
+        ended = any(trace.of(Crash))
         for failure in trace.of(ProbeFailed):
-            yield f"the {failure.probe} failed and was switched off: {failure.reason}"
+            if failure.noticed_at is None or not ended:
+                yield f"the {failure.probe} failed and was switched off: {failure.reason}"
 
 
 def why_no_training(run_directory: Path, run: Run) -> str:

@@ -10,8 +10,8 @@ from torchwhy.detect.hangs.parting import parting_of
 from torchwhy.detect.hangs.standing_places import Place, place_of, shown
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan, advice_of
-from torchwhy.record.standing.collective_log import Call
-from torchwhy.record.standing.standstill import Standing, Standstill
+from torchwhy.record.standing.collective_log import Call, Calls
+from torchwhy.record.standing.standstill import Standstill
 
 SAME_SIZE = ("all_reduce", "broadcast", "reduce")  # Their tensors must agree among the ranks.
 
@@ -69,7 +69,7 @@ class EachWaits(Diagnosis):
     )
     advice = (
         "give every rank the same number of batches (DistributedSampler, drop_last=True), or train inside "
-        "`with Join([model]):`"
+        "`with Join([model]):`; a batch that one rank skips, all must skip"
     )
 
 
@@ -122,8 +122,7 @@ def _faults(standstill: Standstill, places: Sequence[Place]) -> Iterator[Fault]:
     ]
     if not any(place.doing == "collective" for _, place in ranks):
         return
-    for first, second in combinations(ranks, 2):
-        yield from _mismatch(first[0], second[0])
+    yield from _mismatches([standing.calls for standing, _ in ranks if standing.calls is not None])
     for (one, mine), (other, theirs) in ((a, b) for a in ranks for b in ranks if a is not b):
         if mine.waits_for_ranks and theirs.doing == "ended" and theirs.made < (mine.number or 0):
             diagnosis = RankEnded(
@@ -146,13 +145,46 @@ def _each_waits(mine: Place, theirs: Place, loop: str) -> EachWaits:
     )
 
 
-def _mismatch(one: Standing, other: Standing) -> Iterator[Fault]:
+def mismatch_in(every: Sequence[Calls]) -> Finding | None:
+    """Return what is wrong with the recorded collectives of ranks that have ended."""
+    for name, diagnosis, at in _mismatches(every):
+        return Finding(
+            detector=name,
+            severity="error",
+            diagnosis=diagnosis,
+            step=None,
+            rank=every[0].rank,
+            location=at,
+            evidence=tuple(Evidence(line) for line in map(_last_call, every)),
+            fixes=advice_of(diagnosis),
+            effect="training-broke",
+        )
+    return None
+
+
+def _last_call(calls: Calls) -> str:
+    """Return how far a rank came with its collectives."""
+    newest = calls.newest[-1] if calls.newest else None
+    if newest is None:
+        return f"rank {calls.rank}: made no collective"
+    ended = "returned" if calls.returned == calls.made else "did not return"
+    given = f" of {_given(newest)}" if newest.elements is not None else ""
+    return (
+        f"rank {calls.rank}: its last collective, number {newest.number}, is `{newest.name}`{given} at "
+        f"{_spot(newest)}; it {ended}"
+    )
+
+
+def _mismatches(every: Sequence[Calls]) -> Iterator[Fault]:
+    for one, other in combinations(every, 2):
+        yield from _mismatch(one, other)
+
+
+def _mismatch(one: Calls, other: Calls) -> Iterator[Fault]:
     """Yield the first collective that two ranks do not make alike."""
-    if one.calls is None or other.calls is None or one.rank is None or other.rank is None:
-        return
-    theirs = {call.number: call for call in other.calls.newest}
+    theirs = {call.number: call for call in other.newest}
     ranks = [one.rank, other.rank]
-    for call in one.calls.newest:
+    for call in one.newest:
         match = theirs.get(call.number)
         if match is None:
             continue

@@ -13,13 +13,15 @@ from torchwhy.record.standing.stack_file import Frame
 from torchwhy.record.standing.standstill import Standing, Standstill
 from torchwhy.source.files import layer_of
 
-Doing = Literal["collective", "backward", "loader", "input", "works", "stands", "ended"]
+Doing = Literal["launches", "collective", "backward", "loader", "input", "works", "stands", "ended"]
 STANDARD_LIBRARY = re.compile(
     r"/lib(64)?/python3\.\d+/"
 )  # of whichever interpreter ran the program
 COLLECTIVES = ("torch/distributed/distributed_c10d.py",)
 BACKWARD = ("torch/autograd/graph.py", "torch/autograd/__init__.py")
 LOADER = ("torch/utils/data/dataloader.py",)
+WORKER = ("torch/utils/data/_utils/worker.py",)
+LAUNCHER = ("torch/distributed/run.py",)
 INPUT = ("/pdb.py", "/bdb.py", "/cmd.py")  # of the debugger, which reads from the terminal
 LONGEST_STATEMENT = 60
 
@@ -36,11 +38,14 @@ class Place:
     called: str = ""
     number: int | None = None
     made: int = 0  # collectives of all ranks, as recorded
+    is_alone: bool = False
 
     @property
     def who(self) -> str:
-        """Return `rank 1`; of a process without a rank `process 4242`."""
-        return f"process {self.pid}" if self.rank is None else f"rank {self.rank}"
+        """Return `rank 1`; of a process without a rank `process 4242`, or `the program` if there is no other."""
+        if self.rank is not None:
+            return f"rank {self.rank}"
+        return "the program" if self.is_alone else f"process {self.pid}"
 
     @property
     def where(self) -> str:
@@ -81,17 +86,29 @@ def place_of(standing: Standing, standstill: Standstill) -> Place:
         pid=standing.pid,
         doing=doing,
         at=at,
-        statement=_statement(users[0], standstill) if users else "",
+        statement=statement_at(users[0], standstill) if users else "",
         called=called,
         number=None if call is None else call.number,
         made=0 if standing.calls is None else standing.calls.made,
+        is_alone=len(standstill.processes) == 1,
     )
+
+
+def worker_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Return the program's own frames in which a process works that another forked; none if it waits for work.
+
+    A loader's worker has the frames of the process that forked it around its own loop.
+    """
+    inside = next((place for place, frame in enumerate(frames) if _is_in(frame, WORKER)), None)
+    return users_frames(frames if inside is None else frames[:inside])
 
 
 def _doing(standing: Standing) -> Doing:
     if standing.has_ended:
         return "ended"
     inner = _until_users(standing.frames)
+    if _any_in(standing.frames, LAUNCHER):
+        return "launches"
     if standing.reads_input or any(frame.file.endswith(INPUT) for frame in inner):
         return "input"
     if _open_call(standing) is not None:  # Some backends keep the processor busy while they wait.
@@ -140,7 +157,8 @@ def shown(file: str, standstill: Standstill) -> str:
     return str(path.relative_to(standstill.directory)) if inside else file
 
 
-def _statement(frame: Frame, standstill: Standstill) -> str:
+def statement_at(frame: Frame, standstill: Standstill) -> str:
+    """Return the line at which a frame stands; "" if its text is unknown."""
     lines = standstill.texts.get(frame.file, "").splitlines()
     if not 0 < frame.line <= len(lines):
         return ""

@@ -19,7 +19,8 @@ from torchwhy.record.run_file import Run
 
 if TYPE_CHECKING:
     from torchwhy.finding import Finding
-    from torchwhy.record.standing.standstill import Standstill
+    from torchwhy.record.standing.stack_file import Frame
+    from torchwhy.record.standing.standstill import Standing, Standstill
 
 USUAL_STEPS = 20
 POLLS = 12  # in the time after which a program counts as standing
@@ -167,10 +168,16 @@ class HangWatch:
             directory=self._run.directory,
         )
 
-    def _texts(self, processes: tuple[object, ...], users: Callable[..., object]) -> dict[str, str]:
+    def _texts(
+        self,
+        processes: tuple[Standing, ...],
+        users: Callable[[tuple[Frame, ...]], tuple[Frame, ...]],
+    ) -> dict[str, str]:
         found: dict[str, str] = {}
-        for one in processes:
-            for frame in users(one.frames):  # type: ignore[attr-defined]
+        stacks = [one.frames for one in processes]
+        stacks += [worker.frames for one in processes for worker in one.workers]
+        for frames in stacks:
+            for frame in users(frames):
                 path = Path(self._run.directory) / frame.file
                 with suppress(OSError, ValueError):
                     if frame.file not in found and path.stat().st_size <= LARGEST_TEXT:

@@ -110,7 +110,7 @@ def _is_ours(pid: int, run_directory: Path) -> bool:
 def _plain(asked: Asked, run_directory: Path, known: Known | None) -> Standing:
     calls = read_calls(calls_file_of(run_directory, asked.pid))
     rank, world_size = asked.rank, 1
-    if known is not None:
+    if known is not None and known.world_size > 1:
         rank, world_size = known.rank, known.world_size
     if calls is not None:
         rank, world_size = calls.rank, calls.world_size

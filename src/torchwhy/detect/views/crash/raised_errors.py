@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torchwhy.detect.rules.beginner_messages import ADVICE
-from torchwhy.detect.rules.everyday_messages import LATE_ADVICE
+from torchwhy.detect.rules.everyday_messages import LATE_ADVICE, SWITCH
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import Evidence, SourceSpan
+from torchwhy.record.events import ProbeFailed
+from torchwhy.record.trace import Trace
 
 FETCH = "get the file itself: a failed download leaves a web page, and Git LFS a pointer (`git lfs pull`)"
 SAVE_AGAIN = "save or copy it again; an interrupted save leaves the old file if you rename: `os.replace(new, path)`"
@@ -13,6 +18,9 @@ SEARCHED = (
     "look at the rank that ended first: its own error comes before this one. If it left none, it was killed (out of "
     "memory, a time limit) or crashed outside of Python"
 )
+
+KILLED = "find out who ended it: the system out of memory (`dmesg`), a time limit, or a crash outside of Python"
+LEFT_EARLY = "let it make as many steps as the others: an exit, `return` or `break` is reached by this rank only"
 
 
 class Raised(Diagnosis):
@@ -49,6 +57,25 @@ class LostPeer(Raised):
     @property
     def remedies(self) -> tuple[str, ...]:
         return (SEARCHED,)
+
+
+class RankGone(LostPeer):
+    """A collective failed because the one rank that left no exception is gone; `in_order` if it ended by itself."""
+
+    rank: int
+    gone: int
+    in_order: bool
+    after: str
+    message = "rank {gone} {ended} without an exception {after}; rank {rank} waited for it in `{expression}`"
+
+    @property
+    def ended(self) -> str:
+        """Return how it ended."""
+        return "ended by itself" if self.in_order else "was ended"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (LEFT_EARLY,) if self.in_order else (KILLED,)
 
 
 class ChildEnded(Raised):
@@ -127,6 +154,9 @@ class ReportedLate(Raised):
     """A GPU reported a failure that happened in an earlier operation."""
 
     failure: str  # its name in the table of advice
+    switch: str | None = None  # of the environment, that makes every launch wait
+    answered_at_step: int | None = None  # the last step at which torchwhy read from the device
+    silent_at: SourceSpan | None = None  # the line at which torchwhy could no longer read from it
     message = (
         "`{expression}` heard of a failure on the GPU, which may have happened in an earlier line, because a GPU "
         "works on its own: {torch_says}"
@@ -134,7 +164,30 @@ class ReportedLate(Raised):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        return LATE_ADVICE[self.failure]
+        advice = LATE_ADVICE[self.failure]
+        return (
+            advice
+            if self.switch is None
+            else tuple(one.replace(SWITCH, self.switch) for one in advice)
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.silent_at is None or self.answered_at_step is None:
+            return
+        yield Evidence(
+            f"the device still answered before the update of step {self.answered_at_step}, and no longer at line "
+            f"{self.silent_at.line} of the step after it: the operation that failed was launched between the two; "
+            "only a run that waits for every launch can tell which one it was",
+            step=self.answered_at_step + 1,
+            location=self.silent_at,
+        )
+
+
+def last_answer(trace: Trace) -> tuple[int | None, SourceSpan | None]:
+    """Return the last step at which torchwhy read from the device, and where it no longer could."""
+    silent = (one.noticed_at for one in trace.of(ProbeFailed) if one.noticed_at is not None)
+    where = next(silent, None)
+    return (trace.steps[-1].step, where) if where is not None and trace.steps else (None, None)
 
 
 class WrongBuild(ReportedLate):
