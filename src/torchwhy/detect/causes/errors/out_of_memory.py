@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.rules.message_kinds import OutOfMemory as MemoryMessage
@@ -27,6 +28,7 @@ UNITS = {
     "TB": 1e12,
 }
 WIDTHS = {"64": 8, "32": 4, "16": 2, "8": 1, "bool": 1, "128": 16}
+MOST = 0.5  # A collection that holds more of the used memory than this is named first.
 BLOWN_UP = 100  # A result this many times larger than its largest operand is worth reporting.
 
 
@@ -39,6 +41,15 @@ class NotEnoughMemory(Diagnosis):
     operands: list[Shape]
     free: str | None  # memory on the accelerator
     step: int
+    allocated: float | None = (
+        None  # bytes in use on the accelerator; the next ones are parts of them
+    )
+    weights: float = 0.0
+    gradients: float = 0.0
+    optimizer_states: float = 0.0
+    variable: str | None = None  # the one of the program that holds most besides
+    in_variable: float = 0.0
+    tensors: int = 0
     message = "`{expression}` asked for {amount}{made}, which is not available"
 
     @property
@@ -54,6 +65,9 @@ class NotEnoughMemory(Diagnosis):
     @property
     def remedies(self) -> tuple[str, ...]:
         smaller = "use smaller batches (gradient accumulation keeps the result the same), or shorter sequences"
+        if self.allocated and self.tensors > 1 and self.in_variable > MOST * self.allocated:
+            release = f"release what `{self.variable}` refers to if it is no longer needed, or move it to the CPU"
+            return (release, smaller)
         if self.result is None:
             return (smaller,)
         if len({len(shape) for shape in self.operands}) > 1:
@@ -80,6 +94,26 @@ class NotEnoughMemory(Diagnosis):
             yield Evidence(f"the result has {times} times the elements of its largest operand")
         if self.free is not None:
             yield Evidence(f"{self.free} were free on the device")
+        if self.allocated:
+            yield Evidence(self.inventory, value=self.allocated)
+
+    @property
+    def inventory(self) -> str:
+        """Return what the memory of the accelerator was used for, the largest part first."""
+        assert self.allocated is not None, "asked only if the device told"
+        named = {
+            "weights": self.weights,
+            "gradients": self.gradients,
+            "the states of optimizers": self.optimizer_states,
+        }
+        if self.variable is not None:
+            several = f", {self.tensors} tensors" if self.tensors > 1 else ""
+            named[f"`{self.variable}`{several}"] = self.in_variable
+        rest = self.allocated - sum(named.values())
+        named["the graph and all else"] = max(0.0, rest)
+        parts = sorted((size, name) for name, size in named.items() if size >= 1)
+        shown = ", ".join(f"{human(size)} by {name}" for size, name in reversed(parts))
+        return f"{human(self.allocated)} of the device were in use: {shown}"
 
 
 class OutOfMemory(Detector):
@@ -105,10 +139,26 @@ class OutOfMemory(Detector):
             operands=[tensor.shape for tensor in crash.event.operands],
             free=said.free,
             step=crash.event.step,
+            **_inventory(crash),
         )
         found = crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
         # Catching the error and using less memory is good practice: report a note, not a warning.
         return replace(found, severity="note") if found.severity == "warning" else found
+
+
+def _inventory(crash: CrashView) -> dict[str, Any]:
+    """Return what was found in the memory of the accelerator, nothing if it was not looked into."""
+    if "device_allocated" not in crash.event.facts:
+        return {}
+    return {
+        "allocated": crash.real("device_allocated"),
+        "weights": crash.real("held_by_weights"),
+        "gradients": crash.real("held_by_gradients"),
+        "optimizer_states": crash.real("held_by_optimizers"),
+        "variable": crash.fact("largest_variable"),
+        "in_variable": crash.real("held_by_variable") if crash.fact("largest_variable") else 0.0,
+        "tensors": crash.count("tensors_of_variable") or 0,
+    }
 
 
 def result_of(tensors: tuple[NamedTensor, ...], asked: float) -> Shape | None:

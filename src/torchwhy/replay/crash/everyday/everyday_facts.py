@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from torchwhy.observe.program.names import Names
 from torchwhy.replay.crash.everyday.checkpoint_contents import note_checkpoint
+from torchwhy.replay.crash.everyday.device_memory import OUT_OF_MEMORY, note_device_memory
 from torchwhy.replay.crash.everyday.devices_here import note_devices
 from torchwhy.replay.crash.everyday.loaded_states import note_state
 from torchwhy.replay.crash.everyday.missing_modules import note_missing_module
@@ -35,3 +36,5 @@ def note_everyday(
         note_unreduced_parameters(message, frames, hidden, names)
     if any(word in message for word in DEVICES):
         note_devices(hidden)
+    if OUT_OF_MEMORY in message:
+        note_device_memory(frames, hidden)
