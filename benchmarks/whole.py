@@ -44,6 +44,8 @@ def run_once(name: str, *, watched: bool) -> Run:
             script.write_text("import torch\n")
         laps = Path(folder, "laps.json")
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "LAPS": str(laps)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+        environment["TORCHINDUCTOR_CACHE_DIR"] = str(Path(folder, "compiled"))  # cold in every run
         start = [sys.executable, *(["-m", "torchwhy", "run"] if watched else []), str(script)]
         with Path(folder, "output.txt").open("w") as output:
             child = subprocess.Popen(

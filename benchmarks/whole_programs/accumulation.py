@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(0)
-EVERY = 4
+EVERY, EPOCHS = 4, 20
 x = torch.randn(1024, 3, 12, 12)
 y = (x.mean((1, 2, 3)) > 0).long()
 loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)
@@ -19,9 +19,9 @@ model = nn.Sequential(
     nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 2),
 )
 optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
-scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=2e-3, total_steps=16 * 6)
+scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=2e-3, total_steps=16 * EPOCHS)
 lap()
-for epoch in range(6):
+for epoch in range(EPOCHS):
     total = 0.0
     for count, (images, labels) in enumerate(loader, 1):
         with torch.autocast("cpu", dtype=torch.bfloat16):

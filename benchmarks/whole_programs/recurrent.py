@@ -23,7 +23,7 @@ class Adder(nn.Module):
 model = Adder()
 optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
 lap()
-for step in range(350):
+for step in range(1000):
     length = 20 + step % 7
     values = torch.rand(32, length)
     marks = torch.zeros(32, length)

@@ -5,6 +5,8 @@ from laps import lap
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
+EPOCHS = 10
+
 
 class Table(Dataset):
     def __init__(self, count, seed):
@@ -28,10 +30,10 @@ def main():
         nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 1),
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 6)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS)
     loss_of = nn.BCEWithLogitsLoss()
     lap()
-    for epoch in range(6):
+    for epoch in range(EPOCHS):
         model.train()
         for x, y in train:
             optimizer.zero_grad()

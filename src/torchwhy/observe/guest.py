@@ -9,7 +9,9 @@ from contextlib import suppress
 from time import thread_time
 from typing import Any, TypeVar
 
+from torchwhy.observe.devices.device_failures import is_of_device
 from torchwhy.observe.native.records import GuestsRecord
+from torchwhy.observe.program.frames import calling_span
 from torchwhy.observe.torch_features.mode_stack import (
     DisableTorchFunction,
     dispatch_depth,
@@ -20,6 +22,7 @@ from torchwhy.observe.torch_features.mode_stack import (
 from torchwhy.observe.torch_features.resolve import is_there, missing, missing_names
 from torchwhy.record.events import Event, MissingFeature, ProbeFailed
 
+__tracebackhide__ = True  # pytest leaves frames of this module out of a test's traceback
 Result = TypeVar("Result")
 
 
@@ -40,6 +43,7 @@ class Guests(GuestsRecord):
         self._write = write
         self.switched_off: set[str] = set()
         self.fault: str | None = None
+        self._device_failed = False
         self.all_off = False
         self.seconds = 0.0  # spent in probes that look thoroughly
         self.light_seconds = 0.0  # spent in the few that run at every step
@@ -154,11 +158,19 @@ class Guests(GuestsRecord):
         if name in self.switched_off:
             return
         self.switched_off.add(name)
+        of_device = is_of_device(problem)
+        if of_device and self._device_failed:
+            return  # every probe that reads from it will fail
+        self._device_failed = of_device
         last = traceback.extract_tb(problem.__traceback__)[-1:]
         place = f" at {last[0].name}:{last[0].lineno}" if last else ""
         with suppress(Exception):  # a full disk must not stop training either
             self._write(
-                ProbeFailed(probe=name, reason=f"{type(problem).__name__}: {problem}{place}")
+                ProbeFailed(
+                    probe=name,
+                    reason=f"{type(problem).__name__}: {problem}{place}",
+                    noticed_at=calling_span() if of_device else None,
+                )
             )
 
 

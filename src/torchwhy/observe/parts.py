@@ -115,13 +115,7 @@ class Parts:
         self.saved_files = SavedFiles(
             self.settings, recorder.write, lambda: state.step, self.optimizers.position_of
         )
-        self.kept = KeptState(
-            recorder.write,
-            state,
-            hooks=self.hooks,
-            names=self.names,
-            optimizers=self.optimizers,
-        )
+        self.kept = self._kept_state()
         self.state_dicts = StateDicts(
             recorder.write,
             lambda: state.step,
@@ -134,6 +128,16 @@ class Parts:
             switch_of=self.calls.last_switch,
             failed=lambda problem: self.guests.switch_off("mode probe", problem),
             iteration_lost=self._iteration_lost,
+        )
+
+    def _kept_state(self) -> KeptState:
+        return KeptState(
+            self.recorder.write,
+            self.state,
+            hooks=self.hooks,
+            names=self.names,
+            optimizers=self.optimizers,
+            ranks_train=lambda: self.saved_files.note_saves(self.hooks, self.guests.protect),
         )
 
     def _tell_gradient_groups(self) -> None:

@@ -95,7 +95,7 @@ class Session:
         self._children = ChildProcesses(self._begin_in_child)
 
     def spend(self, seconds: float) -> None:
-        """Add to our own time what no probe counts."""
+        """Add to our own time what no probe counts; negative: what the program was spared."""
         self._own_seconds += seconds
 
     def stop_program(self, *, follows: bool) -> None:
@@ -175,7 +175,7 @@ class Session:
                     steps=parts.state.step,
                     stopped_by_us=self.stopped_by_us,
                     cut_short=self._cut_short,
-                    own_seconds=round(self.spent_seconds, 4),
+                    own_seconds=round(max(0.0, self.spent_seconds), 4),
                     wall_seconds=round(time.perf_counter() - self.began, 4),
                 )
             )
@@ -261,7 +261,11 @@ class Session:
             if self._is_of_a_repetition(error):
                 self.stopped_by_us = True
                 return
-            look = self._note_death(error)
+            look = None
+            with suppress(
+                Exception
+            ):  # of a signal handler: torch's raises there when a loader's worker dies
+                look = self._note_death(error)
             show(kind, error, error.__traceback__ or trace)
             if look is not None:
                 protect("autopsy", look)()
@@ -271,8 +275,11 @@ class Session:
     def _note_death(self, error: BaseException) -> Callable[[], object] | None:
         """Note the exception that ends the program; return the look at its frames, which may wait."""
         protect = self.parts.guests.protect
-        look = protect("autopsy", self.parts.handlers.current.program_died)(error)
-        protect("exception probe", self._note_uncaught)(error)
+        look = None
+        with suppress(Exception):
+            look = protect("autopsy", self.parts.handlers.current.program_died)(error)
+        with suppress(Exception):
+            protect("exception probe", self._note_uncaught)(error)
         with suppress(Exception):
             clean(error)
         if isinstance(error, Exception):

@@ -17,6 +17,7 @@ def begin(
     clock: Callable[[], float],
     dispatch_depth: Callable[[], int],
     function_depth: Callable[[], int],
+    is_profiling: Callable[[], bool],
     next_node_number: Callable[[], int],
     is_grad_enabled: Callable[[], bool],
     is_neg: object,

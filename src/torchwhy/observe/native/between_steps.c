@@ -33,12 +33,19 @@ static int has_the_same_shapes(NativeCruise *self, PyObject *data) {
 }
 
 /* RandomState.take, while it would return the state it has. */
-int random_rests(NativeCruise *self, PyObject *random) {
+static int random_rests(NativeCruise *self, PyObject *random) {
     if (!IS(random, RandomType) || OBJECT(random, RANDOM_STATE) == NULL || OBJECT(random, RANDOM_STATE) == Py_None) return 0;
     long long count = WHOLE(random, RANDOM_ASKED) + 1;
     if (WHOLE(random, RANDOM_STILL) < self->still || count % self->seldom == 0) return 0;
     WHOLE(random, RANDOM_ASKED) = count;
     return 1;
+}
+
+/* RandomState.take: 1 if it has the current state. Runs Python if something was drawn. */
+int random_is_kept(NativeCruise *self, PyObject *random) {
+    if (random_rests(self, random)) return 1;
+    if (!IS(random, RandomType) || is_watched()) return 0;
+    return method(random, NAME(take), NULL);
 }
 
 /* Copy a reference into a field of a batch. */
@@ -60,7 +67,7 @@ static PyObject *alias_of(PyObject *tensor) {
 
 /* Fill a batch's aliases and weak references from a list of plain tensors. */
 static int share_tensors(PyObject *batch, PyObject *data) {
-    if (has_modes(torch.function_depth) || has_modes(torch.dispatch_depth)) return 0; /* they would see us */
+    if (is_watched()) return 0;
     Py_ssize_t count = PyList_GET_SIZE(data);
     PyObject *aliases = PyList_New(0), *originals = PyList_New(0);
     int complete = aliases != NULL && originals != NULL;
@@ -118,6 +125,23 @@ static PyObject *variable(PyFrameObject *frame, PyObject *name) {
 #endif
 }
 
+/* Tell whether the log of loaders would like to see more batches. */
+static int log_wants(PyObject *batches) {
+    PyObject *log = PyObject_GetAttr(batches, NAME(log));
+    PyObject *wants = log == NULL || log == Py_None ? NULL : PyObject_GetAttr(log, NAME(wants));
+    int answer = log != Py_None && wants != Py_False;
+    if (PyErr_Occurred()) PyErr_Clear();
+    Py_XDECREF(log);
+    Py_XDECREF(wants);
+    return answer;
+}
+
+/* Keep the random state with a batch. Of a loop that draws, Python keeps the batches as long as their values are logged. */
+static int random_is_kept_with_batch(NativeCruise *self) {
+    PyObject *random = OBJECT(self->batches, BATCHES_RANDOM);
+    return random_rests(self, random) || (!log_wants(self->batches) && random_is_kept(self, random));
+}
+
 /* BatchKeeper._keep, for one more training batch of the current loader: 1 if it was kept. */
 int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     NativeCruise *self = (NativeCruise *)object;
@@ -130,7 +154,9 @@ int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     double started = timed ? spent() : 0.0;
     if (!grad_enabled() || !has_room(self, recent)) return 0;
     PyObject *data = variable(frame, NAME(data));
-    int ordinary = data != NULL && has_the_same_shapes(self, data) && random_rests(self, OBJECT(batches, BATCHES_RANDOM));
+    int ordinary = data != NULL && has_the_same_shapes(self, data) && random_is_kept_with_batch(self);
+    /* To take the random state may have run code of the collector, that changed these. */
+    ordinary = ordinary && FLAG(self->cruise, CRUISE_ON) && OBJECT(batches, BATCHES_RECENT) == recent && OBJECT(batches, BATCHES_SEEN) == seen;
     PyObject *batch = ordinary ? new_batch(self, data) : NULL;
     Py_XDECREF(data);
     if (batch == NULL || !method(recent, NAME(append), batch)) {
@@ -149,46 +175,67 @@ int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     return 1;
 }
 
-/* Look a place up among the tallies, and remember it if it feeds backward passes. */
-static KnownForward *found_forward(NativeCruise *self, PyObject *model, PyObject *code, int place, int training) {
+/* Look a place up among the tallies, and remember it. */
+static KnownForward *found_forward(NativeCruise *self, const KnownForward *wanted) {
     PyObject *tallies = OBJECT(self->modes, MODES_TALLIES);
-    PyObject *key = Py_BuildValue("(NOOLi)", PyLong_FromVoidPtr(model), training ? Py_True : Py_False, Py_True,
-                                  (long long)(intptr_t)code, place);
+    PyObject *key = Py_BuildValue("(NOOLi)", PyLong_FromVoidPtr(wanted->model), wanted->training ? Py_True : Py_False,
+                                  wanted->grad ? Py_True : Py_False, (long long)(intptr_t)wanted->code, wanted->place);
     PyObject *tally = tallies != NULL && key != NULL && PyDict_Check(tallies) ? PyDict_GetItemWithError(tallies, key) : NULL;
     Py_XDECREF(key);
-    if (!IS(tally, TallyType) || !FLAG(tally, TALLY_FEEDS)) return NULL;
+    if (!IS(tally, TallyType)) return NULL;
     KnownForward *found = &self->forwards[self->next_forward];
     self->next_forward = (self->next_forward + 1) % MOST_FORWARDS;
     Py_INCREF(tally);
     Py_XSETREF(found->tally, tally);
-    Py_INCREF(code);
-    Py_XSETREF(found->code, code);
-    found->model = model;
-    found->place = place;
-    found->training = training;
+    Py_INCREF(wanted->code);
+    Py_XSETREF(found->code, wanted->code);
+    found->model = wanted->model;
+    found->place = wanted->place;
+    found->training = wanted->training;
+    found->grad = wanted->grad;
     return found;
 }
 
 static KnownForward *known_forward(NativeCruise *self, PyObject *model, PyFrameObject *user, int training) {
     PyCodeObject *code = PyFrame_GetCode(user);
-    int place = PyFrame_GetLasti(user);
+    KnownForward wanted = {NULL, (PyObject *)code, model, PyFrame_GetLasti(user), training, grad_enabled()};
     KnownForward *known = NULL;
     for (int i = 0; i < MOST_FORWARDS && known == NULL; i++) {
         KnownForward *other = &self->forwards[i];
-        if (other->model == model && other->code == (PyObject *)code && other->place == place && other->training == training)
+        if (other->model == wanted.model && other->code == wanted.code && other->place == wanted.place
+            && other->training == wanted.training && other->grad == wanted.grad)
             known = other;
     }
-    if (known == NULL) known = found_forward(self, model, (PyObject *)code, place, training);
+    if (known == NULL) known = found_forward(self, &wanted);
     Py_DECREF(code);
     return known;
 }
 
-/* ModeCounter.noted, for a model called from a known place: 1 if it was counted. */
+/* ModeCounter._count: 1 if it was counted. */
+static int count(NativeCruise *self, const KnownForward *known) {
+    PyObject *tally = known->tally, *recent = OBJECT(self->modes, MODES_RECENT);
+    if (!known->grad && WHOLE(tally, TALLY_COUNT) < self->inputs_compared) return 0;
+    if (known->grad) {
+        long long node_number;
+        PyObject *forward = asked(torch.next_node_number, &node_number) ? Py_BuildValue("(OL)", tally, node_number) : NULL;
+        int waits = forward != NULL && method(recent, NAME(append), forward);
+        Py_XDECREF(forward);
+        if (!waits) return 0;
+    }
+    WHOLE(tally, TALLY_COUNT)++;
+    if (WHOLE(tally, TALLY_LAST_STEP) != WHOLE(self->state, STATE_STEP)) {
+        WHOLE(tally, TALLY_LAST_STEP) = WHOLE(self->state, STATE_STEP);
+        WHOLE(tally, TALLY_STEPS)++;
+    }
+    return 1;
+}
+
+/* ModeCounter.noted, for a model called from a known place: 1 if it was counted. A place is known by its tally alone, so
+   this holds for every step, also for one that does not cruise. */
 int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *caller) {
     NativeCruise *self = (NativeCruise *)object;
-    PyObject *recent = OBJECT(self->modes, MODES_RECENT);
     let_gradients_go(self);
-    if (!FLAG(self->cruise, CRUISE_ON) || recent == NULL || !grad_enabled()) return 0;
+    if (OBJECT(self->modes, MODES_RECENT) == NULL) return 0;
     PyCodeObject *code = PyFrame_GetCode(caller);
     int is_module_call = (PyObject *)code == torch.module_call;
     Py_DECREF(code);
@@ -200,18 +247,7 @@ int cruise_count_forward(PyObject *object, PyObject *model, PyFrameObject *calle
     Py_XDECREF(wrapper);
     Py_XDECREF(user);
     Py_XDECREF(training);
-    long long node_number;
-    if (known == NULL || !asked(torch.next_node_number, &node_number)) return 0;
-    PyObject *tally = known->tally, *forward = Py_BuildValue("(OL)", tally, node_number);
-    int counted = forward != NULL && method(recent, NAME(append), forward);
-    Py_XDECREF(forward);
-    if (!counted) return 0;
-    WHOLE(tally, TALLY_COUNT)++;
-    if (WHOLE(tally, TALLY_LAST_STEP) != WHOLE(self->state, STATE_STEP)) {
-        WHOLE(tally, TALLY_LAST_STEP) = WHOLE(self->state, STATE_STEP);
-        WHOLE(tally, TALLY_STEPS)++;
-    }
-    return 1;
+    return known != NULL && count(self, known);
 }
 
 /* The program looks at a number, as in `loss.item()`: nothing to note when it is finite, gradients are on, and nothing

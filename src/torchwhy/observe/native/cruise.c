@@ -11,6 +11,43 @@ void let_gradients_go(NativeCruise *self) {
     if (PyList_GET_SIZE(self->gradients) > 0) PyList_SetSlice(self->gradients, 0, PyList_GET_SIZE(self->gradients), NULL);
 }
 
+/* The tally of a forward that waits for its backward pass; borrowed, NULL if it is none. */
+static PyObject *tally_of(PyObject *forward) {
+    PyObject *tally = forward != NULL && PyTuple_CheckExact(forward) ? PyTuple_GET_ITEM(forward, 0) : NULL;
+    return IS(tally, TallyType) ? tally : NULL;
+}
+
+/* Tell whether ModeCounter.backward_ran has only to credit the waiting forwards: all are known to feed a loss, and they
+   are not two of one place, of which one may have been lost. Looks at a few, because a decoder may run for each word. */
+static int all_feed(PyObject *recent) {
+    Py_ssize_t waiting = PyObject_Size(recent);
+    if (waiting < 0 || waiting > MOST_WAITING) return 0;
+    PyObject *before = NULL; /* borrowed: `recent` holds it */
+    for (Py_ssize_t i = 0; i < waiting; i++) {
+        PyObject *forward = PySequence_GetItem(recent, i), *tally = tally_of(forward);
+        Py_XDECREF(forward);
+        if (tally == NULL || !FLAG(tally, TALLY_FEEDS) || (waiting == 2 && tally == before)) return 0;
+        before = tally;
+    }
+    return 1;
+}
+
+/* ModeCounter.backward_ran, after `all_feed`: one backward pass for each place, and no forward waits any more. */
+static void credit_forwards(PyObject *recent) {
+    PyObject *credited[MOST_WAITING];
+    Py_ssize_t waiting = PyObject_Size(recent), count = 0;
+    for (Py_ssize_t i = 0; i < waiting && i < MOST_WAITING; i++) {
+        PyObject *forward = PySequence_GetItem(recent, i), *tally = tally_of(forward);
+        Py_XDECREF(forward);
+        Py_ssize_t place = 0;
+        while (place < count && credited[place] != tally) place++;
+        if (tally == NULL || place < count) continue;
+        credited[count++] = tally;
+        WHOLE(tally, TALLY_BACKWARDS)++;
+    }
+    if (waiting > 0) method(recent, NAME(clear), NULL);
+}
+
 /* Cruise.around_backward: a loss that is about to be differentiated. */
 int cruise_before_backward(PyObject *object, PyObject *outputs) {
     NativeCruise *self = (NativeCruise *)object;
@@ -24,24 +61,11 @@ int cruise_before_backward(PyObject *object, PyObject *outputs) {
     if (!one_number(PyTuple_GET_ITEM(outputs, 0), &value)) return 0;
 
     PyObject *recent = OBJECT(self->modes, MODES_RECENT), *losses = OBJECT(self->state, STATE_LOSSES);
-    Py_ssize_t waiting = recent == NULL ? -1 : PyObject_Size(recent);
-    if (waiting < 0 || waiting > 1 || losses == NULL || !PyList_CheckExact(losses)) return 0;
-    PyObject *forward = NULL, *tally = NULL;
-    if (waiting == 1) {
-        forward = PySequence_GetItem(recent, 0);
-        tally = forward != NULL && PyTuple_CheckExact(forward) ? PyTuple_GET_ITEM(forward, 0) : NULL;
-        if (!IS(tally, TallyType) || !FLAG(tally, TALLY_FEEDS)) {
-            Py_XDECREF(forward);
-            return 0;
-        }
-    }
+    if (recent == NULL || losses == NULL || !PyList_CheckExact(losses) || !all_feed(recent)) return 0;
     PyObject *number = PyFloat_FromDouble(value);
     int handled = number != NULL && asked(torch.next_node_number, &node_number) && PyList_Append(losses, number) == 0;
     if (handled) {
-        if (tally != NULL) {
-            WHOLE(tally, TALLY_BACKWARDS)++;
-            method(recent, NAME(pop), NULL);
-        }
+        credit_forwards(recent);
         WHOLE(self->state, STATE_NEXT_NODE_BEFORE) = WHOLE(self->state, STATE_NEXT_NODE);
         WHOLE(self->state, STATE_NEXT_NODE) = node_number;
         WHOLE(self->state, STATE_BACKWARDS)++;
@@ -49,7 +73,6 @@ int cruise_before_backward(PyObject *object, PyObject *outputs) {
         Py_XSETREF(OBJECT(self->state, STATE_LAST_READ), Py_None);
         if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (spent() - began);
     }
-    Py_XDECREF(forward);
     Py_XDECREF(number);
     return handled;
 }
@@ -203,41 +226,74 @@ static int check_step(NativeCruise *self, PyObject *optimizer, PyObject *args, P
     return handled;
 }
 
-/* Tell whether Cruise._follow_batches has nothing to do: one optimizer, and one batch per step or none at all. */
+/* Tell whether Cruise._follow_batches has only to release batches: one since the last step, or none. */
 static int batches_are_ordinary(NativeCruise *self) {
+    long long serial = WHOLE(self->batches, BATCHES_SERIAL), known = WHOLE(self->cruise, CRUISE_SERIAL);
+    return serial == 0 || serial == known || (serial == known + 1 && serial + 1 != WHOLE(self->cruise, CRUISE_LOOKOUT));
+}
+
+/* The oldest batch that was the last one of an optimizer's step; 0 if there is none. */
+static long long oldest_in_use(PyObject *entries) {
+    PyObject *key, *entry;
+    Py_ssize_t position = 0;
+    long long oldest = 0;
+    while (PyDict_Next(entries, &position, &key, &entry)) {
+        PyObject *watched = IS(entry, EntryType) ? OBJECT(entry, ENTRY_WATCHED) : NULL;
+        PyObject *reference = watched == NULL ? NULL : OBJECT(entry, ENTRY_REFERENCE);
+        if (!IS(watched, WatchedType) || reference == NULL || !PyWeakref_Check(reference)) continue;
+        long long last = WHOLE(watched, WATCHED_BATCHES_AT_LAST_STEP);
+        if (PyWeakref_GetObject(reference) != Py_None && last && (!oldest || last < oldest)) oldest = last;
+    }
+    return oldest;
+}
+
+/* Cruise._follow_batches, after `batches_are_ordinary`. */
+static void release_batches(NativeCruise *self, PyObject *watched) {
+    PyObject *recent = OBJECT(self->batches, BATCHES_RECENT);
     long long serial = WHOLE(self->batches, BATCHES_SERIAL);
-    return serial == 0
-        || (serial == WHOLE(self->cruise, CRUISE_SERIAL) + 1 && serial + 1 != WHOLE(self->cruise, CRUISE_LOOKOUT)
-            && FLAG(self->cruise, CRUISE_IS_ALONE));
+    if (!serial) return;
+    WHOLE(watched, WATCHED_BATCHES_AT_LAST_STEP) = serial;
+    WHOLE(self->cruise, CRUISE_SERIAL) = serial;
+    REAL(self->batches, BATCHES_LOOK_FROM) = (double)(WHOLE(self->batches, BATCHES_DRAWN) + self->batches_without_step);
+    if (FLAG(self->cruise, CRUISE_IS_ALONE)) {
+        method(recent, NAME(clear), NULL);
+        return;
+    }
+    long long oldest = oldest_in_use(OBJECT(self->cruise, CRUISE_ENTRIES));
+    PyObject *first = oldest && PyObject_Size(recent) > 0 ? PySequence_GetItem(recent, 0) : NULL;
+    PyObject *number = IS(first, BatchType) && WHOLE(first, BATCH_SERIAL) <= oldest ? PyLong_FromLongLong(oldest) : NULL;
+    if (number != NULL) method(self->batches, NAME(forget_before), number);
+    Py_XDECREF(first);
+    Py_XDECREF(number);
+}
+
+/* Tell whether nothing is due after the step but to count it. */
+static int ends_ordinarily(NativeCruise *self) {
+    PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
+    if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
+    PyObject *losses = OBJECT(entry, ENTRY_LOSSES), *dropped = OBJECT(self->state, STATE_DROPPED);
+    if (losses == NULL || !PyList_CheckExact(losses) || !IS(OBJECT(entry, ENTRY_WATCHED), WatchedType)) return 0;
+    if (!IS(dropped, DroppedType) || PyFloat_AS_DOUBLE(number) > REAL(entry, ENTRY_HIGHEST)) return 0;
+    if (PyList_GET_SIZE(losses) + 1 >= WHOLE(entry, ENTRY_MOST) || WHOLE(dropped, DROPPED_IN_A_ROW) != 0) return 0;
+    if (OBJECT(self->batches, BATCHES_RECENT) == NULL || !batches_are_ordinary(self)) return 0;
+    return (double)(WHOLE(self->state, STATE_STEP) + 1) < REAL(self->cruise, CRUISE_UNTIL);
 }
 
 /* Cruise._close, if nothing is due afterwards: 1 if the step was closed. */
 static int close_step(NativeCruise *self) {
-    PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
-    if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
     double started = timed ? spent() : 0.0;
-    PyObject *losses = OBJECT(entry, ENTRY_LOSSES), *watched = OBJECT(entry, ENTRY_WATCHED);
-    PyObject *dropped = OBJECT(self->state, STATE_DROPPED), *recent = OBJECT(self->batches, BATCHES_RECENT);
-    if (losses == NULL || !PyList_CheckExact(losses) || !IS(watched, WatchedType) || !IS(dropped, DroppedType)) return 0;
-    if (PyFloat_AS_DOUBLE(number) > REAL(entry, ENTRY_HIGHEST)) return 0;
-    if (PyList_GET_SIZE(losses) + 1 >= WHOLE(entry, ENTRY_MOST) || WHOLE(dropped, DROPPED_IN_A_ROW) != 0) return 0;
-    if (recent == NULL || !batches_are_ordinary(self)) return 0;
-    if ((double)(WHOLE(self->state, STATE_STEP) + 1) >= REAL(self->cruise, CRUISE_UNTIL)) return 0;
-    if (FLAG(self->cruise, CRUISE_COPIES) && !random_rests(self, OBJECT(self->cruise, CRUISE_ONLY_RANDOM))) return 0;
-    if (PyList_Append(losses, number) < 0) return 0;
+    if (!ends_ordinarily(self)) return 0;
+    /* To take the random state runs Python, in which the garbage collector may run code that changes all this. */
+    if (FLAG(self->cruise, CRUISE_COPIES) && !(random_is_kept(self, OBJECT(self->cruise, CRUISE_ONLY_RANDOM)) && ends_ordinarily(self))) return 0;
+    PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *watched = OBJECT(entry, ENTRY_WATCHED);
+    if (PyList_Append(OBJECT(entry, ENTRY_LOSSES), OBJECT(self->cruise, CRUISE_LOSS)) < 0) return 0;
 
-    long long serial = WHOLE(self->batches, BATCHES_SERIAL);
     FLAG(self->state, STATE_IN_UPDATE) = 0;
     WHOLE(self->state, STATE_STEP)++;
     WHOLE(watched, WATCHED_STEPS)++;
     WHOLE(self->cruise, CRUISE_STEPS)++;
-    if (serial) {
-        WHOLE(watched, WATCHED_BATCHES_AT_LAST_STEP) = serial;
-        WHOLE(self->cruise, CRUISE_SERIAL) = serial;
-        REAL(self->batches, BATCHES_LOOK_FROM) = (double)(WHOLE(self->batches, BATCHES_DRAWN) + self->batches_without_step);
-        method(recent, NAME(clear), NULL);
-    }
+    release_batches(self, watched);
     if (timed) REAL(self->cruise, CRUISE_SECONDS) += TIMED * (spent() - started);
     Py_INCREF(Py_None);
     Py_XSETREF(OBJECT(self->cruise, CRUISE_CHECKED), Py_None); /* last: the entry may go with it */
@@ -269,14 +325,15 @@ static void held_by(NativeCruise *self, PyObject ***held) {
 
 static int cruise_init(NativeCruise *self, PyObject *args, PyObject *keywords) {
     static char *names[] = {"cruise", "state", "batches", "modes", "log", "guests", "before", "after", "rate_change",
-                            "most_bytes", "batches_without_step", "lines_at_once", "slots", "still", "seldom", NULL};
+                            "most_bytes", "batches_without_step", "lines_at_once", "slots", "still", "seldom", "inputs_compared",
+                            NULL};
     PyObject *given[HELD], **held[HELD];
     held_by(self, held);
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OO!OOdLLLLLL", names, &CruiseType, &given[0], &StateType,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OO!OOdLLLLLLL", names, &CruiseType, &given[0], &StateType,
                                      &given[1], &BatchesType, &given[2], &ModesType, &given[3], &given[4],
                                      &GuestsType, &given[5], &given[6], &given[7], &self->rate_change, &self->most_bytes,
                                      &self->batches_without_step, &self->lines_at_once, &self->slots, &self->still,
-                                     &self->seldom))
+                                     &self->seldom, &self->inputs_compared))
         return -1;
     for (int i = 0; i < HELD; i++) {
         Py_INCREF(given[i]);

@@ -74,6 +74,7 @@ typedef struct {
     PyObject *clock;           /* time.perf_counter */
     PyObject *dispatch_depth;  /* how many dispatch modes are active */
     PyObject *function_depth;  /* how many function modes are active */
+    PyObject *is_profiling;    /* whether a profiler records */
     PyObject *next_node_number;   /* number of the next autograd node */
     PyObject *is_grad_enabled;
     PyObject *is_neg;          /* torch.Tensor.is_neg */
@@ -84,11 +85,11 @@ extern Torch torch;
 
 #define NAMES(X)                                                                                           \
     X(_cdata) X(base) X(births) X(compared) X(data_operands) X(dtype) X(entries) X(grad_mode) X(info) X(input_shapes) X(inputs) X(is_leaf)       \
-    X(issuer) X(kept) X(last_operation) X(leaves) X(limit) X(module) X(next_step) X(node_number) X(order) X(outer) X(parameter_ids)  \
-    X(phase) X(scalars) X(shape) X(sites) X(storage_offset) X(stride) X(tested) X(through) X(tracked) X(unwritten) X(weak) X(within)          \
+    X(issuer) X(kept) X(last_operation) X(leaves) X(limit) X(log) X(module) X(next_step) X(node_number) X(order) X(outer) X(parameter_ids)  \
+    X(phase) X(scalars) X(shape) X(sites) X(storage_offset) X(stride) X(tested) X(through) X(tracked) X(unwritten) X(wants) X(weak) X(within)          \
     X(without_graph) X(work)                                                                                                        \
-    X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(detach) X(grad) X(is_ordinary) X(keeps_memory) \
-    X(kwargs) X(last_node_number) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(requires_grad) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) \
+    X(_memory) X(_sequence_nr) X(_waiting) X(accumulate_grad) X(append) X(clear) X(data) X(detach) X(forget_before) X(grad) X(is_ordinary) X(keeps_memory) \
+    X(kwargs) X(last_node_number) X(lr) X(name) X(param_groups) X(params) X(pop) X(popleft) X(requires_grad) X(rest) X(run_backward) X(seen) X(step) X(t_outputs) X(take) \
     X(training) X(untyped_storage)
 #define DECLARE(name) extern PyObject *name_##name;
 NAMES(DECLARE)
@@ -98,7 +99,8 @@ NAMES(DECLARE)
 double now(void);
 double spent(void);
 int asked(PyObject *function, long long *number); /* 1 if it returned an integer */
-int has_modes(PyObject *depth);                   /* of one kind; 1 also if unknown */
+int has_modes(PyObject *depth);
+int is_watched(void);                   /* of one kind; 1 also if unknown */
 int grad_enabled(void);
 int is_empty(PyObject *object, PyObject *name);    /* 1 if a set of an object has no elements; raises nothing */
 int method(PyObject *object, PyObject *name, PyObject *argument); /* 1 if the call succeeded; drops its result */
@@ -166,12 +168,12 @@ extern PyTypeObject TracerType;
 
 /* ---- cruise.c and between_steps.c: 1 if the event was ordinary and is handled. ---- */
 
-enum { MOST_FORWARDS = 8, MOST_LEAVES = 16 };
+enum { MOST_FORWARDS = 8, MOST_LEAVES = 16, MOST_WAITING = 256 /* forwards, as RECENT in modes.py */ };
 
 typedef struct {
     PyObject *tally, *code; /* owned */
     void *model;
-    int place, training;
+    int place, training, grad;
 } KnownForward;
 
 typedef struct {
@@ -181,7 +183,7 @@ typedef struct {
     PyObject *copy;                                               /* keeps what a replay needs after a step */
     PyObject *gradients;                                          /* of the step that is being made */
     double rate_change;
-    long long most_bytes, batches_without_step, lines_at_once, slots, still, seldom;
+    long long most_bytes, batches_without_step, lines_at_once, slots, still, seldom, inputs_compared;
     KnownForward forwards[MOST_FORWARDS];
     int next_forward;
     PyObject *shapes_of; /* the list that `shapes` copies, owned */
@@ -194,7 +196,7 @@ int cruise_before_backward(PyObject *cruise, PyObject *outputs);
 int cruise_keep(PyObject *cruise, PyObject *iterator, PyFrameObject *frame);
 int cruise_count_forward(PyObject *cruise, PyObject *model, PyFrameObject *caller);
 int cruise_ignores_read(PyObject *cruise, PyObject *tensor);
-int random_rests(NativeCruise *cruise, PyObject *random);
+int random_is_kept(NativeCruise *cruise, PyObject *random);
 
 /* Our own time is measured at one step in so many and counted for all: reading a clock costs as much as a step. */
 enum { TIMED = 8 };

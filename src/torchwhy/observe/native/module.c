@@ -51,6 +51,11 @@ int has_modes(PyObject *depth) {
     return !asked(depth, &number) || number != 0;
 }
 
+/* Tell whether a mode or a profiler of the program would see an operation of ours. */
+int is_watched(void) {
+    return has_modes(torch.function_depth) || has_modes(torch.dispatch_depth) || has_modes(torch.is_profiling);
+}
+
 int grad_enabled(void) {
     PyObject *value = PyObject_CallNoArgs(torch.is_grad_enabled);
     int answer = value == Py_True;
@@ -75,16 +80,16 @@ int method(PyObject *object, PyObject *name, PyObject *argument) {
 }
 
 static PyObject *begin(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"exchange", "tensor", "parameter", "clock", "dispatch_depth", "function_depth", "next_node_number",
-                            "is_grad_enabled", "is_neg", "module_call", "batch", NULL};
-    PyObject *capsule, *given[10];
+    static char *names[] = {"exchange", "tensor", "parameter", "clock", "dispatch_depth", "function_depth", "is_profiling",
+                            "next_node_number", "is_grad_enabled", "is_neg", "module_call", "batch", NULL};
+    PyObject *capsule, *given[11];
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
-                                     &given[3], &given[4], &given[5], &given[6], &given[7], &given[8], &given[9]))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOOOOO", names, &capsule, &given[0], &given[1], &given[2],
+                                     &given[3], &given[4], &given[5], &given[6], &given[7], &given[8], &given[9], &given[10]))
         return NULL;
     PyObject **held[] = {&torch.tensor, &torch.parameter, &torch.clock, &torch.dispatch_depth, &torch.function_depth,
-                         &torch.next_node_number, &torch.is_grad_enabled, &torch.is_neg, &torch.module_call, &torch.batch};
-    for (int i = 0; i < 10; i++) {
+                         &torch.is_profiling, &torch.next_node_number, &torch.is_grad_enabled, &torch.is_neg, &torch.module_call, &torch.batch};
+    for (int i = 0; i < 11; i++) {
         Py_INCREF(given[i]);
         Py_XSETREF(*held[i], given[i]);
     }
@@ -153,7 +158,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     /* As in records.py; raise both with every change of this interface, so that an older build is not used. */
-    if (PyModule_AddIntConstant(module, "EDITION", 6) < 0) {
+    if (PyModule_AddIntConstant(module, "EDITION", 8) < 0) {
         Py_DECREF(module);
         return NULL;
     }

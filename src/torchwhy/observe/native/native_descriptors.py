@@ -11,10 +11,10 @@ import torch
 
 from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.native import records
-from torchwhy.observe.probes import batches
+from torchwhy.observe.probes import batches, modes
 from torchwhy.observe.steps import cruise, cruise_entry, random_state
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
-from torchwhy.observe.torch_features.mode_stack import dispatch_depth, function_depth
+from torchwhy.observe.torch_features.mode_stack import dispatch_depth, function_depth, is_profiling
 from torchwhy.observe.torch_features.module_parts import module_call_code
 from torchwhy.observe.torch_features.tensor_parts import exchange_table
 from torchwhy.record import step_log
@@ -33,6 +33,7 @@ def is_ready() -> bool:
         clock=perf_counter,
         dispatch_depth=dispatch_depth,
         function_depth=function_depth,
+        is_profiling=is_profiling,
         next_node_number=next_node_number,
         is_grad_enabled=torch.is_grad_enabled,
         is_neg=torch.Tensor.is_neg,
@@ -64,6 +65,7 @@ class NativeDescriptors(Descriptors):
             slots=step_log.SLOTS,
             still=random_state.STILL,
             seldom=random_state.SELDOM,
+            inputs_compared=modes.INPUTS_COMPARED,
         )
         super().__init__(native_cruise.before_step, native_cruise.after_step)
         self.engine = lambda engine, note: fast.Engine(engine, note, native_cruise)

@@ -10,8 +10,10 @@ import torch
 from torch import nn
 
 from torchwhy.observe.program.names import Names
-from torchwhy.observe.torch_features.torch_internals import world_size
-from torchwhy.record.wiring import GradientsShared
+from torchwhy.observe.torch_features.torch_internals import changes_reduction, world_size
+from torchwhy.record.ranks.rank_events import GradientsShared
+
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)  # Not SyncBatchNorm.
 
 
 def gradient_groups(names: Names) -> Iterator[GradientsShared]:
@@ -27,6 +29,33 @@ def gradient_groups(names: Names) -> Iterator[GradientsShared]:
                 yield event
 
 
+def averaging_wrappers(names: Names) -> list[nn.parallel.DistributedDataParallel]:
+    """Return the DistributedDataParallel modules of all known models that average gradients over all ranks."""
+    found = [
+        module
+        for _, root in names.roots()
+        for module in root.modules()
+        if isinstance(module, nn.parallel.DistributedDataParallel)
+    ]
+    return [one for one in found if _averages_over_all(one)]
+
+
+def _averages_over_all(wrapper: nn.parallel.DistributedDataParallel) -> bool:
+    group: Any = wrapper.process_group
+    size = torch.distributed.get_world_size(group)
+    return size == world_size() and not changes_reduction(wrapper)
+
+
+def averaged_parameters(wrapper: nn.parallel.DistributedDataParallel) -> list[nn.Parameter]:
+    """Return the parameters whose gradients a wrapper averages."""
+    ignored = getattr(wrapper, "parameters_to_ignore", ())
+    return [
+        parameter
+        for name, parameter in wrapper.module.named_parameters()
+        if parameter.requires_grad and name not in ignored
+    ]
+
+
 def _group_of(module: nn.Module) -> GradientsShared | None:
     fsdp = sys.modules.get("torch.distributed.fsdp")
     for kind in (
@@ -36,7 +65,7 @@ def _group_of(module: nn.Module) -> GradientsShared | None:
         if kind is not None and isinstance(module, kind):
             group: Any = module.process_group
             ranks = torch.distributed.get_process_group_ranks(group)
-            return GradientsShared(wrapper=kind.__name__, ranks=sorted(map(int, ranks)))
+            return _shared(kind.__name__, ranks, module)
     kind = getattr(fsdp, "FSDPModule", None)
     if kind is None or not isinstance(module, kind):
         return None
@@ -44,4 +73,12 @@ def _group_of(module: nn.Module) -> GradientsShared | None:
     mesh = next((one for one in meshes if one is not None), None)
     if mesh is None or mesh.ndim > 1:  # Another dimension may hold ranks that share one batch.
         return None
-    return GradientsShared(wrapper="fully_shard", ranks=sorted(map(int, mesh.mesh.tolist())))
+    return _shared("fully_shard", mesh.mesh.tolist(), module)
+
+
+def _shared(wrapper: str, ranks: list[int], module: nn.Module) -> GradientsShared:
+    return GradientsShared(
+        wrapper=wrapper,
+        ranks=sorted(map(int, ranks)),
+        own_norms=sum(type(one) in NORMS and one.training for one in module.modules()),
+    )

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from torchwhy.observe.descriptors import Descriptors, index_note
+from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.guest import Guests
 from torchwhy.observe.hooks import Hooks
 from torchwhy.observe.native.records import BatchesRecord, BatchRecord
@@ -61,7 +62,7 @@ class Batch(BatchRecord):
         data: Any,
         originals: list[weakref.ref[torch.Tensor]],
         drawn_indices: Any,
-        random_state: torch.Tensor,
+        random_state: GeneratorStates,
         sites: tuple[Site, ...],
         trains: bool,
         size: int,
@@ -208,7 +209,9 @@ class BatchKeeper(BatchesRecord):
             paths = [path for path, _ in batch.leaves()]
             leaves = list(zip(paths, batch.originals, strict=True))
             self.released.append(
-                ReleasedBatch(batch.serial, batch.iterator, batch.drawn_indices, leaves)
+                ReleasedBatch(
+                    batch.serial, batch.iterator, batch.drawn_indices, leaves, batch.sites
+                )
             )
 
     def all_known(self) -> list[Batch | ReleasedBatch]:
@@ -315,7 +318,7 @@ class BatchKeeper(BatchesRecord):
             living = {key: one for key, one in self._first_drawn.items() if one[0]() is not None}
             self._first_drawn = {**living, id(dataset): (reference, self.serial)}
 
-    def drawn_before(self, batch: Batch) -> int:
+    def drawn_before(self, batch: Batch | ReleasedBatch) -> int:
         """Return how many batches had been drawn for training when the dataset of this one came into use."""
         dataset = dataset_of(batch.iterator())
         known = self._first_drawn.get(id(dataset))

@@ -20,6 +20,7 @@ from torchwhy.observe.torch_features.torch_internals import rank_and_world
 from torchwhy.record.standing.collective_log import CollectiveLog, calls_file_of
 from torchwhy.source.files import layer_of, shown_path
 
+__tracebackhide__ = True  # pytest leaves frames of this module out of a test's traceback
 # The positions of the group and of the tensor that all ranks give with the same size, among the arguments.
 COLLECTIVES: dict[str, tuple[int, int | None]] = {
     "all_reduce": (2, 0),

@@ -30,6 +30,8 @@ from torchwhy.observe.torch_features.compiler import (
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.torch_internals import scaler_update_code
 
+__tracebackhide__ = True  # pytest leaves frames of this module out of a test's traceback
+
 
 class CompilerProbe:
     """Waits for the first call of a compiled function."""

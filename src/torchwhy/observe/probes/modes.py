@@ -230,21 +230,22 @@ class ModeCounter(ModesRecord):
                 grad = torch.is_grad_enabled()
                 key = (id(model), model.training, grad, id(frame.f_code), frame.f_lasti)
                 tally = self._tallies.get(key)
-                if tally is not None and tally.feeds:
-                    self._count(tally)
+                if tally is not None and (grad or tally.count >= INPUTS_COMPARED):
+                    self._count(tally, grad=grad)
                     return
             self._noted(path, model, caller)
         except Exception as problem:
             self._models.clear()
             self.failed(problem)
 
-    def _count(self, tally: _Tally) -> None:
+    def _count(self, tally: _Tally, *, grad: bool) -> None:
         tally.count += 1
         step = self.position.step
         if step != tally.last_step:
             tally.last_step = step
             tally.steps += 1
-        self._recent.append((tally, next_node_number()))
+        if grad:
+            self._recent.append((tally, next_node_number()))
 
     def _noted(self, path: str, model: Any, caller: FrameType) -> None:
         frame: FrameType | None = caller
@@ -273,12 +274,7 @@ class ModeCounter(ModesRecord):
                 dropouts.look_once(model, self.write, path=path, step=step)
         if not grad and tally.count < INPUTS_COMPARED:
             _compare_input(tally, caller, same_step=tally.last_step == step)
-        tally.count += 1
-        if step != tally.last_step:
-            tally.last_step = step
-            tally.steps += 1
-        if grad:
-            self._recent.append((tally, next_node_number()))
+        self._count(tally, grad=grad)
 
     def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
         sites = user_sites(frame, limit=1 + MOST_CALLERS)

@@ -18,6 +18,7 @@ from torchwhy.observe.torch_features.compiler import shown_as
 from torchwhy.observe.torch_features.mode_stack import (
     DisableTorchFunction,
     function_depth,
+    is_computing,
     unseen,
 )
 from torchwhy.observe.torch_features.tensor_parts import item
@@ -39,8 +40,8 @@ def note_of(
     """Return what to call with every tensor that the program reads or judges."""
 
     def noted(tensor: Any) -> None:
-        if state.in_update or scale.scaler_answers:
-            return  # the optimizer reads, or the scaler between its check of gradients and the step
+        if state.in_update or scale.scaler_answers or is_computing():
+            return  # the optimizer reads, we do, or the scaler between its check of gradients and the step
         if type(tensor) is torch.Tensor and not function_depth():
             if tensor.requires_grad and tensor.numel() == 1:
                 note(tensor, sentinel)

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.program.frames import Site
+
 MOST_LEAVES = 16  # tensors of one batch that are remembered
 
 
@@ -20,8 +22,10 @@ class ReleasedBatch:
         iterator: weakref.ref[Any],
         drawn_indices: Any,
         leaves: list[tuple[str, weakref.ref[torch.Tensor]]],
+        sites: tuple[Site, ...] = (),
     ) -> None:
         self.serial = serial
+        self.sites = sites
         self.iterator = iterator
         self._drawn_indices = drawn_indices
         self._leaves = leaves

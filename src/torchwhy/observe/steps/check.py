@@ -27,6 +27,9 @@ class Check:
     has_closure: bool = False
     since: int | None = None  # the last step known to be fine, if that is not the one before
     is_compiled: bool = False  # the step is part of compiled code
+    norms: list[float] | None = (
+        None  # of sampled gradients and weights, if they were read with the losses
+    )
 
     @property
     def is_bad(self) -> bool:

@@ -42,6 +42,7 @@ from torchwhy.record.step_log import StepLog
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+__tracebackhide__ = True  # pytest leaves frames of this module out of a test's traceback
 FIRST_STEPS = 24  # of each optimizer, which all go the thorough way
 BACKWARDS_WITHOUT_STEP = 4  # under a scaler, besides twice as many as usual
 BATCHES_WITHOUT_STEP = 4  # after which the holdings probe looks
@@ -285,12 +286,15 @@ class Cruise(CruiseRecord):
         self.seconds += thread_time() - began
 
     def _follow_batches(self, entry: Entry, batches: BatchKeeper) -> None:
-        """Release the batches of this step; tell the handler of a loop that draws more or fewer than one."""
+        """Release the batches of this step; tell the handler of a step that used more than one."""
         serial = entry.watched.batches_at_last_step = batches.serial
         batches.look_from = batches.drawn + BATCHES_WITHOUT_STEP
         if self._is_alone:
             batches.recent.clear()
-        if serial != self._serial + 1 or serial + 1 == self._lookout or not self._is_alone:
+        else:
+            self._quiet.forget_old_batches()
+        drawn = serial - self._serial
+        if drawn not in (0, 1) or (drawn == 1 and serial + 1 == self._lookout):
             self._lookout = self._quiet.drew_batches(self._serial, serial)
             self._on_only_if_quiet()
         self._serial = serial

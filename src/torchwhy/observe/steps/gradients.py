@@ -110,8 +110,11 @@ class Reading(ReadingRecord):
             return answers
 
     def rest(self, optimizer: Any) -> float:
-        """Return the sum of the large gradients, on the CPU."""
-        return sum((item(gradient.sum()) for gradient in self._gradients(optimizer)[1]), 0.0)
+        """Return the sum of the gradients that the accelerator in C leaves: large ones, and those of a device."""
+        others = self._gradients(optimizer)[1]
+        if self._adds_up:
+            return sum((item(gradient.sum()) for gradient in others), 0.0)
+        return math.fsum(read_together([g.sum(dtype=torch.float32) for g in others]))
 
     def _gradients(self, optimizer: Any) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return the gradients that there are: the small ones, and the others."""
@@ -130,22 +133,23 @@ _can_check_together = check_together is not None
 
 
 def read_together(numbers: Sequence[torch.Tensor | float]) -> list[float]:
-    """Return plain numbers for tensors of one number each, gathered on their device and read back once."""
-    tensors = [number for number in numbers if isinstance(number, torch.Tensor)]
-    if not tensors:
-        return [float(number) for number in numbers if not isinstance(number, torch.Tensor)]
-    device = tensors[0].device
-    precise = any(tensor.dtype is torch.float64 for tensor in tensors)
-    kind = torch.float64 if precise else torch.float32
+    """Return plain numbers for tensors of one number each, gathered on their device and read back once for each."""
+    values = [0.0 if isinstance(number, torch.Tensor) else float(number) for number in numbers]
+    by_device: dict[torch.device, list[tuple[int, torch.Tensor]]] = {}
+    for place, number in enumerate(numbers):
+        if isinstance(number, torch.Tensor):
+            by_device.setdefault(number.device, []).append((place, number.detach().reshape(())))
     with DisableTorchFunction():
-        if len(tensors) == 1:
-            values = iter([float(item(tensors[0]))])
-        else:
-            flat = [tensor.detach().reshape(()).to(device, kind) for tensor in tensors]
-            values = iter(torch.stack(flat).tolist())
-    return [
-        next(values) if isinstance(number, torch.Tensor) else float(number) for number in numbers
-    ]
+        for placed in by_device.values():
+            if len(placed) == 1:
+                found = [float(item(tensor)) for _, tensor in placed]
+            else:
+                is_double = any(tensor.dtype is torch.float64 for _, tensor in placed)
+                kind = torch.float64 if is_double else torch.float32
+                found = torch.stack([tensor.to(kind) for _, tensor in placed]).tolist()
+            for (place, _), value in zip(placed, found, strict=True):
+                values[place] = value
+    return values
 
 
 def _is_plain(parameter: torch.Tensor) -> bool:

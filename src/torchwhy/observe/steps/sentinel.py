@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.devices import device_reading
 from torchwhy.observe.optimizers.stale_gradients import StaleGradientWatch
 from torchwhy.observe.optimizers.stale_manual_gradients import StaleManualGradientWatch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
@@ -22,13 +23,19 @@ from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.compiled_steps import CompiledSteps
 from torchwhy.observe.steps.loss_scale import LossScale
-from torchwhy.observe.steps.step_events import StepEvents
+from torchwhy.observe.steps.step_events import StepEvents, is_sampled
 from torchwhy.observe.steps.step_listeners import StepListeners
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values, is_part, local_part
+from torchwhy.observe.torch_features.tensor_parts import (
+    has_values,
+    is_part,
+    item,
+    local_part,
+    scale_tensor,
+)
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.numbers import Real, encode, is_finite
 
@@ -120,11 +127,13 @@ class Sentinel:
         if self._optimizers.describe_once(watched, frame):
             self._modes.watch_known_models()
         closure = len(args) > 1 or kwargs.get("closure") is not None
-        check = Check(state.step, watched, self._take_losses(), has_closure=closure)
         tensors = watched.gradients()
-        if not closure:
-            check.bad_loss = not all(map(is_finite, check.losses))
-            check.bad_gradients = not self._gradients_fine(optimizer, tensors)
+        if not closure and device_reading.is_on_device(tensors):
+            check = self._check_on_device(watched, tensors)
+        else:
+            check = Check(state.step, watched, self._take_losses(), has_closure=closure)
+            check.bad_gradients = not closure and not self._gradients_fine(optimizer, tensors)
+        check.bad_loss = not closure and not all(map(is_finite, check.losses))
         state.open_check = check
         state.in_update = not closure  # a closure is the program's own code
         if not state.frozen:
@@ -165,6 +174,7 @@ class Sentinel:
         if not accumulates or self._state.frozen:
             return
         frame = frame_at(2)
+        self._listeners.before_backward()
         self._calls.note_inner("backward", frame)
         self._modes.backward_ran(roots)
         if self._optimizers.any_made:
@@ -225,6 +235,27 @@ class Sentinel:
         values = [loss if type(loss) is float else _number(loss) for loss in losses]
         return [encode(value / scale) for value in values if value is not None]
 
+    def _check_on_device(
+        self, watched: WatchedOptimizer, tensors: list[torch.Tensor | None]
+    ) -> Check:
+        """Judge a step on an accelerator, with one wait for it."""
+        losses, self._state.losses = self._state.losses, []
+        numbers = device_reading.read(
+            [loss for loss in losses if type(loss) is float or not loss.is_complex()],
+            None if self._scale.scaler is None else scale_tensor(self._scale.scaler),
+            gradients=[] if self._scale.answers_for(watched.optimizer) else tensors,
+            measured=device_reading.sampled(watched, tensors) if is_sampled(watched) else [],
+        )
+        scale = (
+            self._scale.current() if numbers.scale is None else self._scale.scale_is(numbers.scale)
+        )
+        check = Check(self._state.step, watched, [encode(loss / scale) for loss in numbers.losses])
+        check.norms = numbers.norms if is_sampled(watched) else None
+        check.bad_gradients = not numbers.has_finite_sums and not all(
+            gradients.is_finite(t) for t in tensors if t is not None
+        )
+        return check
+
     def _gradients_fine(self, optimizer: Any, tensors: list[torch.Tensor | None]) -> bool:
         if self._scale.answers_for(optimizer):
             return True
@@ -240,7 +271,7 @@ class Sentinel:
 
 
 def _number(loss: torch.Tensor) -> float | None:
-    return None if loss.is_complex() else float(loss.item())
+    return None if loss.is_complex() else float(item(loss))
 
 
 @unseen

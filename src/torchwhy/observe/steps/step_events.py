@@ -8,13 +8,18 @@ import torch
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.probes.batches import BatchKeeper, described
-from torchwhy.observe.probes.weights import chosen, root_mean_squares
+from torchwhy.observe.probes.weights import chosen, from_norms, root_mean_squares
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.budget import Budget
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.record.events import ClosureRan, Step, Weights
+
+
+def is_sampled(watched: WatchedOptimizer) -> bool:
+    """Tell whether the weights of an optimizer are measured at its current step."""
+    return watched.steps >= watched.next_sample
 
 
 class StepEvents:
@@ -48,7 +53,7 @@ class StepEvents:
         )
         if watched is not None:
             watched.gradient_sizes = None
-            if watched.steps >= watched.next_sample or check.is_bad:
+            if is_sampled(watched) or check.is_bad:
                 self._measure_weights(check, watched, gradients)
                 watched.next_sample = self._budget.next_sample(watched.steps)
 
@@ -62,13 +67,17 @@ class StepEvents:
     ) -> None:
         parameters, names = watched.parameters(), watched.names()
         picks = chosen(parameters)
-        watched.gradient_sizes = root_mean_squares([gradients[i] for i in picks])
+        tensors = [*(gradients[i] for i in picks), *(parameters[i] for i in picks)]
+        sizes = (
+            root_mean_squares(tensors) if check.norms is None else from_norms(tensors, check.norms)
+        )
+        watched.gradient_sizes = sizes[: len(picks)]
         self._recorder.write(
             Weights(
                 step=check.step,
                 optimizer=watched.index,
                 names=[names[i] for i in picks],
-                weight_rms=root_mean_squares([parameters[i] for i in picks]),
+                weight_rms=sizes[len(picks) :],
                 gradient_rms=watched.gradient_sizes,
             )
         )

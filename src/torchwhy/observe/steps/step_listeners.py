@@ -1,4 +1,4 @@
-"""Probes that look before some of the steps that go the thorough way."""
+"""Probes that look before some of the steps, and backward passes, that go the thorough way."""
 
 from __future__ import annotations
 
@@ -14,10 +14,20 @@ class StepListeners:
 
     def __init__(self) -> None:
         self._each: list[Callable[[WatchedOptimizer, int], Any]] = []
+        self._of_backward: list[Callable[[], Any]] = []
 
     def add(self, listener: Callable[[WatchedOptimizer, int], Any]) -> None:
         """Call `listener` with the optimizer and the number of the step."""
         self._each.append(listener)
+
+    def add_for_backward(self, listener: Callable[[], Any]) -> None:
+        """Call `listener` before backward passes that fill gradients."""
+        self._of_backward.append(listener)
+
+    def before_backward(self) -> None:
+        """Call all of these."""
+        for listener in self._of_backward:
+            listener()
 
     def before_step(self, watched: WatchedOptimizer, step: int) -> None:
         """Call all of them."""

@@ -13,15 +13,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+OLDEST_TORCH = "torch 2.4"
+
 
 @dataclass(frozen=True)
 class Feature:
-    """Some private names that are of use only together."""
+    """Some private names that are of use only together.
+
+    `since` was read in the wheels of torch 2.4.0 to 2.12.0, one of each minor release (docs/reference/versions.md).
+    """
 
     name: str
     names: tuple[str, ...]
     lost: str  # for the user, in one sentence
     used_by: tuple[str, ...]  # functions and classes, by their path in torchwhy
-    since: str = ""
+    since: str = ""  # the release that brought its last name; empty: the oldest that is supported has them all
     only_time: bool = False  # without it everything works, and takes longer
     of_recording: bool = True  # False: it is of no use inside a program
+
+    @property
+    def in_releases(self) -> str:
+        """Return which releases of torch have it, in words; empty for a feature of Python alone."""
+        if not any("torch" in name for name in self.names):
+            return ""
+        return f"since {self.since}" if self.since else f"in {OLDEST_TORCH} and newer"

@@ -73,14 +73,17 @@ def keeps_order(iterator: Any) -> bool:
 
 def fetches_by_itself(iterator: Any) -> bool:
     """Tell whether a loader's samples are made by torch alone: rows of tensors, put together as torch does."""
+    return bool(row_tensors_of(iterator)) and workers_of(iterator) == 0
+
+
+def row_tensors_of(iterator: Any) -> tuple[torch.Tensor, ...]:
+    """Return the tensors whose rows a loader puts together as torch does, one for each part of a batch."""
     dataset = dataset_of(iterator)
     while type(dataset) is torch.utils.data.Subset:
         dataset = dataset.dataset
-    return (
-        type(dataset) is torch.utils.data.TensorDataset
-        and collate_of(iterator) is torch.utils.data.default_collate
-        and workers_of(iterator) == 0
-    )
+    if type(dataset) is not torch.utils.data.TensorDataset:
+        return ()
+    return dataset.tensors if collate_of(iterator) is torch.utils.data.default_collate else ()
 
 
 def fetch_again(iterator: Any, indices: list[int] | None) -> Any:

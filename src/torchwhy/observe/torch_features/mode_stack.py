@@ -204,6 +204,11 @@ def take_off(mode: Any) -> bool:
         return True
 
 
+def is_computing() -> bool:
+    """Tell whether this thread runs something of ours that `unseen` hides."""
+    return _hidden.inside or _hidden.modes is not None
+
+
 def unseen(function: Function) -> Function:
     """Return `function` made invisible to modes and tensor subclasses of the program; 0.5 µs a call."""
 

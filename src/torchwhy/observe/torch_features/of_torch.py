@@ -231,6 +231,13 @@ OF_TORCH = (
         only_time=True,
     ),
     Feature(
+        "copies-together",
+        ("torch._foreach_copy_",),
+        "buffers are copied one at a time",
+        ("observe.torch_features.tensor_parts.copy_all",),
+        only_time=True,
+    ),
+    Feature(
         "check-together",
         ("torch._amp_foreach_non_finite_check_and_unscale_",),
         "gradients are checked one at a time",
@@ -351,6 +358,12 @@ OF_TORCH = (
         ("torch.distributed.distributed_c10d._get_default_store",),
         "a failing step of several ranks is not repeated in place; a second run explains it",
         ("observe.torch_features.torch_internals.default_store",),
+    ),
+    Feature(
+        "reduction-hooks",
+        ("torch.nn.parallel.DistributedDataParallel()._comm_hooks",),
+        "weights that differ between ranks go unnoticed where each rank keeps gradients of its own",
+        ("observe.torch_features.torch_internals.changes_reduction",),
     ),
     Feature(
         "torch-frames",

@@ -142,6 +142,30 @@ def norms_of(tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     return norms
 
 
+def precise(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor in float64, in float32 on a device that does not have the former, such as MPS."""
+    kind = tensor.device.type
+    if kind not in _without_float64:
+        try:
+            return tensor.double()
+        except TypeError:
+            _without_float64.add(kind)
+    return tensor.float()
+
+
+_without_float64: set[str] = set()
+
+
+def copy_all(copies: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor]) -> None:
+    """Write the values of each tensor into its copy."""
+    found = get("copies-together")
+    if found is not None:
+        found[0](copies, tensors)
+        return
+    for copy, tensor in zip(copies, tensors, strict=True):
+        copy.copy_(tensor)
+
+
 def scale_tensor(scaler: Any) -> Any:
     """Return the tensor that holds a GradScaler's scale, None before its first use; without it no cruise under one."""
     return getattr(scaler, "_scale", None) if is_there("loss-scale") else None

@@ -99,6 +99,11 @@ def default_store() -> Any:
     return None if found is None else found[0]()
 
 
+def changes_reduction(wrapper: Any) -> bool:
+    """Tell whether a DistributedDataParallel may do anything else with gradients than to average them."""
+    return not is_there("reduction-hooks") or bool(getattr(wrapper, "_comm_hooks", ()))
+
+
 def is_launchers_own(error: BaseException) -> bool:
     """Tell whether this is only torchrun's way to say that a process it started has failed."""
     return type(error).__module__.startswith("torch.distributed.elastic.")

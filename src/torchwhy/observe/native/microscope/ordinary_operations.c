@@ -21,7 +21,8 @@
 enum { GIVEN(FIELD) PLANS, DTYPES, FIELDS };
 static const char *given_names[] = {GIVEN(TEXT)};
 
-enum { IS_VIEW = 1, IS_MASKED = 2, IS_PRODUCT = 4, IS_ACTIVATION = 8, IS_LEFT_TO_PYTHON = 16, IS_EMPTY = 32 }; /* bits of a plan */
+enum { IS_VIEW = 1, IS_MASKED = 2, IS_PRODUCT = 4, IS_ACTIVATION = 8, IS_LEFT_TO_PYTHON = 16, IS_EMPTY = 32,
+       IS_DETACH = 64 }; /* bits of a plan */
 enum { MOST_OPERANDS = 16, MOST_RESULTS = 8, MOST_POSITIONS = 16 };
 
 typedef struct {
@@ -579,6 +580,14 @@ static int tell_python(Operations *self, Look *look, PyObject *const *args, PyOb
     return told != NULL;
 }
 
+/* Tell whether a value that is detached has no graph that it would leave: a gradient on its way into `.grad`. */
+static int leaves_no_graph(Operations *self, PyObject *args) {
+    if (PyList_GET_SIZE(self->field[WAITING]) || PyTuple_GET_SIZE(args) != 1 || !is_tensor(PyTuple_GET_ITEM(args, 0))) return 0;
+    PyObject *tracked = PyObject_GetAttr(PyTuple_GET_ITEM(args, 0), NAME(requires_grad));
+    Py_XDECREF(tracked);
+    return tracked == Py_False;
+}
+
 /* run(function, args, kwargs or None): the result, or NotImplemented if it did not run. */
 static PyObject *operations_run(Operations *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 3 || !PyTuple_CheckExact(args[1])) {
@@ -591,7 +600,9 @@ static PyObject *operations_run(Operations *self, PyObject *const *args, Py_ssiz
     look.entries = NULL;
     memset(&look.site, 0, sizeof look.site);
     look.info = plan_for(self, args[0], &look.plan);
-    if (look.info == NULL || (look.plan & IS_LEFT_TO_PYTHON) || !may_run(self, args[1])) {
+    if (look.info != NULL && (look.plan & IS_DETACH) && (keywords == NULL || PyDict_GET_SIZE(keywords) == 0) && leaves_no_graph(self, args[1]))
+        return PyObject_Call(args[0], args[1], NULL);
+    if (look.info == NULL || (look.plan & (IS_LEFT_TO_PYTHON | IS_DETACH)) || !may_run(self, args[1])) {
         PyErr_Clear();
         Py_RETURN_NOTIMPLEMENTED;
     }

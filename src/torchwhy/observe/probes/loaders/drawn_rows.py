@@ -73,7 +73,8 @@ def describe_sampler(iterator: Any) -> SamplerSeen | None:
     weights = getattr(chosen, "weights", None) if type(chosen) in _TORCH else None
     draws = getattr(chosen, "num_samples", None) if type(chosen) in _TORCH else None
     size = batches.batch_size if is_plain else None
-    shuffles = getattr(chosen, "shuffle", None) if type(chosen) is data.DistributedSampler else None
+    of_ranks = chosen if type(chosen) is data.DistributedSampler else None
+    shuffles = getattr(of_ranks, "shuffle", None)
     return SamplerSeen(
         kind=type(chosen).__name__,
         is_torch=type(chosen) in _TORCH,
@@ -83,6 +84,8 @@ def describe_sampler(iterator: Any) -> SamplerSeen | None:
         batch_size=size if isinstance(size, int) else None,
         drop_last=bool(batches.drop_last) if is_plain else False,
         shuffles=shuffles if isinstance(shuffles, bool) else None,
+        parts=getattr(of_ranks, "num_replicas", None),
+        part=getattr(of_ranks, "rank", None),
     )
 
 

@@ -40,6 +40,7 @@ from torchwhy.source.files import layer_of, shown_path
 
 FIRST_STEP = 2
 FIRST_BATCH = 4  # batches after the last step, from which on they count as a stretch without steps
+EMPTIED = ("cuda", "mps", "xpu", "accelerator")  # modules of torch with a cache of memory
 MANY_VARIABLES = 1500  # a look at more, in a large model, is repeated at four times the distance
 FIRST_CALLS = 3  # calls of gc.collect() after each of which we look; later at doubling counts
 MOST_TOLD = 24  # variables in one event, those that grew most first
@@ -73,10 +74,13 @@ class HoldingsProbe:
         self._grown: set[Key] = set()
 
     def install(self, hooks: Hooks, protect: Callable[..., Any]) -> None:
-        """Notice `gc.collect()` and `torch.cuda.empty_cache()`."""
+        """Notice `gc.collect()`, `torch.cuda.empty_cache()` and its like of other accelerators."""
         note = protect("holdings probe", self._freed)
         hooks.replace_function(gc, "collect", _noting(gc.collect, note))
-        hooks.replace_function(torch.cuda, "empty_cache", _noting(torch.cuda.empty_cache, note))
+        for name in EMPTIED:
+            place: Any = getattr(torch, name, None)
+            if hasattr(place, "empty_cache"):
+                hooks.replace_function(place, "empty_cache", _noting(place.empty_cache, note))
 
     def stepped(self, step: int) -> None:
         """Look at what is held after `step` steps; called from `next_step` on."""

@@ -131,6 +131,21 @@ def _now(sample: _Sample) -> torch.Tensor | None:
     return now if now.shape == sample.values.shape else None
 
 
+def _read(compared: list[tuple[_Sample, torch.Tensor]]) -> list[torch.Tensor]:
+    """Return the elements before and now and their gradients, as three rows in float64 on the CPU, for each sample.
+
+    All of a device are read at once, because each reading waits for it.
+    """
+    rows = [torch.stack((one.values, now, one.gradient.to(now.dtype))) for one, now in compared]
+    found: dict[int, torch.Tensor] = {}
+    for device in dict.fromkeys(one.device for one in rows):
+        places = [place for place, one in enumerate(rows) if one.device == device]
+        read = torch.cat([rows[place] for place in places], dim=1).cpu().double()
+        parts = read.split([rows[place].shape[1] for place in places], dim=1)
+        found.update(zip(places, parts, strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
 def _compared(
     watched: WatchedOptimizer,
     compared: list[tuple[_Sample, torch.Tensor]],
@@ -138,13 +153,12 @@ def _compared(
     updates: int,
     step: int,
 ) -> UpdatesCompared | None:
-    moving = [(one, now, one.gradient != 0) for one, now in compared]
-    moving = [(one, now, mask) for one, now, mask in moving if bool(mask.any().item())]
+    read = zip((one for one, _ in compared), _read(compared), strict=True)
+    moving = [(one, now[:, now[2] != 0]) for one, now in read if bool((now[2] != 0).any())]
     if not moving:
         return None
-    before = torch.cat([one.values[mask].double().cpu() for one, _, mask in moving])
-    after = torch.cat([now[mask].double().cpu() for _, now, mask in moving])
-    slopes = torch.cat([one.gradient[mask].double().cpu() for one, _, mask in moving])
+    numbers = torch.cat([each for _, each in moving], dim=1)
+    before, after, slopes = numbers[0], numbers[1], numbers[2]
     same = before == after
     dtype = moving[0][0].values.dtype
     return UpdatesCompared(
@@ -154,12 +168,12 @@ def _compared(
         updates=updates,
         elements=before.numel(),
         same=int(same.sum().item()),
-        rate=encode(max(one.rate for one, _, _ in moving)),
+        rate=encode(max(one.rate for one, _ in moving)),
         spacing=_median(_spacing(before, dtype)),
         gradient=_median(slopes.abs()),
         weight=_median(before.abs()),
-        kept_wider=_keeps_wider(watched, [one for one, _, _ in moving]),
-        names=[one.name for one, _, _ in moving][:MOST_NAMES],
+        kept_wider=_keeps_wider(watched, [one for one, _ in moving]),
+        names=[one.name for one, _ in moving][:MOST_NAMES],
     )
 
 
