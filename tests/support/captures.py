@@ -11,6 +11,7 @@ import torch
 
 from torchwhy.observe.descriptors import NotedEngine
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import OPTIONS, ROOTS, replace_engine
 from torchwhy.observe.torch_features.mode_stack import unseen
@@ -32,7 +33,14 @@ def capturing(optimizer: torch.optim.Optimizer | None = None) -> Iterator[Rehear
     watched = SimpleNamespace(index=0, optimizer=optimizer, parameters=lambda: held)
     optimizers: Any = SimpleNamespace(any_made=optimizer is not None, all=lambda: [watched])
     recorder: Any = SimpleNamespace(write=lambda _: None)
-    rehearsal = Rehearsal(optimizers, recorder, TrainingState(), seconds=60.0, failed=_raise)
+    rehearsal = Rehearsal(
+        optimizers,
+        recorder,
+        TrainingState(),
+        batches=BatchKeeper(),
+        seconds=60.0,
+        failed=_raise,
+    )
     hooks = Hooks()
     before = unseen(rehearsal.before_backward)
 

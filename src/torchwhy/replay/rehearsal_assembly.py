@@ -24,6 +24,7 @@ class RehearsalReplay(RunReplay):
             parts.optimizers,
             parts.recorder,
             parts.state,
+            batches=parts.batches,
             seconds=session.settings.rehearsal_seconds,
             failed=lambda problem: parts.guests.switch_off("rehearsal", problem),
         )

@@ -33,9 +33,12 @@ def checks_of(
     """
     found = {one.detector for one in _all(findings) if one.severity != "note"}
     noted = {one.detector for one in _all(findings)}
+    by_question: dict[int, dict[str, type[Detector]]] = {}
+    for name, one in detectors.items():
+        by_question.setdefault(id(one.answers()), {})[name] = one
     checks = []
     for asked in all_questions():
-        own = {name: one for name, one in detectors.items() if one.answers() is asked}
+        own = by_question.get(id(asked), {})
         if (own or asked is not OTHER) and _is_for(asked, traces):
             causes = tuple(sorted(noted & set(own)))
             allowed = sorted(set(silenced) & set(own))

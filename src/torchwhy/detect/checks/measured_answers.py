@@ -90,7 +90,7 @@ class SamplesExchanged(Diagnosis):
         """Return what was tried."""
         if not self.rows:
             return "no operation of the observed step can mix samples"
-        return f"exchanging sample 0 moved none of {self.rows - 1} other outputs"
+        return f"exchanging one sample moved none of {self.rows - 1} other outputs"
 
 
 class ForwardsCounted(Diagnosis):

@@ -134,6 +134,7 @@ OF_FAMILY = {
     "wiring": UPDATES,
     "dynamics": FALLS,
     "data": SIZES,
+    "ranks": UPDATES,
 }
 
 

@@ -76,6 +76,8 @@ class SamplerSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     batch_size: int | None = None
     drop_last: bool = False
     shuffles: bool | None = None  # what a DistributedSampler was told
+    parts: int | None = None  # into which a DistributedSampler divides the rows, one for each rank
+    part: int | None = None  # the one it draws
 
 
 class EpochDrawn(msgspec.Struct, frozen=True):

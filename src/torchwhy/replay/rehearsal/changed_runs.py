@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
     CapturedStep,
@@ -98,7 +99,7 @@ def base_of(operation: CapturedOperation) -> str:
 
 def moved(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
     """Return by how much each element moved, relative to the largest one."""
-    first, second = before.double(), after.double()
+    first, second = precise(before), precise(after)
     difference = (first - second).abs().nan_to_num(0.0, posinf=0.0, neginf=0.0)
     finite = first[first.isfinite()].abs()
     size = float(finite.max()) if finite.numel() else 0.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
 
 Batch = tuple[CapturedStep, dict[int, torch.Tensor]]  # a step, and the slots to exchange in it
@@ -62,12 +64,51 @@ def without_repeats(steps: Sequence[CapturedStep], slots: Sequence[int]) -> list
     return kept
 
 
-def _row_bytes(tensor: torch.Tensor, slot: int) -> set[bytes]:
+def rebatched(
+    steps: Sequence[CapturedStep], inputs: Sequence[int], targets: Sequence[int]
+) -> list[CapturedStep]:
+    """Return steps of new batches in which every sample occurs once; none if the data have no samples in common rows.
+
+    Two samples are the same if all their inputs are, so that none of them is on both sides of a split.
+    """
+    data = [*inputs, *targets]
+    sizes = {rows_of(step.slots[n].tensor).shape[0] for step in steps for n in data}
+    if len(sizes) != 1:
+        return []
+    (size,) = sizes
+    seen: set[tuple[bytes, ...]] = set()
+    kept: list[tuple[CapturedStep, int]] = []
+    for step in steps:
+        rows = zip(*(_bytes_of_rows(step.slots[n].tensor) for n in inputs), strict=True)
+        for place, sample in enumerate(rows):
+            if sample not in seen:
+                seen.add(sample)
+                kept.append((step, place))
+    groups = [kept[first : first + size] for first in range(0, len(kept) - size + 1, size)]
+    return [_of_samples(steps[0], group, data) for group in groups]
+
+
+def _of_samples(
+    like: CapturedStep, samples: Sequence[tuple[CapturedStep, int]], data: Sequence[int]
+) -> CapturedStep:
+    slots = list(like.slots)
+    for number in data:
+        rows = [rows_of(step.slots[number].tensor)[place] for step, place in samples]
+        shape = like.slots[number].tensor.shape
+        slots[number] = replace(slots[number], tensor=torch.stack(rows).reshape(shape))
+    return replace(like, slots=tuple(slots))
+
+
+def _bytes_of_rows(tensor: torch.Tensor) -> list[bytes]:
     rows = rows_of(tensor).contiguous()
     flat = rows.reshape(rows.shape[0], -1).cpu()
     if flat.dtype in (torch.bfloat16, torch.float16):
         flat = flat.float()
-    return {slot.to_bytes(4, "little") + row.numpy().tobytes() for row in flat}
+    return [row.numpy().tobytes() for row in flat]
+
+
+def _row_bytes(tensor: torch.Tensor, slot: int) -> set[bytes]:
+    return {slot.to_bytes(4, "little") + row for row in _bytes_of_rows(tensor)}
 
 
 def planted(
@@ -84,14 +125,14 @@ def planted(
     """
     rows = [rows_of(step.slots[inputs].tensor) for step in steps]
     targets = [rows_of(step.slots[target].tensor) for step in steps]
-    given = torch.cat([one.reshape(one.shape[0], -1) for one in rows]).double()
+    given = precise(torch.cat([one.reshape(one.shape[0], -1) for one in rows]))
     given = given - given.mean(0)
     given = given / given.std(0).clamp_min(1e-12)
     weights = torch.randn(given.shape[1], directions, generator=generator, dtype=torch.float64)
     score = (given @ weights).prod(1)
     pool = torch.cat(targets)
-    keys = pool.reshape(pool.shape[0], -1).double()
-    keys = keys.argmax(1).double() if keys.shape[1] > 1 else keys[:, 0]
+    keys = precise(pool.reshape(pool.shape[0], -1))
+    keys = precise(keys.argmax(1)) if keys.shape[1] > 1 else keys[:, 0]
     ordered = pool[keys.argsort(stable=True)]
     placed = torch.empty_like(pool)
     placed[score.argsort(stable=True)] = ordered

@@ -70,7 +70,7 @@ class Mask:
 
 def padded_inputs(step: CapturedStep) -> Iterator[PaddedInput]:
     """Yield the inputs that have padding: an embedding's padding index, or ends of one value and unequal lengths."""
-    indices = _padding_indices(step)
+    indices = padding_indices(step)
     for number, slot in enumerate(step.slots):
         if slot.role not in ("input", "constant") or _is_on(slot.tensor) is not None:
             continue
@@ -94,7 +94,7 @@ def _by_time(step: CapturedStep, tensor: torch.Tensor) -> Iterator[torch.Tensor]
             yield tensor.reshape(rows, length, -1)
 
 
-def _padding_indices(step: CapturedStep) -> dict[int, int]:
+def padding_indices(step: CapturedStep) -> dict[int, int]:
     """Return the padding index of each slot of indices that an embedding has one for."""
     found = {}
     for operation in step.operations:
@@ -110,7 +110,7 @@ def _padding(tensor: torch.Tensor, index: int | None) -> torch.Tensor | None:
     if tensor.dim() == MOST_AXES:
         if not tensor.is_floating_point():
             return None
-        return _ends((tensor == 0).all(-1))
+        return row_ends((tensor == 0).all(-1))
     if tensor.is_floating_point() or tensor.dtype == torch.bool:
         return None
     if index is not None:
@@ -118,11 +118,11 @@ def _padding(tensor: torch.Tensor, index: int | None) -> torch.Tensor | None:
         some = padding.any() and not padding.all(1).any()
         return padding if bool(some) else None
     values = [int(one) for one in torch.unique(tensor[:, [0, -1]])]
-    candidates = (_ends(tensor == value) for value in values)
+    candidates = (row_ends(tensor == value) for value in values)
     return next((one for one in candidates if one is not None), None)
 
 
-def _ends(equal: torch.Tensor) -> torch.Tensor | None:
+def row_ends(equal: torch.Tensor) -> torch.Tensor | None:
     """Return where rows end, or begin, in a value that they have nowhere else, if their lengths differ."""
     lengths = equal.sum(1)
     if int(lengths.max()) == int(lengths.min()) or int(lengths.max()) == equal.shape[1]:

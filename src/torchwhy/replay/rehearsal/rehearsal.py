@@ -15,7 +15,9 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.devices import generator_states
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
+from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.check import Check
 from torchwhy.observe.steps.training_state import TrainingState
@@ -27,6 +29,7 @@ from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.rehearsal import questions
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
+from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.capture_mode import CaptureMode, is_inside_another
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
 from torchwhy.replay.rehearsal.capture.custom_functions import CustomFunctions
@@ -37,12 +40,14 @@ from torchwhy.replay.rehearsal.capture.operation_log import (
 )
 from torchwhy.replay.rehearsal.capture.row_orders import RowOrders
 from torchwhy.replay.rehearsal.capture.step_cut import cut_step
+from torchwhy.replay.rehearsal.data_code.row_pools import RowPools
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollection, StepGroup
 
 LONGEST_REASON = 300
 MOST_LOGGED = (
     100_000  # operations, each of which takes some 0.1 ms; what was captured by then has to do
 )
+TRAINS = 2  # backward passes, after which the stand-ins for programs that do not train are off
 Waiting = tuple[StepGroup, CapturedStep, dict[int, torch.Tensor | None]]
 
 
@@ -55,6 +60,7 @@ class Rehearsal:
         recorder: Recorder,
         state: TrainingState,
         *,
+        batches: BatchKeeper,
         seconds: float,
         failed: Callable[[BaseException], None],
     ) -> None:
@@ -65,14 +71,18 @@ class Rehearsal:
         self.parameters = ParameterTable()
         self.log = OperationLog(self.parameters)
         self._orders = RowOrders(recorder.write, state)
+        self._reads = BatchReads(batches)
+        self._replace_attribute: Callable[[Any, str, Any], Any] = setattr
         self.mode = CaptureMode(
             self.log,
             state,
             is_parameter=self._is_parameter,
             failed=self._stop_because(failed),
             orders=self._orders,
+            reads=self._reads,
         )
         self.collection = StepCollection()
+        self._pools = RowPools()
         self._held: set[int] = set()  # identities of the parameters that optimizers hold
         self._passes = 0
         self._waiting: list[Waiting] = []  # kept steps that no update has followed yet
@@ -91,6 +101,7 @@ class Rehearsal:
         """Start capturing."""
         CustomFunctions(self.mode).install(replace_attribute)
         self._orders.install(replace_attribute, self.mode.guarded)
+        self._replace_attribute = replace_attribute
         self.mode.enter()
 
     def _is_parameter(self, leaf: torch.Tensor) -> bool:
@@ -113,6 +124,8 @@ class Rehearsal:
             return  # a checkpoint differentiates inside of a backward pass
         self.optimizer_made()
         self._passes += 1
+        if self._passes == TRAINS:
+            self._reads.install(self._replace_attribute, self.mode.guarded)
         self._pass_is_over()
         if not self.has_optimizers:
             self._note_update(set(map(id, self.parameters.tensors)), None)
@@ -144,6 +157,7 @@ class Rehearsal:
         if not group.steps or self.collection.weights_fit(step, self.parameters):
             step = replace(step, weights={n: w.clone() for n, w in live.items()})
         self.collection.keep(group, step)
+        self._pools.look()
         before = {n: _gradient(self.parameters.tensors[n]) for n in step.parameters}
         self._waiting.append((group, step, before))
         if step.weights is not None:
@@ -213,6 +227,8 @@ class Rehearsal:
             optimizers=self._optimizers.all(),
             allowance=allowance,
             refused=self.collection.refused,
+            pools=self._pools,
+            reads=self._reads,
         )
         found = list(_questions())
         for place, question in enumerate(found):
@@ -221,7 +237,7 @@ class Rehearsal:
 
     def _put_question(self, question: ModuleType, steps: CapturedSteps) -> None:
         began = time.perf_counter()
-        before = torch.get_rng_state()
+        before = generator_states.take()
         try:
             with warnings.catch_warnings(), torch.enable_grad(), _without_autocast():
                 warnings.simplefilter("ignore")
@@ -231,7 +247,7 @@ class Rehearsal:
         except Exception as problem:
             failure = f"{type(problem).__name__}: {problem}"
             answer = Answer({"refused": failure[:LONGEST_REASON]})
-        torch.set_rng_state(before)
+        before.put_back()
         self._recorder.write(
             Experiment(
                 step=self._state.step,

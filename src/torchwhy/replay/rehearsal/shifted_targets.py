@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, CapturedStep
 
 SHORTEST = 4  # a sequence
@@ -101,7 +102,7 @@ def _agreement(x: torch.Tensor, y: torch.Tensor, axis: int) -> torch.Tensor | No
     counts = wanted >= 0 if not y.is_floating_point() else torch.ones_like(wanted, dtype=torch.bool)
     if int(counts.sum()) < FEWEST or not bool((wanted == following)[counts].all()):
         return None
-    varies = (following != same)[counts].double().mean()
+    varies = precise((following != same)[counts]).mean()
     return counts if float(varies) >= VARIED else None
 
 

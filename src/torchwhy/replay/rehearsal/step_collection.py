@@ -9,9 +9,12 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
+from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, same
 from torchwhy.replay.rehearsal.capture.operation_log import ParameterTable
+from torchwhy.replay.rehearsal.data_code.row_pools import RowPools
 
 FIRST_STEPS = 24  # of one group, which all stay: within the first epoch no sample comes twice
 MOST_STEPS = 32  # of one group; then every second one of the later ones goes
@@ -118,7 +121,11 @@ class CapturedSteps:
         optimizers: Sequence[Any],
         allowance: Allowance,
         refused: Counter[str] | None = None,
+        pools: RowPools | None = None,
+        reads: BatchReads | None = None,
     ) -> None:
+        self.reads = reads
+        self.pools = pools or RowPools()
         self.groups = sorted(groups, key=lambda group: -group.seen)
         self.parameters = parameters
         self.optimizers = list(optimizers)
@@ -201,8 +208,8 @@ def _gradients_agree(step: CapturedStep) -> bool:
     if any(gradient is not None and gradient.is_sparse for gradient in found):
         raise CannotAsk("the gradients are sparse")
     for number, gradient in zip(asked, found, strict=True):
-        recorded = step.gradients[number].double()
-        given = torch.zeros_like(recorded) if gradient is None else gradient.double()
+        recorded = precise(step.gradients[number])
+        given = torch.zeros_like(recorded) if gradient is None else precise(gradient)
         size = float(recorded.abs().max()) if recorded.numel() else 0.0
         if (
             recorded.numel()

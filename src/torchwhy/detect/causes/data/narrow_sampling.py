@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.data.drawn_data import QUESTION
 from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
+from torchwhy.detect.views.rehearsed.table_draws import TableDraws, table_draws, unread_offset
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.record.inputs.data_events import LoaderSeen
@@ -15,6 +16,9 @@ FEWEST_ROWS = 20  # A dataset of fewer rows is drawn again and again anyway.
 TIMES = 10  # An epoch draws each of its rows so often, and so many times more rows are never drawn.
 FEWEST_EPOCHS = 3  # Two epochs may draw the same rows by chance if they draw most of them.
 FEWEST_DRAWS = 10
+FEWEST_BATCHES = (
+    2  # that the rows of a table fill: a small part of the data that is meant fills more
+)
 WEIGHTED, RANDOM = "WeightedRandomSampler", "RandomSampler"
 
 
@@ -75,6 +79,36 @@ class SameRowsEveryEpoch(Diagnosis):
     advice = "do not set the seed of the sampler's generator anew in every epoch"
 
 
+class FewRowsOfTable(Diagnosis):
+    """The loop draws the same few rows of a table in ever other batches."""
+
+    table: str
+    rows: int
+    distinct: int
+    draws: int
+    batch: int
+    message = (
+        "the batches hold only {distinct} of the {rows} rows of `{table}`: {draws} draws in batches of {batch} gave no "
+        "other row"
+    )
+    advice = "draw from all rows: `torch.randint(0, len({table}), …)`"
+
+
+class SameSliceEveryStep(Diagnosis):
+    """The loop counts through the rows, and every batch is the same."""
+
+    table: str
+    rows: int
+    distinct: int
+    steps: int
+    variable: str
+    message = (
+        "all {steps} captured batches are the same {distinct} of the {rows} rows of `{table}`: the loop counts "
+        "`{variable}` through the rows, and never reads it"
+    )
+    advice = "take the rows from `{variable}` on: `{table}[{variable} : {variable} + {distinct}]`"
+
+
 class NarrowSampling(Detector):
     """The sampler draws few of the rows, again and again, and most of them never."""
 
@@ -92,6 +126,11 @@ class NarrowSampling(Detector):
                     step=0,
                     location=_place(trace, loader, diagnosis),
                 )
+        drawn = table_draws(trace)
+        found = None if drawn is None else _of_table(trace, drawn)
+        if found is not None:
+            diagnosis, place = found
+            yield self.found(trace, diagnosis, severity="warning", step=0, location=place)
 
 
 def _judged(loader: LoaderSeen) -> Diagnosis | None:
@@ -110,6 +149,33 @@ def _judged(loader: LoaderSeen) -> Diagnosis | None:
             epochs=len(loader.epochs),
         )
     return _same_rows(loader, rows)
+
+
+def _of_table(trace: Trace, drawn: TableDraws) -> tuple[Diagnosis, SourceSpan | None] | None:
+    """Return the diagnosis of a loop without a loader, and its place."""
+    rows, distinct = drawn.number("rows"), drawn.number("distinct")
+    if rows < TIMES * distinct or not drawn.is_left_alone:
+        return None
+    if drawn.facts["same rows"]:
+        counted = unread_offset(trace, drawn.places.get("loss"))
+        if counted is None:
+            return None  # One batch again and again may be meant: it is learned by heart.
+        place, variable = counted
+        steps = drawn.number("steps")
+        return (
+            SameSliceEveryStep(
+                table=drawn.table, rows=rows, distinct=distinct, steps=steps, variable=variable
+            ),
+            place,
+        )
+    draws, batch = drawn.number("draws"), drawn.number("batch")
+    is_over = distinct == drawn.number("distinct in first half") and draws >= TIMES * distinct
+    if not is_over or distinct > FEWEST_BATCHES * batch:
+        return None
+    return (
+        FewRowsOfTable(table=drawn.table, rows=rows, distinct=distinct, draws=draws, batch=batch),
+        drawn.places.get("input"),
+    )
 
 
 def _same_rows(loader: LoaderSeen, rows: int) -> Diagnosis | None:

@@ -6,10 +6,12 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.data.drawn_data import QUESTION
 from torchwhy.detect.fixes.training.loaders import shuffled
 from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
+from torchwhy.detect.views.rehearsed.table_draws import TableDraws, table_draws
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.inputs.data_events import LabelOrder, LoaderSeen
 from torchwhy.record.learning import GraphOperation
+from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -41,6 +43,15 @@ class SortedByLabel(Diagnosis):
         )
 
 
+class WalkedInOrder(SortedByLabel):
+    """A loop without a loader walks through a table that is sorted by label."""
+
+    advice = (
+        "draw the rows in a random order, a new one in each epoch: `order = torch.randperm(len({dataset}))`, then "
+        "`{dataset}[order[i : i + size]]`"
+    )
+
+
 class UnshuffledTrainingData(Detector):
     """Training data come sorted by label, so that whole batches hold a single class."""
 
@@ -55,9 +66,15 @@ class UnshuffledTrainingData(Detector):
             if diagnosis is not None:
                 place = made_at(trace, loader)
                 yield self.found(trace, diagnosis, severity="warning", step=0, location=place)
+        drawn = table_draws(trace)
+        walked = _walked(drawn) if drawn is not None and _learns_classes(trace) else None
+        if drawn is not None and walked is not None:
+            place = drawn.places.get("input")
+            yield self.found(trace, walked, severity="warning", step=0, location=place)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from shuffled(finding.location, source)
+        if not isinstance(finding.diagnosis, WalkedInOrder):
+            yield from shuffled(finding.location, source)
 
 
 def _judged(loader: LoaderSeen) -> SortedByLabel | None:
@@ -77,6 +94,26 @@ def _judged(loader: LoaderSeen) -> SortedByLabel | None:
         rows=labels.rows,
         single=single,
         batches=labels.batches,
+    )
+
+
+def _walked(drawn: TableDraws) -> WalkedInOrder | None:
+    if drawn.labels is None or not drawn.facts["in order"]:
+        return None
+    classes, runs, batches = (drawn.number(one) for one in ("classes", "runs", "batches"))
+    expected, single = decode(drawn.facts["expected runs"]), batches - drawn.number("mixed")
+    if batches < FEWEST_BATCHES or runs > RUNS * classes:
+        return None
+    if expected < FEWER * runs or 2 * single < batches:
+        return None
+    return WalkedInOrder(
+        dataset=drawn.table,
+        classes=classes,
+        runs=runs,
+        expected=expected,
+        rows=drawn.number("rows"),
+        single=single,
+        batches=batches,
     )
 
 

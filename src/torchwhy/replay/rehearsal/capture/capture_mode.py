@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.devices import generator_states
+from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.autograd_nodes import backward_entry_code, current_node
@@ -20,6 +22,7 @@ from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.observing.pausable_mode import PausableMode
 from torchwhy.replay.rehearsal.capture import row_orders
+from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
     Ref,
@@ -55,7 +58,7 @@ class Pending:
     args: Any
     kwargs: Any
     writes: tuple[int, ...]
-    random_state: torch.Tensor | None
+    random_state: GeneratorStates | None
     site: Site | None
 
 
@@ -70,6 +73,7 @@ class CaptureMode(PausableMode):
         is_parameter: Callable[[torch.Tensor], bool],
         failed: Callable[[BaseException], None],
         orders: RowOrders,
+        reads: BatchReads,
     ) -> None:
         super().__init__()
         self.log = log
@@ -80,6 +84,7 @@ class CaptureMode(PausableMode):
         self._note = self.guarded(unseen(self._log))
         self._orders = orders
         self._note_order = self.guarded(unseen(orders.operation))
+        self._note_read = self.guarded(unseen(reads.operation))
         self.logged = 0  # operations so far
         self.before_next: Callable[[], object] | None = (
             None  # called once, when a backward pass is over
@@ -99,6 +104,7 @@ class CaptureMode(PausableMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not self.is_on:
+            self.leave_late()
             return self.run(func, args, kwargs)
         in_backward = current_node() is not None
         if self.before_next is not None and not in_backward:
@@ -112,6 +118,7 @@ class CaptureMode(PausableMode):
             return self.run(func, args, kwargs)
         pending = self._prepare(func, args, kwargs)
         result = self.run(func, args, kwargs)
+        self._note_read(info_of(func), flat_tensors((args, kwargs)), result)
         if pending is not None:
             self._note(pending, result)
         elif self._orders.wants_more and info_of(func).base in row_orders.OPERATIONS:
@@ -147,7 +154,7 @@ class CaptureMode(PausableMode):
         filled = exchanged((args, kwargs), lambda one: self.ref(one, site))
         state = None
         if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
-            state = torch.get_rng_state()
+            state = generator_states.take()
         numbers = tuple(ref.number for ref in owned)
         return Pending(func, filled[0], filled[1], numbers, state, site)
 

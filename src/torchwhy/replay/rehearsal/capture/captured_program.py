@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from torchwhy.finding import SourceSpan
+from torchwhy.observe.devices import generator_states
+from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.program.frames import Site, span_of
 
 Kind = Literal["value", "parameter", "slot"]
@@ -39,7 +41,7 @@ class CapturedOperation:
     shapes: tuple[tuple[int, ...] | None, ...] = ()
     with_grad: bool = True
     writes: tuple[int, ...] = ()
-    random_state: torch.Tensor | None = None
+    random_state: GeneratorStates | None = None
     site: Site | None = None
 
     @property
@@ -150,18 +152,18 @@ def _run(step: CapturedStep, weights: Tensors, replaced: Tensors) -> dict[int, t
 class put_back:  # noqa: N801 - used like a function
     """Draw with a recorded state of the generator inside."""
 
-    def __init__(self, state: torch.Tensor | None) -> None:
+    def __init__(self, state: GeneratorStates | None) -> None:
         self._state = state
-        self._before: torch.Tensor | None = None
+        self._before: GeneratorStates | None = None
 
     def __enter__(self) -> None:
         if self._state is not None:
-            self._before = torch.get_rng_state()
-            torch.set_rng_state(self._state)
+            self._before = generator_states.take()
+            self._state.put_back()
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
-            torch.set_rng_state(self._before)
+            self._before.put_back()
 
 
 def flat(result: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
@@ -81,9 +82,9 @@ def _check_update(
     trainee = Trainee(weights, trained, make, steps.allowance)
     trainee.learn(step)
     for number, change in (step.changes or {}).items():
-        made = (trainee.copies[number].detach() - weights[number]).double()
-        size = float(change.double().norm())
-        if not float((made - change.double()).norm()) <= SAME_UPDATE * size:
+        made = precise(trainee.copies[number].detach() - weights[number])
+        size = float(precise(change).norm())
+        if not float((made - precise(change)).norm()) <= SAME_UPDATE * size:
             raise CannotAsk("the program changes the gradients before its optimizer uses them")
     if not step.changes:
         raise CannotAsk("the first update was not captured")
@@ -105,7 +106,7 @@ def _elsewhere(weights: Tensors, draw: int) -> dict[int, torch.Tensor]:
     generator = torch.Generator().manual_seed(draw)
     moved = {}
     for number, tensor in weights.items():
-        size = float(tensor.double().pow(2).mean().sqrt()) if tensor.numel() else 0.0
+        size = float(precise(tensor).pow(2).mean().sqrt()) if tensor.numel() else 0.0
         noise = torch.randn(tensor.shape, generator=generator).to(tensor)
         moved[number] = tensor + max(size, 0.01) * noise if tensor.is_floating_point() else tensor
     return moved

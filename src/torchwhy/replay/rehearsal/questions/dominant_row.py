@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
@@ -92,7 +93,7 @@ def _farthest(steps: Sequence[CapturedStep], slot: int) -> Farthest | None:
     if not tensors[0].is_floating_point() or tensors[0].numel() * len(tensors) > MOST_ELEMENTS:
         return None
     size = tensors[0].shape[0]
-    rows = torch.cat(tensors).reshape(size * len(tensors), -1).double()
+    rows = precise(torch.cat(tensors).reshape(size * len(tensors), -1))
     if not bool(rows.isfinite().all()) or not rows.shape[1]:
         return None
     columns = rows if rows.shape[1] <= MOST_COLUMNS else rows.reshape(-1, 1)
@@ -146,4 +147,4 @@ class OneBatch:
         loss, _ = self.step.run(copies, slots=slots)
         asked = [copies[n] for n in self.trained if n in copies]
         found = torch.autograd.grad(loss, asked, allow_unused=True)
-        return float(sum(one.double().pow(2).sum() for one in found if one is not None) ** 0.5)
+        return float(sum(precise(one).pow(2).sum() for one in found if one is not None) ** 0.5)

@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
@@ -82,7 +83,7 @@ def _slope_and_rise(step: CapturedStep, steps: CapturedSteps) -> tuple[float, fl
         return None
     gradients = torch.autograd.grad(loss, [copies[n] for n in moved], allow_unused=True)
     slope = sum(
-        float((g.double() * step.changes[n].double()).sum())
+        float((precise(g) * precise(step.changes[n])).sum())
         for n, g in zip(moved, gradients, strict=True)
         if g is not None
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
@@ -90,7 +91,7 @@ def _cross_entropy(operation: CapturedOperation, targets: list[torch.Tensor]) ->
         raise CannotAsk("the loss has class weights or is no mean")
     labels = torch.cat([one.reshape(-1) for one in targets])
     labels = labels[labels != ignored]
-    shares = torch.bincount(labels).double() / max(1, labels.numel())
+    shares = precise(torch.bincount(labels)) / max(1, labels.numel())
     entropy = -float((shares[shares > 0] * shares[shares > 0].log()).sum())
     # The results are the loss and the weight of all labels; the classes are a dimension of the operand.
     return {"kind": "cross entropy", "guess": entropy, "classes seen": int((shares > 0).sum())}
@@ -101,14 +102,14 @@ def _squared_error(operation: CapturedOperation, targets: list[torch.Tensor]) ->
         raise CannotAsk("the loss is no mean")
     if not isinstance(operation.args[0], Ref) or targets[0].dim() == 0:
         raise CannotAsk("no closed form is known for this loss")
-    rows = torch.cat([one.reshape(one.shape[0], -1).double() for one in targets])
+    rows = torch.cat([precise(one.reshape(one.shape[0], -1)) for one in targets])
     return {"kind": "mean squared error", "guess": float(rows.var(0, unbiased=False).mean())}
 
 
 def _binary(operation: CapturedOperation, targets: list[torch.Tensor]) -> dict[str, Any]:
     if any(ref.kind == "slot" for ref in operation.refs[2:]):
         raise CannotAsk("the loss has weights")
-    share = float(torch.cat([one.reshape(-1).double() for one in targets]).mean())
+    share = float(torch.cat([precise(one.reshape(-1)) for one in targets]).mean())
     if not 0 <= share <= 1:
         raise CannotAsk("the targets are no probabilities")
     entropy = -sum(p * math.log(p) for p in (share, 1 - share) if p > 0)

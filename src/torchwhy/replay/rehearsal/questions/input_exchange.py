@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
@@ -78,7 +79,7 @@ def _gradients(
         found = torch.autograd.grad(loss, asked, allow_unused=True)
         parts = zip(found, asked, strict=True)
         return torch.cat(
-            [(torch.zeros_like(p) if g is None else g).double().reshape(-1) for g, p in parts]
+            [precise(torch.zeros_like(p) if g is None else g).reshape(-1) for g, p in parts]
         )
 
     own = gradient(None)

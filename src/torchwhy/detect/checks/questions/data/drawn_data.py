@@ -6,13 +6,14 @@ from torchwhy.detect.checks.asked_question import ask
 from torchwhy.detect.checks.questions.data.evaluation_data import PROBES
 from torchwhy.detect.checks.recorded_facts import Need
 from torchwhy.detect.views.inputs.loaders_seen import training
+from torchwhy.detect.views.rehearsed.table_draws import table_draws
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.inputs.data_events import SAMPLER_QUESTION
 from torchwhy.record.trace import Trace
 
 DRAWN = Need(
-    lambda trace: any(one.epochs for one in training(trace)),
-    "no loader that draws rows by index was seen in training",
+    lambda trace: any(one.epochs for one in training(trace)) or table_draws(trace) is not None,
+    "no loader that draws rows by index was seen in training, and no table that batches are taken from",
     probes=PROBES,
 )
 
@@ -40,7 +41,25 @@ class RowsDrawn(Diagnosis):
         return f"; {self.smallest_class} to {self.largest_class} rows per class"
 
 
+class TableRowsDrawn(Diagnosis):
+    """How many rows of a table the captured batches of a loop without a loader hold."""
+
+    table: str
+    rows: int
+    distinct: int
+    steps: int
+    message = "{distinct} of {rows} rows of `{table}` drawn in {steps} captured batches"
+
+
 def _measured(trace: Trace) -> Diagnosis | None:
+    drawn = table_draws(trace)
+    if drawn is not None:
+        return TableRowsDrawn(
+            table=drawn.table,
+            rows=drawn.number("rows"),
+            distinct=drawn.number("distinct"),
+            steps=drawn.number("steps"),
+        )
     loader = next(one for one in training(trace) if one.epochs)
     counts = list(loader.labels.counts.values()) if loader.labels is not None else []
     return RowsDrawn(

@@ -21,12 +21,15 @@ class LearnedByHeart(Diagnosis):
     last: float
     own: float | None
     updates: int
-    message = "{first:.4g} → {last:.4g} in {updates} updates{with_own}"
+    refused: str | None
+    message = "{first:.4g} → {last:.4g} in {updates} updates with Adam, {with_own}"
 
     @property
     def with_own(self) -> str:
-        """Return what the program's own optimizer reaches."""
-        return "" if self.own is None else f" with Adam, → {self.own:.4g} with your optimizer"
+        """Return what the program's own optimizer reaches, or why it was not tried."""
+        if self.own is not None:
+            return f"→ {self.own:.4g} with your optimizer"
+        return f"not tried with your optimizer: {self.refused}"
 
 
 class NoGradient(Diagnosis):
@@ -66,6 +69,7 @@ def _measured(trace: Trace) -> LearnedByHeart | None:
         last=decode(facts["ours"]),
         own=own,
         updates=int(facts["updates"]),
+        refused=facts.get("own refused"),
     )
 
 
