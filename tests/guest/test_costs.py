@@ -11,6 +11,7 @@ from torchwhy.observe.native import records
 
 MOST_CALLS = 60  # of Python functions of ours, in a loop with a loader and twenty parameters
 MOST_CALLS_IN_C = 5  # the same with the accelerator: torch switches its compiler off at each step
+MOST_CALLS_OF_SECOND = 20  # of another optimizer on the same batch
 MOST_FIRST_CALLS = 7000  # in the first step: 200 operations, 40 layers and parameters are looked at
 MOST_OPERATIONS = 8  # one pass over the small gradients, the loss, and what reading them takes
 MOST_READS = 2  # on a device each would be a wait: the loss, and the answer for all gradients
@@ -70,6 +71,16 @@ def test_accelerator_leaves_nothing_of_an_ordinary_step_to_python(accelerated):
         assert accelerated["watched"][count] == accelerated["bare"][count]
     assert 0 < accelerated["watched"]["writes"] <= MOST_WRITES  # and still every step is recorded
     assert 0 < accelerated["watched"]["bytes"] <= MOST_BYTES
+
+
+def test_optimizers_that_step_in_turn_cruise_as_one_does(pairs):
+    """Each batch has two steps, the second one with three forwards and a draw."""
+    if records.fast is None:
+        pytest.skip("the accelerator was not built")
+    counts = counts_of(pairs, "in_turn")
+
+    assert 0 < counts["watched"]["calls"] <= MOST_CALLS_IN_C + MOST_CALLS_OF_SECOND
+    assert counts["watched"]["reads"] == counts["bare"]["reads"]
 
 
 def test_first_step_leaves_the_work_of_torch_alone_to_torch(accelerated):

@@ -15,6 +15,7 @@ SCENES = (
     "cycle",
     "replaced",
     "loaded",
+    "by_hand",
     "accumulated",
     "caught",
     "closures",

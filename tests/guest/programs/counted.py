@@ -19,6 +19,8 @@ layers = [nn.Linear(10, 32)] + [layer for _ in range(8) for layer in (nn.ReLU(),
 model = nn.Sequential(*layers, nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 scaler = torch.amp.GradScaler("cpu", init_scale=8.0) if "scaled" in sys.argv else None
+judge = nn.Linear(1, 1) if "in_turn" in sys.argv else None
+of_judge = torch.optim.SGD(judge.parameters(), lr=1e-3) if judge is not None else None
 batches = iter(loader)
 
 
@@ -34,6 +36,12 @@ def train(steps):
             scaler.scale(loss).backward()
             scaler.step(optimizer)
             scaler.update()
+        if judge is not None:
+            with torch.no_grad():
+                guess = model(x) + torch.randn(())
+            of_judge.zero_grad()
+            (judge(y).square().mean() + judge(guess).square().mean()).backward()
+            of_judge.step()
 
 
 calls, operations, reads = [0], [0], [0]

@@ -165,6 +165,26 @@ def loaded(workers=0):
     tell("let go")
 
 
+def by_hand():
+    """Nothing steps: whatever waits for the first step must not keep a batch."""
+    loader = DataLoader(TensorDataset(torch.randn(96, 6), torch.randint(3, (96,))), batch_size=16)
+    net = Net()
+    for epoch in range(4):
+        for x, y in loader:
+            watch("batches", x, y)
+            net.zero_grad()
+            forward_backward(net, x, y)
+            with torch.no_grad():
+                for parameter in net.parameters():
+                    parameter -= 0.01 * parameter.grad
+        del x, y, parameter
+        tell(f"epoch {epoch}")
+    watch("models", net, *net.modules())
+    watch("parameters", *net.parameters())
+    del net
+    tell("let go")
+
+
 def accumulated():
     loader = DataLoader(TensorDataset(torch.randn(96, 6), torch.randint(3, (96,))), batch_size=8)
     net, optimizer = train(1)
@@ -269,7 +289,7 @@ SCENES = {
     "second": lambda: plain(2),
     "cruising": lambda: plain(60),
     "workers": lambda: loaded(workers=1),
-    **{scene.__name__: scene for scene in (cycle, replaced, loaded, accumulated, caught, closures, threads, sweep, evaluation, resting)},
+    **{scene.__name__: scene for scene in (cycle, replaced, loaded, by_hand, accumulated, caught, closures, threads, sweep, evaluation, resting)},
 }
 witness.seed()
 gc.collect()

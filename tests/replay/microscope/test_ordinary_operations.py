@@ -53,6 +53,9 @@ class Context:
     def operations_after(self, operation: Operation) -> list[Operation]:
         return []
 
+    def births_of_rows(self, tensor: torch.Tensor) -> frozenset[int]:
+        return frozenset()
+
     def __getattr__(self, name: str) -> Any:
         return lambda *_: None
 

@@ -32,7 +32,7 @@ from torchwhy.source.analyses.handlers import (
     handlers_around,
     tells_of_it,
 )
-from torchwhy.source.files import scope_of
+from torchwhy.source.files import is_own, scope_of
 from torchwhy.source.values import Expression
 
 # What a broken step raises. KeyError, AttributeError, NotImplementedError … are often control flow.
@@ -283,7 +283,8 @@ def comes_out_of_a_step(trace: TracebackType) -> bool:
     names = {frame.code.co_name for frame in last if frame.layer == "torch"}
     if names & set(NO_STEP):
         return False
-    files = [frame.filename.replace("\\", "/") for frame in last if frame.layer == "torch"]
-    return any(f"/torch/{part}" in file for file in files for part in STEP_FILES) or any(
-        "/torchwhy/" in file for file in files
-    )
+    files = [frame.filename for frame in last if frame.layer == "torch"]
+    if any(map(is_own, files)):
+        return True
+    slashed = [file.replace("\\", "/") for file in files]
+    return any(f"/torch/{part}" in file for file in slashed for part in STEP_FILES)

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.devices import generator_states
 from torchwhy.observe.torch_features.module_parts import has_foreign_hooks
 from torchwhy.observe.torch_features.tensor_parts import version_of
 from torchwhy.source.files import layer_of
@@ -192,24 +193,16 @@ def _restore(module: nn.Module, values: dict[str, Any], contents: dict[str, Any]
 
 def _random_states() -> tuple[Any, ...]:
     numpy = sys.modules.get("numpy")
-    devices = (
-        torch.cuda.get_rng_state_all()
-        if torch.cuda.is_available() and torch.cuda.is_initialized()
-        else []
-    )
     return (
-        torch.get_rng_state(),
+        generator_states.take(),
         random.getstate(),
         numpy.random.get_state() if numpy is not None else None,
-        devices,
     )
 
 
 def _set_random_states(states: tuple[Any, ...]) -> None:
-    torch.set_rng_state(states[0])
+    states[0].put_back()
     random.setstate(states[1])
     numpy = sys.modules.get("numpy")
     if numpy is not None and states[2] is not None:
         numpy.random.set_state(states[2])
-    if states[3]:
-        torch.cuda.set_rng_state_all(states[3])

@@ -1,4 +1,4 @@
-"""Does each output depend on its own sample alone? Tried on the live model once, right after the first step.
+"""Does each output depend on its own sample alone? Tried on the live model once, after the first steps.
 
 Only if the first step gives reason to: a layer that recurs or attends over its first dimension, a reshape that may mix
 samples, or a softmax over the first dimension.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import torch
@@ -16,14 +17,14 @@ from torch import nn
 from torch.utils.data import default_collate
 
 from torchwhy.finding import SourceSpan
-from torchwhy.observe.probes.batches import BatchKeeper, leaves_of
+from torchwhy.observe.probes.batches import BatchKeeper, aliases_of, leaves_of
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.loader_parts import collate_of
-from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.observe.torch_features.tensor_parts import precise, storage_key
 from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.replay.crash.frames.construction import Builder
@@ -37,13 +38,14 @@ MOST_CALLS = 4  # outermost calls of the first step that are kept until it is ov
 MOST_SEEN = 64  # outermost calls before the first step; a program that only infers makes more
 MOST_BYTES = 64 * 2**20  # of one call's inputs
 TOLERANCE = 1e-5  # of the largest output: rounding changes an output by 1e-7 of it, a neighbour by 1e-3 and more
+MANY_MODULES = 200  # from here on a model is not tried right after its first step
 MOST_LOOKED_AT = 64  # samples searched for one that differs from the first
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 
 
 @dataclass(eq=False)
 class Call:
-    """One call of an outermost model, kept until the first step is over."""
+    """One call of an outermost model, kept until the first step is over; its inputs are aliases of the program's."""
 
     path: str
     model: weakref.ref[nn.Module]
@@ -98,6 +100,7 @@ class SampleIndependence:
         self._wanted: tuple[Call, Layer | None] | None = None
         self._is_over = False
         self._has_looked = False  # at the operations of the first step
+        self._has_waited = False
         self._seen = 0
 
     def keep(self, path: str, model: nn.Module, inputs: Any, output: Any) -> None:
@@ -113,7 +116,8 @@ class SampleIndependence:
         fits = isinstance(inputs, tuple) and _bytes(inputs) <= MOST_BYTES and gave.dim() > 0
         trains = torch.is_grad_enabled() and next(model.parameters(), None) is not None
         if fits and trains and not known:
-            self._calls.append(Call(path, weakref.ref(model), inputs, list(gave.shape)))
+            kept = aliases_of(inputs)
+            self._calls.append(Call(path, weakref.ref(model), kept, list(gave.shape)))
 
     def choose(self) -> None:
         """Choose the call to try, if there is reason to, while the operations of the first step are known."""
@@ -130,8 +134,11 @@ class SampleIndependence:
                 return
 
     def ask(self) -> None:
-        """Try the chosen call, once, after the first step."""
-        if self._is_over or self._microscope.is_on:
+        """Try the chosen call, once: after the first step, or the second one of a model of many modules.
+
+        There the first step takes several usual ones already.
+        """
+        if self._is_over or self._microscope.is_on or self._may_wait():
             return
         self._is_over = True
         wanted, self._wanted = self._wanted, None
@@ -153,6 +160,14 @@ class SampleIndependence:
             answer = {"refused": reason}
         spent = time.perf_counter() - began
         self._write(call, layer, answer, spent)
+
+    def _may_wait(self) -> bool:
+        """Tell, once, whether the chosen model is large."""
+        model = self._wanted[0].model() if self._wanted is not None else None
+        has_waited, self._has_waited = self._has_waited, True
+        if has_waited or model is None:
+            return False
+        return sum(1 for _ in islice(model.modules(), MANY_MODULES)) == MANY_MODULES
 
     def _write_without_trying(self, wanted: tuple[Call, Layer | None] | None, kept: int) -> None:
         """Write that no operation can mix samples, or why nothing was tried."""
@@ -260,13 +275,10 @@ def _try(call: Call, model: nn.Module, layer: Layer | None) -> dict[str, Any]:
         return {"refused": "its inputs are not plain tensors"}
     if call.axes is None:
         return {"refused": "which dimension holds the samples is not certain"}
-    axis, out_axis, certain = call.axes
-    other = _another(given, axis)
-    if other is None:
+    axis, out_axis, _ = call.axes
+    others = _others(given, axis)
+    if not others:
         return {"refused": "no two samples differ"}
-    changed = given.detach().clone()
-    changed.select(axis, 0).copy_(given.detach().select(axis, other))
-    inputs = tuple(changed if value is given else value for value in call.inputs)
     handle = (
         layer.module.register_forward_pre_hook(_note_shape(layer), with_kwargs=True)
         if layer is not None
@@ -276,41 +288,56 @@ def _try(call: Call, model: nn.Module, layer: Layer | None) -> dict[str, Any]:
         with unnoticed(model) as same_chance:
             same_chance()
             before = _first_tensor(model(*call.inputs))
-            same_chance()
-            after = _first_tensor(model(*inputs))
+            for sample, other in others.items():
+                changed = given.detach().clone()
+                changed.select(axis, sample).copy_(given.detach().select(axis, other))
+                inputs = [changed if value is given else value for value in call.inputs]
+                same_chance()
+                after = _first_tensor(model(*inputs))
+                answer = _compare(before, after, out_axis, sample)
+                # A change that moves nothing, not even the sample's own output, answers nothing.
+                if answer.get("moved") or answer.get("own moved"):
+                    break
     except Exception as refusal:
         return {"refused": f"{type(refusal).__name__}: {refusal}"[:200]}
     finally:
         if handle is not None:
             handle.remove()
-    return _compare(before, after, axis, out_axis, certain=certain)
+    return answer | {"batch axis": axis, "certain axis": call.axes[2]}
 
 
-def _compare(before: Any, after: Any, axis: int, out_axis: int, *, certain: bool) -> dict[str, Any]:
+def _compare(before: Any, after: Any, out_axis: int, sample: int) -> dict[str, Any]:
     if before is None or after is None or before.shape != after.shape:
         return {"refused": "the outputs have different shapes"}
-    rows = (before.double() - after.double()).abs().transpose(0, out_axis)
+    rows = (precise(before) - precise(after)).abs().transpose(0, out_axis)
     difference = rows.reshape(rows.shape[0], -1).amax(dim=1)
-    size = float(before.double().abs().max().item())
+    size = float(precise(before).abs().max().item())
     if not bool(torch.isfinite(difference).all().item()):
         return {"refused": "the outputs are not finite"}
     moved = difference > TOLERANCE * size
+    others = torch.cat([difference[:sample], difference[sample + 1 :]])
     return {
-        "batch axis": axis,
-        "certain axis": certain,
         "rows": int(moved.numel()),
-        "moved": int(moved[1:].sum().item()),
-        "own moved": bool(moved[0].item()),
-        "by": float(difference[1:].max().item()) / size if size and moved.numel() > 1 else 0.0,
+        "sample": sample,
+        "moved": int((others > TOLERANCE * size).sum().item()),
+        "own moved": bool(moved[sample].item()),
+        "by": float(others.max().item()) / size if size and others.numel() else 0.0,
     }
 
 
-def _another(given: torch.Tensor, axis: int) -> int | None:
+def _others(given: torch.Tensor, axis: int) -> dict[int, int]:
+    """Return the samples to change, one after another, and for each the sample that takes its place."""
+    rows = given.shape[axis]
     first = given.select(axis, 0)
-    for position in range(1, min(given.shape[axis], MOST_LOOKED_AT)):
-        if not torch.equal(given.select(axis, position), first):
-            return position
-    return None
+    near = range(1, min(rows, MOST_LOOKED_AT))
+    different = [one for one in near if not torch.equal(given.select(axis, one), first)]
+    found = {0: different[0]} if different else {}
+    for sample in {rows // 2: None, rows - 1: None} if found else ():
+        here = given.select(axis, sample)
+        found[sample] = max(
+            (0, *near), key=lambda one: int((given.select(axis, one) != here).sum().item())
+        )
+    return found
 
 
 def _note_shape(layer: Layer) -> Any:

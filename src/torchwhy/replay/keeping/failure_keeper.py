@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
 from torchwhy.observe.probes.batches import Batch
 from torchwhy.observe.recorder import Recorder
@@ -101,7 +102,7 @@ class FailureKeeper:
             bad += [indices[place] for place in _bad_places(batch, len(indices))]
         self._recorder.write(UpdateSkipped(step=check.step, rows=rows, bad_rows=bad))
 
-    def _random_state(self) -> torch.Tensor | None:
+    def _random_state(self) -> GeneratorStates | None:
         if self._batches:
             return self._batches[0].random_state
         return self._snapshot.random_state

@@ -17,11 +17,18 @@ from typing import Any
 import torch
 from torch import nn
 
+from torchwhy.observe.devices import generator_states
+from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.torch_features.tensor_parts import has_values, is_part
 from torchwhy.record.kept.kept_failure import StateKept
 from torchwhy.replay.keeping.program_variables import RunningFrame, held_objects
 
 STATE_FILE = "state.pt"
+PLAIN_TYPES = (
+    torch.Tensor,
+    nn.Parameter,
+    getattr(nn, "Buffer", torch.Tensor),
+)  # torch 2.4 has no Buffer
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 SCHEDULES = (torch.optim.lr_scheduler.LRScheduler, torch.optim.lr_scheduler.ReduceLROnPlateau)
 
@@ -56,7 +63,7 @@ class FoundState:
 
 
 def find_state(
-    frames: list[RunningFrame], optimizers: list[Any], random_state: torch.Tensor | None
+    frames: list[RunningFrame], optimizers: list[Any], random_state: GeneratorStates | None
 ) -> FoundState:
     """Return the state of everything that the program's variables hold and training changes."""
     found = FoundState(random=_random_states(random_state))
@@ -216,20 +223,21 @@ def _key(tensor: torch.Tensor) -> int:
 
 def _is_readable(tensor: torch.Tensor) -> bool:
     """Tell whether a tensor is whole and plain: not sharded, quantized or without memory."""
-    is_plain = type(tensor) in (torch.Tensor, nn.Parameter, nn.Buffer)
+    is_plain = type(tensor) in PLAIN_TYPES
     return is_plain and tensor.layout is torch.strided and has_values(tensor)
 
 
-def _random_states(of_torch: torch.Tensor | None) -> dict[str, Any]:
-    """Return the states of all generators; those besides torch's on the CPU are as they are now."""
+def _random_states(of_torch: GeneratorStates | None) -> dict[str, Any]:
+    """Return the states of all generators; those that are not torch's are as they are now."""
+    of_torch = of_torch or generator_states.take()
     states: dict[str, Any] = {
-        "torch": (torch.get_rng_state() if of_torch is None else of_torch).clone(),
+        "torch": of_torch.cpu.clone(),
         "python": random.getstate(),
     }
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         kind, keys, *rest = numpy.random.get_state(legacy=True)
         states["numpy"] = (str(kind), torch.tensor(keys.tolist()), *map(float, rest))
-    if torch.cuda.is_initialized():
-        states["cuda"] = torch.cuda.get_rng_state_all()
+    if of_torch.devices:
+        states[of_torch.kind] = [state.clone() for state in of_torch.devices]
     return states

@@ -206,6 +206,7 @@ class Microscope(PausableMode):
 
     def _run_and_look(self, func: Any, args: Any, kwargs: Any) -> Any:
         if not self.is_on:
+            self.leave_late()
             return self.run(func, args, kwargs)
         if self.before_next:
             self.before_next.pop()()
@@ -230,6 +231,7 @@ class Microscope(PausableMode):
         return result
 
     def _run_asleep(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.leave_late()
         if self.before_next:
             self.before_next.pop()()
         try:

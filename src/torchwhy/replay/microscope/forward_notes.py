@@ -96,6 +96,8 @@ class ForwardNotes:
                 leaves.append("input")
         if base in LOSS_OPERATIONS or _enters_a_loss(operation, given):
             operation.facts = [tensor_facts.facts_of(tensor) for tensor in given[:3]]
+            if base == "_ctc_loss":
+                operation.facts[1] = tensor_facts.facts_of(_labels_used(args))
 
     def trace_back(self, operation: Operation, operands: Operands) -> None:
         """Note of each operand whether autograd tracks it, which parameter it is, and which view."""
@@ -169,6 +171,14 @@ def _enters_a_loss(operation: Operation, given: list[torch.Tensor]) -> bool:
     return base == "mul" and any(
         source is not None and source.info.base == "_log_softmax" for source in operation.inputs
     )
+
+
+def _labels_used(args: Any) -> torch.Tensor:
+    """Return the labels that a CTC loss reads: the padding behind each target may hold anything."""
+    targets: torch.Tensor = args[1]
+    if targets.dim() < 2:
+        return targets
+    return torch.cat([row[:length] for row, length in zip(targets, args[3], strict=False)])
 
 
 def _is_parameter(tensor: torch.Tensor) -> bool:

@@ -12,7 +12,7 @@ import torch
 
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.probes.weights import root_mean_squares
-from torchwhy.observe.torch_features.tensor_parts import local_part
+from torchwhy.observe.torch_features.tensor_parts import local_part, precise
 from torchwhy.record.numbers import Real
 
 
@@ -49,7 +49,7 @@ def root_mean_square(tensor: torch.Tensor) -> float:
     known = counted(tensor) if tensor.numel() else None
     if known is not None:
         return math.sqrt(known.squares / tensor.numel())
-    return float(tensor.detach().double().pow(2).mean().sqrt().item())
+    return float(precise(tensor.detach()).pow(2).mean().sqrt().item())
 
 
 def weight_size(weight: torch.Tensor) -> Real:
@@ -62,7 +62,7 @@ def spread(tensor: torch.Tensor) -> float:
     tensor = local_part(tensor)
     known = fast.rows_apart(tensor) if fast is not None else None
     if known is None:
-        values = tensor.detach().double()
+        values = precise(tensor.detach())
         rows = values.reshape(values.shape[0], -1)
         if not rows.numel():
             return 0.0
@@ -107,6 +107,6 @@ def units(values: torch.Tensor, dimension: int, *, low: float, high: float) -> U
     flat = (values < low) | (values > high)
     return Units(
         int(zero.all(dim=1).sum().item()),
-        float(zero.double().mean().item()),
-        float(flat.double().mean().item()),
+        float(precise(zero).mean().item()),
+        float(precise(flat).mean().item()),
     )

@@ -34,6 +34,7 @@ READS = {"_local_scalar_dense", "item"}
 MEASURED = LOSS_OPERATIONS | DIFFERENCES | CHOOSING | READS | {"nan_to_num"}
 # Bits of a plan, as in ordinary_operations.c.
 IS_VIEW, IS_MASKED, IS_PRODUCT, IS_ACTIVATION, IS_LEFT_TO_PYTHON, IS_EMPTY = 1, 2, 4, 8, 16, 32
+IS_DETACH = 64
 
 
 class NoneAreOrdinary:
@@ -77,6 +78,8 @@ def new_ordinary_operations(microscope: Microscope, elements_of_work: int) -> An
 def plan_of(function: Any) -> tuple[OperationInfo, int]:
     """Return what an operation is, and what has to be noted of it."""
     info = info_of(function)
+    if info.base == "detach":
+        return info, IS_DETACH
     is_other = info.is_ignored or info.writes or info.is_of_lists or info.is_collective
     if is_other or info.base in MEASURED:
         return info, IS_LEFT_TO_PYTHON

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchwhy.observe.torch_features.tensor_parts import has_values, local_part
+from torchwhy.observe.torch_features.tensor_parts import has_values, local_part, precise
 from torchwhy.record.events import TensorFacts
 from torchwhy.record.numbers import Real, encode
 from torchwhy.replay.microscope.measures import counted
@@ -100,7 +100,7 @@ def bins_of(tensor: torch.Tensor, facts: TensorFacts) -> list[int]:
     if low is None or high is None or not 0 < high - low < math.inf or tensor.dtype is torch.bool:
         return []
     values = plain(tensor).reshape(-1)
-    some = values[:: 1 + values.numel() // MOST_BINNED].double()
+    some = precise(values[:: 1 + values.numel() // MOST_BINNED])
     some = some[torch.isfinite(some)]
     places = ((some - low) / (high - low) * BINS).long().clamp_(0, BINS - 1)
     return [int(count) for count in torch.bincount(places, minlength=BINS).tolist()]

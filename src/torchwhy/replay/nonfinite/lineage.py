@@ -87,13 +87,23 @@ class Lineage:
         producer = (entry.unwritten or entry.last_operation) if entry is not None else None
         step, births = self._sent
         if step != operation.step or not self._log.is_received(tensor, operation, producer):
-            births = frozenset({self._log.from_source(tensor, operation, producer)})
+            births = self._computed_in_rows(tensor)
+            births = births or frozenset({self._log.from_source(tensor, operation, producer)})
         self._memory_writers.wrote(tensor, producer or operation, births)
         if entry is None:
             written = self._memory_writers.entry(tensor)
             if written is not None:
                 written.last_operation = None
         return births
+
+    def _computed_in_rows(self, tensor: torch.Tensor) -> frozenset[int]:
+        """Return the births of the rows that a batch consists of, if operations computed them.
+
+        Bad values that were written or read into the rows are bad data: the batch then tells which samples have them.
+        """
+        births = self._log.births_of_rows(tensor)
+        known = [self._log.births.get(birth) for birth in births]
+        return births if all(one is not None and one.kind != "source" for one in known) else NONE
 
     def _healed(self, given: list[torch.Tensor], operation: Operation) -> None:
         for tensor in given:

@@ -46,6 +46,7 @@ class ProgramContext(Protocol):
     def weight_filled_by(self, birth: int) -> provenance.Origin | None: ...
     def in_float32(self, tensor: torch.Tensor) -> torch.Tensor | None: ...
     def largest_subtracted(self, tensor: torch.Tensor) -> float | None: ...
+    def births_of_rows(self, tensor: torch.Tensor) -> frozenset[int]: ...
 
 
 class NonfiniteLog:
@@ -53,7 +54,7 @@ class NonfiniteLog:
 
     def __init__(self, write: Callable[[Event], None], context: ProgramContext) -> None:
         self._write = write
-        self._context = context
+        self._context, self.births_of_rows = context, context.births_of_rows
         self.births: dict[int, Birth] = {}
         self.batches: dict[int, GivenBatch] = {}  # the one that each birth's samples are of
         self._reached: dict[int, list[str]] = {}
@@ -241,8 +242,9 @@ class NonfiniteLog:
             return MOST_BIRTHS
         mask = tensor_facts.bad_elements(output)
         site = operation.place()
-        # Where infinities pass beside it, the operands are to show what became NaN.
-        shown = local_part(output).detach().isnan() if kind == "from-infinity" else mask
+        # Where there are infinities beside it, the operands are to show what became NaN.
+        became_nan = local_part(output).detach().isnan()
+        shown = became_nan if kind == "from-infinity" or bool(became_nan.any()) else mask
         operands, inside = self._operands(operation, call, given or [], shown)
         self.births[number] = Birth(
             id=number,

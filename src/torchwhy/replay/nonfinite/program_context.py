@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from torchwhy.observe.probes.batches import Batch, BatchKeeper, leaves_of
+from torchwhy.observe.probes.released_batches import ReleasedBatch
 from torchwhy.observe.program.names import Names, borrowed_locals
 from torchwhy.observe.torch_features.interpreter import frame_at
-from torchwhy.observe.torch_features.loader_parts import fetched_in
+from torchwhy.observe.torch_features.loader_parts import fetched_in, row_tensors_of
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.memory_writers import MemoryWriters
@@ -85,7 +86,7 @@ class LiveContext:
     def _is_buffer(self, address: int) -> bool:
         return any(buffer.data_ptr() == address for buffer in self._names.buffers().values())
 
-    def _age_of(self, batch: Batch) -> int | None:
+    def _age_of(self, batch: Batch | ReleasedBatch) -> int | None:
         """Return for how many steps, at most, the dataset of a batch exists; None if it is as old as training."""
         before = self._batches.drawn_before(batch)
         return self._batches.serial - before if before else None
@@ -112,6 +113,19 @@ class LiveContext:
         """Return the largest magnitude in the operands of the difference that made a tensor, None for others."""
         return largest_subtracted(tensor, self._memory_writers)
 
+    def births_of_rows(self, tensor: torch.Tensor) -> frozenset[int]:
+        """Return the births behind a batch that torch alone made of a dataset's tensors, while we did not look."""
+        key = storage_key(tensor)
+        for batch in list(self._batches.recent):
+            rows = row_tensors_of(batch.iterator())
+            leaves = [leaf for _, leaf in leaves_of(batch.data)]
+            if key is None or len(rows) != len(leaves):
+                continue
+            for leaf, whole in zip(leaves, rows, strict=True):
+                if storage_key(leaf) == key:
+                    return self._memory_writers.births_of(whole)
+        return frozenset()
+
     def origin_of(self, tensor: torch.Tensor) -> Origin:
         """Return where a tensor came from: batch, parameter, buffer or the operation that made it."""
         key = storage_key(tensor)
@@ -121,8 +135,9 @@ class LiveContext:
         known = self._names.by_memory().get(key)
         if known is not None:
             return Origin(known[0], known[1])  # type: ignore[arg-type]
-        for batch in list(self._batches.recent):
-            for path, leaf in leaves_of(batch.data):
+        # A loader that fetches ahead gave the batch in use before the newest one.
+        for batch in reversed(self._batches.all_known()):
+            for path, leaf in batch.leaves():
                 if storage_key(leaf) == key:
                     place = span_in_module(batch.sites[0], None) if batch.sites else None
                     return Origin("batch", path, place, field=path, steps=self._age_of(batch))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import torch
+
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.mode_stack import (
     DispatchMode,
@@ -28,6 +30,8 @@ class PausableMode(DispatchMode):
         self._is_entered = False
         self._below: list[Any] = []  # modes of the program that were active when a pause began
         self._thread = 0
+        self._in_inference = False  # whether it was put on under `torch.inference_mode`
+        self._waits_to_leave = False
 
     @property
     def is_busy(self) -> bool:
@@ -39,7 +43,16 @@ class PausableMode(DispatchMode):
         here = threading.get_ident()  # a mode is on for one thread: the one that trains
         if not self._is_entered or self._thread != here:
             self._is_entered, self._thread = True, here
+            self._in_inference = torch.is_inference_mode_enabled()
             put_on(self)
+
+    @property
+    def _may_leave(self) -> bool:
+        """Tell whether torch will not restore, at the end of an inference mode, that a dispatch mode is on.
+
+        After that, torch would look for a mode that is gone, and the program's next operation would fail.
+        """
+        return torch.is_inference_mode_enabled() == self._in_inference
 
     def leave(self) -> None:
         """Stop looking."""
@@ -47,12 +60,29 @@ class PausableMode(DispatchMode):
 
     def tidy(self) -> None:
         """Take the mode off torch's stack if it is not needed there."""
-        if self._is_entered and not self.is_on:
+        if self._is_entered and not self.is_on and self._may_leave:
             self._is_entered = not take_off(self)
+
+    def leave_late(self) -> None:
+        """Leave torch's stack at the next line if an inference mode kept us there; called inside of an operation."""
+        if self._may_leave and not self._waits_to_leave:
+            self._waits_to_leave = True
+            NextLine(self._leave_at_last).wait()
+
+    def _leave_at_last(self) -> bool:
+        if self.is_asleep:
+            left = self._leave_asleep()
+        else:
+            self.tidy()
+            left = self.is_on or not self._is_entered
+        self._waits_to_leave = not left
+        return left
 
     def pause(self) -> None:
         """Leave torch's stack of modes for a while, in which torch does work that explains nothing."""
         if not (self.is_on and self._is_entered and self._thread == threading.get_ident()):
+            return
+        if not self._may_leave:
             return
         modes = active_modes()
         # A mode of the program above us has to find us below when it ends.

@@ -50,9 +50,12 @@ class QuietSteps:
         """Keep what a replay of the next step needs."""
         self._replay_state.after_quiet_step()
 
+    def forget_old_batches(self) -> None:
+        """Release the batches that no optimizer needs any more."""
+        self._replay_state.forget_old_batches()
+
     def drew_batches(self, before: int, now: int) -> int:
         """Follow a loop that does not draw one batch per step; return the batch before which to ask again."""
-        self._replay_state.forget_old_batches()
         return self._caught_exceptions.drew(before, now)
 
     def limits(self, watched: WatchedOptimizer) -> tuple[float, int]:

@@ -75,6 +75,7 @@ class MicroscopeSwitch:
         self._is_learning = False  # and a model that can learn was called
         self._calls = 0  # of such models since the last backward pass
         self._began = 0  # work when learning began
+        self._without_graph = 0  # operations without graph before the last call that recorded one
         self._collector = CollectorRest()
 
     def put_on_first(self, *, before_learning: int = BEFORE_LEARNING) -> None:
@@ -134,6 +135,7 @@ class MicroscopeSwitch:
         microscope = self._microscope
         self._observation.number = number
         microscope.begin_anew()
+        self._without_graph = 0
         microscope.limit = microscope.work + work
         self._modules.begin_anew()
         self._fetch_pause.begin()
@@ -175,7 +177,7 @@ class MicroscopeSwitch:
             return
         microscope.leave()
         self._is_first = False
-        self._collector.end()
+        self._spend(-self._collector.end())  # the program was spared that
         self._earlier_steps.clear()
         self._fetch_pause.end()
         self._modules.tells = False
@@ -205,9 +207,16 @@ class MicroscopeSwitch:
         self._modules.step = step
 
     def model_is_called(self) -> None:
-        """Pause during long stretches without training, such as playing games before the first update."""
+        """Pause during long stretches without training, such as playing games before the first update.
+
+        A target network called between a forward pass and its loss begins no such stretch.
+        """
         microscope = self._microscope
         if torch.is_grad_enabled():
             microscope.resume()
-        elif microscope.logs_briefly and microscope.without_graph > ENOUGH_WITHOUT_GRAPH:
+            self._without_graph = microscope.without_graph
+        elif (
+            microscope.logs_briefly
+            and microscope.without_graph - self._without_graph > ENOUGH_WITHOUT_GRAPH
+        ):
             microscope.pause()

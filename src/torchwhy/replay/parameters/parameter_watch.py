@@ -23,6 +23,8 @@ from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 
 MOST_FOLLOWED = 200  # parameters of one census; a wrongly wired model shows it in its first ones
 FIRST_LOOK = 4  # the first step to compare at; later at twice the step
+# An update by hand writes at every step; `load_state_dict` at the end writes the same values once.
+STEPS_PER_WRITE = 4
 QUICKLY_READ = 1 << 16  # elements of a frozen parameter that is read at the start: 30 µs
 
 
@@ -37,6 +39,7 @@ class _Marked:
     had_gradient: bool = False
     frozen: bool = False
     thawed_at: int | None = None
+    changed: bool = False
 
 
 class ParameterWatch:
@@ -109,15 +112,12 @@ class ParameterWatch:
                     version_of(parameter),
                 )
             marked.had_gradient |= gradient_of(parameter) is not None
-            changed = (
-                version_of(parameter) != marked.version
-                or gradients.fingerprint([parameter]) != marked.print
-            )
+            marked.changed |= _has_changed(marked, parameter, step)
             began[marked.observation] = max(began.get(marked.observation, 0), marked.since)
             found.setdefault(marked.observation, []).append(
                 Followed(
                     name=marked.name,
-                    changed=changed,
+                    changed=marked.changed,
                     gradient=marked.had_gradient,
                     in_optimizer=id(parameter) in held,
                     thawed_for=_thawed_for(marked, parameter, step),
@@ -132,6 +132,14 @@ class ParameterWatch:
                     look=observation,
                 )
             )
+
+
+def _has_changed(marked: _Marked, parameter: torch.Tensor, step: int) -> bool:
+    """Tell whether a parameter has other values, or is written so often that something trains it."""
+    writes = abs(version_of(parameter) - marked.version)
+    if writes > (step - marked.since) // STEPS_PER_WRITE:
+        return True
+    return gradients.fingerprint([parameter]) != marked.print
 
 
 def _thawed_for(marked: _Marked, parameter: torch.Tensor, step: int) -> int:

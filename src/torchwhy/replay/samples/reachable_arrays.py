@@ -54,14 +54,20 @@ def name_of_whole(address: int, size: int) -> str | None:
 
 def reachable_arrays() -> Iterator[Array]:
     """Yield the tensors and arrays in variables of the program's live frames, their modules, and one level deeper."""
+    for name, value in reachable_values():
+        array = _array(name, value)
+        if array is not None:
+            yield array
+
+
+def reachable_values() -> Iterator[tuple[str, Any]]:
+    """Yield the values of variables of the program's live frames, their modules, and one level deeper, each once."""
     seen: set[int] = set()
     for name, value in _variables():
         for inner, found in _with_parts(name, value):
             if id(found) not in seen:
                 seen.add(id(found))
-                array = _array(inner, found)
-                if array is not None:
-                    yield array
+                yield inner, found
 
 
 def _variables() -> Iterator[tuple[str, Any]]:

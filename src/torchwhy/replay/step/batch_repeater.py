@@ -61,7 +61,7 @@ class BatchRepeater:
         self._queue.remove(batch)
         self.newest = batch
         self._muted_output.begin()
-        torch.set_rng_state(batch.random_state)
+        batch.random_state.put_back()
         return self._replacement.get(batch.serial, batch.data)
 
     def _next_for(self, iterator: Any) -> Batch | None:

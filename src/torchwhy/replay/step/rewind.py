@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-import torch
-
 from torchwhy.observe.probes.batches import Batch, BatchKeeper
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps import gradients
@@ -260,7 +258,7 @@ class Rewind:
     def _before_body(self) -> None:
         self._muted_output.begin()
         if self._repeated:
-            torch.set_rng_state(self._repeated[-1].random_state)
+            self._repeated[-1].random_state.put_back()
         else:
             self._snapshot.restore_random_state()
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import torch
 
+from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.steps.random_state import RandomState
 from torchwhy.observe.torch_features.mode_stack import unseen
-from torchwhy.observe.torch_features.tensor_parts import has_values
+from torchwhy.observe.torch_features.tensor_parts import copy_all, has_values
 
 MOST_BYTES = 16 * 2**20  # of all buffers; more are not copied at every step
 
@@ -28,8 +29,8 @@ class Snapshot:
         self._batches = batches
         self._buffers: list[weakref.ref[torch.Tensor]] | None = None
         self._copies: list[torch.Tensor] = []
+        self._shapes: list[torch.Size] = []
         self._random = RandomState()
-        self._random_state: torch.Tensor | None = None
 
     @property
     def is_needed(self) -> bool:
@@ -42,9 +43,9 @@ class Snapshot:
         return self._random if self._buffers == [] else None
 
     @property
-    def random_state(self) -> torch.Tensor | None:
+    def random_state(self) -> GeneratorStates | None:
         """Return the random state with which the current step began; None if the batches have their own."""
-        return self._random_state
+        return self._random.last
 
     @property
     def has_all_buffers(self) -> bool:
@@ -58,7 +59,7 @@ class Snapshot:
     def take(self) -> None:
         """Copy the buffers; also the random state, unless the batches of a loader have their own."""
         if not self._batches.serial:
-            self._random_state = self._random.take()
+            self._random.take()
         if self._buffers is None or self._buffers:
             self._copy()
 
@@ -67,6 +68,10 @@ class Snapshot:
     def _copy(self) -> None:
         if self._buffers is None:
             self._choose_buffers()
+        buffers = [reference() for reference in self._buffers or []]
+        if buffers and [getattr(buffer, "shape", None) for buffer in buffers] == self._shapes:
+            copy_all(self._copies, buffers)  # type: ignore[arg-type]  # each has a shape
+            return
         for copy, buffer in self._pairs():
             copy.copy_(buffer)
 
@@ -79,8 +84,8 @@ class Snapshot:
 
     def restore_random_state(self) -> None:
         """Restore the random state with which the current step began."""
-        if self._random_state is not None:
-            torch.set_rng_state(self._random_state)
+        if self.random_state is not None:
+            self.random_state.put_back()
 
     def _pairs(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         for copy, reference in zip(self._copies, self._buffers or [], strict=True):
@@ -97,3 +102,4 @@ class Snapshot:
         chosen = buffers if small else []
         self._buffers = [weakref.ref(buffer) for buffer in chosen]
         self._copies = [torch.empty_like(buffer) for buffer in chosen]
+        self._shapes = [copy.shape for copy in self._copies]

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from torchwhy.observe.devices import generator_states
 from torchwhy.observe.probes.released_batches import tensors_of
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_features.interpreter import frame_at
@@ -135,7 +136,9 @@ def _digest(value: Any) -> str:
 
 def _random_states() -> list[Any]:
     numpy: Any = sys.modules.get("numpy")
-    states: list[Any] = [torch.get_rng_state().tolist(), random.getstate()]
+    of_torch = generator_states.take()
+    states: list[Any] = [of_torch.cpu.tolist(), random.getstate()]
+    states += [state.tolist() for state in of_torch.devices]
     if numpy is not None and hasattr(numpy, "random"):
         states.append(repr(numpy.random.get_state(legacy=True)))
     return states

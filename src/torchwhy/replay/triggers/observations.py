@@ -65,6 +65,7 @@ class Observations:
         self._made: dict[Place, int] = {}
         self._places: dict[int, Place] = {}
         self._observed: dict[Place, set[Structure]] = {}
+        self._saw: set[int] = set()  # optimizers whose structure is among them
         self._awaited: list[WatchedOptimizer] = []
         self.optimizers: set[int] = set()  # of the current observation, or the last one
         self._began = (0, 0, 0)  # steps, backward passes and work when the observation began
@@ -112,6 +113,7 @@ class Observations:
         place = self._places.get(watched.index)
         if place is not None:
             self._observed.setdefault(place, set()).add(self._structure(watched))
+            self._saw.add(watched.index)
 
     def after_step(self, check: Check, *, may_begin: bool) -> None:
         """End the observation after its step; begin one if an optimizer has made its first step unseen."""
@@ -132,7 +134,7 @@ class Observations:
     def _is_new(self, watched: WatchedOptimizer) -> bool:
         """Tell whether no optimizer made at the same place for such models was observed."""
         place = self._places.get(watched.index)
-        if place is None or self._count >= MOST_OBSERVATIONS:
+        if place is None or self._count >= MOST_OBSERVATIONS or watched.index in self._saw:
             return False
         known = self._observed.get(place)
         return not known or self._structure(watched) not in known

@@ -138,16 +138,11 @@ def _walk(case: Case) -> list[WalkStep]:
 
 
 def _before_failing_layer(case: Case) -> list[Operation]:
-    """Return the operations before the failing layer began."""
+    """Return the operations before the failing layer, or the failing call of a function, began."""
     path = case.path_of(case.layer) if case.layer is not None else None
     kept = list(case.operations)
-    while (
-        kept
-        and path is not None
-        and case.frame is not None
-        and case.frame.site in kept[-1].sites[:1]
-    ):
-        if not f"{path}.".startswith(f"{kept[-1].module}."):
+    while kept and case.frame is not None and case.frame.site in kept[-1].sites[:1]:
+        if path is not None and not f"{path}.".startswith(f"{kept[-1].module}."):
             break
         kept.pop()
     return kept

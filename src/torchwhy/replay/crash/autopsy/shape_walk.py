@@ -37,7 +37,7 @@ def stations(operations: list[Operation]) -> list[WalkStep]:
             or not operation.sites
         ):
             continue
-        if operation.info.base in SKIPPED:
+        if operation.info.base in SKIPPED or _carries_no_data(operation):
             continue
         key = (operation.sites[0], operation.module)
         if found and found[-1][0] == key:
@@ -45,6 +45,12 @@ def stations(operations: list[Operation]) -> list[WalkStep]:
         else:
             found.append((key, operation))
     return [_station(operation) for _, operation in found][-MOST_STATIONS:]
+
+
+def _carries_no_data(operation: Operation) -> bool:
+    """Tell whether an operation makes numbers of its own: a factory, a draw, an initialisation."""
+    info = operation.info
+    return not operation.input_shapes or info.is_creating or info.is_overwriting
 
 
 def _station(operation: Operation) -> WalkStep:

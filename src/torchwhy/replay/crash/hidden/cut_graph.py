@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -131,7 +131,7 @@ class Search:
         self._seen.add(key)
         if isinstance(node, (ast.Name, ast.Attribute)) and reference(node) is not None:
             return self._of_name(node, place, line=line)
-        for child in ast.iter_child_nodes(node):
+        for child in _contributing(node):
             if isinstance(child, (ast.expr, ast.keyword, ast.comprehension)):
                 found = self.of(child, place, line=line)
                 if found is not None:
@@ -148,7 +148,7 @@ class Search:
         if (
             value is not None
             and not isinstance(value, (torch.Tensor, float, int))
-            and type(value).__name__ != "ndarray"
+            and type(value).__module__ != "numpy"
         ):
             return None
         made = last_binding(place.scope, name, line)
@@ -209,6 +209,14 @@ class Search:
         return None
 
 
+def _contributing(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of an expression that its value is made of: a condition only chooses."""
+    if isinstance(node, ast.IfExp):
+        yield from (node.body, node.orelse)
+    else:
+        yield from ast.iter_child_nodes(node)
+
+
 def _has_no_graph(node: ast.AST, place: Place) -> bool:
     """Tell whether there was nothing to cut: labels are often computed from data, which has no graph.
 
@@ -218,6 +226,9 @@ def _has_no_graph(node: ast.AST, place: Place) -> bool:
         return _has_no_graph(
             node.left, place
         )  # `(x[:, 0] > 0).long()` has a graph to cut if `x[:, 0]` has
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    if all(isinstance(place.value(name), ModuleType) for name in names):
+        return True  # `random.random()`
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and function.attr in METHODS:
         return _has_no_graph(function.value, place)

@@ -22,6 +22,7 @@ from torchwhy.replay.microscope.dispatch_mode import Microscope
 
 FREED = "backward through the graph a second time"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
+NO_BACKWARD = "object has no attribute 'backward'"
 IN_PLACE = "modified by an inplace operation"
 EMPTY = "optimizer got an empty parameter list"
 NOTHING = "NoneType"
@@ -46,7 +47,7 @@ class HiddenCauses:
         freed_before = self._state.next_node_before
         if FREED in message:
             return freed_graph.look(frames, freed_before)
-        if NO_GRAPH in message:
+        if NO_GRAPH in message or (NO_BACKWARD in message and NOTHING not in message):
             return cut_graph.look(frames)
         if IN_PLACE in message:
             writes = self._microscope.writes

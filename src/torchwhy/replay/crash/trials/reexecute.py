@@ -12,6 +12,8 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
+from torchwhy.observe.devices import generator_states
+from torchwhy.observe.devices.device_failures import is_of_device
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.torch_internals import is_compiler_error, world_size
@@ -67,6 +69,8 @@ class Reexecution:
         call = model_call(frames)
         if not isinstance(error, REPEATABLE) or isinstance(error, torch.cuda.OutOfMemoryError):
             return None
+        if is_of_device(error):
+            return None  # nothing runs on that device any more
         if frames[-1].is_at_raise_of_user:
             return None
         if call is None or world_size() > 1 or self._microscope.is_on:
@@ -122,11 +126,11 @@ def nothing_left_behind(models: list[nn.Module]) -> Iterator[None]:
         id(buffer): buffer for model in models for buffer in model.buffers() if not buffer.is_meta
     }
     copies = {key: buffer.detach().clone() for key, buffer in held.items()}
-    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+    of_torch = generator_states.take()
     try:
-        with torch.random.fork_rng(devices=devices):
-            yield
+        yield
     finally:
+        of_torch.put_back()
         random.setstate(own)
         with torch.no_grad():
             for key, buffer in held.items():
