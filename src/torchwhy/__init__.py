@@ -1,4 +1,7 @@
-"""Explain why a PyTorch training run broke. Public names load on first use, which keeps start-up fast."""
+"""Explain why a PyTorch training run broke. Public names load on first use, which keeps start-up fast.
+
+pytest, started by `torchwhy run`, would warn that torchwhy was imported too early for it: PYTEST_DONT_REWRITE.
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from torchwhy.detect.loop_positions import with_positions
 from torchwhy.detect.registry import detectors_for, failures
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.explain.culprit import failed_ranks, is_about_another, lead_with_culprit
+from torchwhy.explain.cut_short_crashes import with_last_exception
 from torchwhy.explain.rank_choice import MOST_JUDGED, first_failure, read_chosen
 from torchwhy.explain.run_notes import (
     boot_failure,
@@ -27,7 +28,11 @@ from torchwhy.explain.run_notes import (
     why_nothing_was_seen,
 )
 from torchwhy.explain.silencing import Silencing, silence
-from torchwhy.explain.standing_ranks import lead_with_standstill, standing_notes
+from torchwhy.explain.standing_ranks import (
+    lead_with_mismatch,
+    lead_with_standstill,
+    standing_notes,
+)
 from torchwhy.explain.story import tell
 from torchwhy.finding import Finding, Silenced
 from torchwhy.record.events import Alarm, RunEnded
@@ -142,12 +147,15 @@ def _report_on(ranks: Ranks, notes: Sequence[str], allow: Sequence[str]) -> Repo
 def _findings_of(ranks: Ranks, failed: dict[str, str], unordered: list[str]) -> list[Finding]:
     """Return the story of all ranks: what the rank that failed first shows leads."""
     findings: list[Finding] = []
+    if len(ranks.judged) > 1:
+        ranks.judged = [with_last_exception(trace) for trace in ranks.judged]
     for trace in sorted(ranks.judged, key=first_failure):
         findings += _without_echoes(examine(trace, failed, unordered), findings)
     findings += compare_ranks(ranks.judged, failed)
     findings = _without_needless_last_resort(findings)
     findings = lead_with_culprit(findings, ranks.judged, ranks.everyone)
     for node in ranks.nodes:
+        findings = lead_with_mismatch(findings, node.folder)
         findings = lead_with_standstill(findings, node.folder)
     return findings
 

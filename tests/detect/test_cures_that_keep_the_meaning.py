@@ -86,9 +86,26 @@ def test_both_states_of_a_recurrent_layer_take_the_size_of_the_batch():
         name="h",
         usual=12,
         rows_of="x",
+        part="h[:, : len(x)]",
     )
 
     assert lines == ["h = torch.zeros(1, x.shape[0], 5)", "c = torch.zeros(1, x.shape[0], 5)"]
+
+
+def test_a_state_that_is_made_before_the_batch_is_cut_to_its_size():
+    text = "h = torch.zeros(1, 12, 5)\nfor x in loader:\n    f(x, h)\n"
+
+    lines = first_change_at(
+        shapes.sized_by_batch,
+        text,
+        "torch.zeros(1, 12, 5)",
+        name="h",
+        usual=12,
+        rows_of="x",
+        part="h[:, : len(x)]",
+    )
+
+    assert lines == ["f(x, h[:, : len(x)])"]
 
 
 def test_a_view_that_infers_the_width_takes_its_rows_from_the_batch():

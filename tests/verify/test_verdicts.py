@@ -239,3 +239,37 @@ def test_a_run_that_learnt_more_without_the_change_is_not_cured_by_it():
 
     assert verdict == "runs"
     assert reason == "no finding left, but its loss falls less than without it"
+
+
+def test_a_loss_around_zero_that_rises_runs_and_no_more():
+    objective = [0.05 * math.sin(1.7 * step) + 0.0005 * step for step in range(120)]
+    raised = control(objective[:1], failure=RAISED)
+
+    verdict, reason = compare(raised, trial(objective), ROOT)
+
+    assert (verdict, reason) == ("runs", "no finding left, but its loss does not fall")
+
+
+def test_a_loss_around_zero_that_runs_away_only_hides_the_failure():
+    objective = [math.sin(1.7 * step) * (1.0 + 0.01 * step) for step in range(60)]
+    raised = control(objective[:1], failure=RAISED)
+
+    verdict, _ = compare(raised, trial([*objective, *(8.0 * step for step in range(60))]), ROOT)
+
+    assert verdict == "symptom-only"
+
+
+def test_parameters_that_lose_their_gradient_are_told():
+    sizes = {"enc.weight": 0.5, "dec.weight": 0.3}
+    before = replace(
+        control(FALLING[:1], failure=RAISED),
+        gradients=(FirstGradients(0, "SGD of train.py:6", sizes),),
+    )
+    after = replace(
+        trial(FALLING), gradients=(FirstGradients(0, "SGD of train.py:6", {"dec.weight": 0.3}),)
+    )
+
+    verdict, reason = compare(before, after, ROOT)
+
+    assert verdict == "changes-intent"
+    assert reason == "no failure, but enc.weight has no gradient any more"

@@ -83,7 +83,7 @@ def feature_lines(missing: dict[str, list[str]], *, verbose: bool) -> Iterator[s
         names = missing[feature.name]
         state, without = ("missing", "") if names else ("present", "without it ")
         yield f"{state}  {feature.name}: {without}{feature.lost}"
-        since = f" (since {feature.since})" if feature.since else ""
+        since = f" ({feature.in_releases})" if feature.in_releases else ""
         yield f"{'':13}{', '.join(names or feature.names)}{since}"
 
 

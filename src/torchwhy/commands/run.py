@@ -7,8 +7,8 @@ train.py`). Everything after the program belongs to the program. The report goes
 An error that is certain is told while the program runs, in one line on stderr.
 
 The exit code is the program's own; 1 if torchwhy stopped the program before it wrote a bad update into the
-weights, or ended it
-at an error (--on-finding stop) or a hang (--on-hang stop); 65 if --fail-on applies; 2 if the command line is wrong.
+weights, or ended it at an error (--on-finding stop) or a hang (--on-hang stop); 65 if --fail-on applies; 2 if the
+command line is wrong.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _is_awake(family: str, kinds: set[type[Event]]) -> bool:
     return starts_from is None or not kinds.isdisjoint(starts_from)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)  # which families are awake differs from run to run
 def _detectors_of(families: tuple[str, ...]) -> dict[str, type[Detector]]:
     found: dict[str, type[Detector]] = {}
     failures.clear()

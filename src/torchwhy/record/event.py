@@ -33,3 +33,27 @@ class LeftOut(Event, frozen=True, tag="left-out"):
     what: Recorded
     kept: int
     look: int = 0
+
+
+class MissingFeature(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Private names that torch or Python lacks, what is lost without them, and the probes that are off."""
+
+    feature: str
+    names: list[str]
+    lost: str
+    left_out: list[str] = []
+    only_time: bool = False
+
+
+class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
+    """The microscope was switched off, with the reason.
+
+    `compiled` if the program compiles its model; `cut_short` if it had not yet seen the step it was put on for.
+    """
+
+    step: int
+    reason: str
+    operations: int
+    seconds: float
+    compiled: bool = False
+    cut_short: bool = False

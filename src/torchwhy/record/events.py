@@ -22,6 +22,8 @@ from torchwhy.record.event import BEFORE_FIRST_STEP as BEFORE_FIRST_STEP
 from torchwhy.record.event import SCHEMA as SCHEMA
 from torchwhy.record.event import Event as Event
 from torchwhy.record.event import LeftOut as LeftOut
+from torchwhy.record.event import MicroscopeLeft as MicroscopeLeft
+from torchwhy.record.event import MissingFeature as MissingFeature
 from torchwhy.record.event import Recorded as Recorded
 from torchwhy.record.event import Thinned as Thinned
 from torchwhy.record.inputs import data_events
@@ -29,21 +31,12 @@ from torchwhy.record.kept import kept_failure, kept_state
 from torchwhy.record.learning import SampleTried as SampleTried
 from torchwhy.record.learning import StepInputs as StepInputs
 from torchwhy.record.numbers import Real
+from torchwhy.record.ranks import rank_events
 from torchwhy.record.tensors import Operand as Operand
 from torchwhy.record.tensors import OriginKind as OriginKind
 from torchwhy.record.tensors import SampleValues as SampleValues
 from torchwhy.record.tensors import TensorFacts as TensorFacts
 from torchwhy.record.tensors import Use as Use
-
-
-class MissingFeature(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Private names that torch or Python lacks, what is lost without them, and the probes that are off."""
-
-    feature: str
-    names: list[str]
-    lost: str
-    left_out: list[str] = []
-    only_time: bool = False
 
 
 class RunStarted(Event, frozen=True, tag="run"):
@@ -281,20 +274,6 @@ class ArrayWarning(Event, frozen=True, tag="array-warning"):
     location: SourceSpan
 
 
-class MicroscopeLeft(Event, frozen=True, tag="microscope-left"):
-    """The microscope was switched off, with the reason.
-
-    `compiled` if the program compiles its model; `cut_short` if it had not yet seen the step it was put on for.
-    """
-
-    step: int
-    reason: str
-    operations: int
-    seconds: float
-    compiled: bool = False
-    cut_short: bool = False
-
-
 class CompilerEntered(Event, frozen=True, tag="compiler-entered"):
     """The program called a compiled function for the first time.
 
@@ -310,6 +289,7 @@ class ProbeFailed(Event, frozen=True, tag="probe-failed"):
 
     probe: str
     reason: str
+    noticed_at: SourceSpan | None = None  # where a failed accelerator was met
 
 
 class RunEnded(Event, frozen=True, tag="end"):
@@ -369,7 +349,7 @@ AnyEvent = (
     | wiring.AliasLoaded
     | wiring.LookedAt
     | wiring.DroppedResult
-    | wiring.GradientsShared
+    | rank_events.AnyRankEvent
     | wiring.FileSaved
     | wiring.FileLoaded
     | wiring.StateBeforeStep

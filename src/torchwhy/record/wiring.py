@@ -137,13 +137,6 @@ class DroppedResult(Event, frozen=True, tag="dropped-result"):
     look: int = 0
 
 
-class GradientsShared(Event, frozen=True, tag="gradients-shared"):
-    """A wrapper averages the gradients of a model over these ranks, so that each may train on rows of its own."""
-
-    wrapper: str
-    ranks: list[int]
-
-
 class FileSaved(Event, frozen=True, tag="file-saved"):
     """The program saved a file with torch or safetensors; `step` counts the optimizer steps before."""
 

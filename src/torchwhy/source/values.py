@@ -176,7 +176,7 @@ def look_up(
     attribute: Callable[[Any, str], Any] | None = None,
     items: bool = False,
 ) -> Any:
-    """Return what a name, a chain of attributes or (with `items`) an item of a dictionary stands for.
+    """Return what a name, a chain of attributes or (with `items`) an item of a plain container stands for.
 
     Runs no code of the program; None where there is no such value.
     """
@@ -187,8 +187,15 @@ def look_up(
         return None if holder is None else (attribute or stored_attribute)(holder, node.attr)
     if items and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         holder = look_up(node.value, names, attribute=attribute, items=items)
-        return holder.get(node.slice.value) if type(holder) is dict else None
+        return _item(holder, node.slice.value)
     return None
+
+
+def _item(holder: Any, key: Any) -> Any:
+    if type(holder) is dict:
+        return holder.get(key)
+    is_place = type(holder) in (list, tuple) and type(key) is int and key < len(holder)
+    return holder[key] if is_place else None
 
 
 def stored_attribute(holder: Any, name: str) -> Any:

@@ -30,9 +30,9 @@ def compare(
     unfit = _unfit(control, trial, finding)
     if unfit is not None:
         return unfit
-    mixed = mixed_gradients(control, trial)
-    if mixed is not None:
-        return "changes-intent", mixed
+    changed = mixed_gradients(control, trial) or lost_gradients(control, trial)
+    if changed is not None:
+        return "changes-intent", changed
     if not learns_as_well(control, trial) and not is_another_loss(trial, finding):
         return "symptom-only", _does_not_learn(control, trial)
     if fix.hides:
@@ -196,6 +196,22 @@ def mixed_gradients(control: RunResult, trial: RunResult) -> str | None:
     return None
 
 
+def lost_gradients(control: RunResult, trial: RunResult) -> str | None:
+    """Return which parameters had gradients before an exception ended the broken run and get none any more."""
+    if control.failure is None or not control.failure.is_exception:
+        return None
+    after = {one.optimizer: one for one in trial.gradients}
+    for one in control.gradients:
+        got = after.get(one.optimizer)
+        lost = [
+            name for name, size in one.sizes.items() if size and got and not got.sizes.get(name)
+        ]
+        if lost:
+            have = f"and {len(lost) - 1} more have" if len(lost) > 1 else "has"
+            return f"no failure, but {lost[0]} {have} no gradient any more"
+    return None
+
+
 def _differ(before: float, after: float) -> bool:
     if not math.isfinite(before):
         return False
@@ -203,8 +219,16 @@ def _differ(before: float, after: float) -> bool:
 
 
 def _grew(trial: RunResult, times: float = GREW) -> bool:
+    """Tell whether the loss ends far above its start.
+
+    A loss around 0, such as the objective of a policy, is compared with the largest one of the first half.
+    """
     first, last = trial.first, trial.last
-    return first is not None and last is not None and last > times * abs(first)
+    if first is None or last is None:
+        return False
+    early = trial.finite_losses[: (len(trial.finite_losses) + 1) // 2]
+    both_signs = min(early) < 0.0 < max(early)
+    return last > times * (max(map(abs, early)) if both_signs else abs(first))
 
 
 def _is_constant(trial: RunResult) -> bool:

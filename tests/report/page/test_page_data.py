@@ -17,7 +17,7 @@ from tests.report.page.example_pages import (
     large_page,
 )
 from torchwhy.record.crashes import Crash
-from torchwhy.record.events import SampleValues, Step
+from torchwhy.record.events import ExceptionSeen, RunEnded, SampleValues, Step
 from torchwhy.record.trace import Trace
 from torchwhy.report.model import Report
 from torchwhy.report.page.page_builder import Setting, build_page
@@ -197,6 +197,24 @@ def test_a_crash_shows_the_way_of_its_shapes():
 def test_ranks_have_lanes_if_there_are_several():
     assert [(lane.rank, lane.steps) for lane in full_page().lanes] == [(0, 301), (1, 5)]
     assert build_page(full_report(), [Trace(tuple(events()))], NOWHERE).lanes == ()
+
+
+def test_lanes_mark_an_exception_that_was_only_noted_and_a_rank_that_was_killed():
+    steps = [Step(step=n, optimizer=0, losses=[1.0], milliseconds=2.0) for n in range(3)]
+    lost = ExceptionSeen(step=3, type="RuntimeError", message="lost", caught=False)
+    traces = [
+        Trace((*steps, lost), exit_code=1),
+        Trace(tuple(steps), rank=1, exit_code=1),
+        Trace((*steps, RunEnded(steps=3)), rank=2, exit_code=1),
+    ]
+
+    lanes = build_page(full_report(), traces, NOWHERE).lanes
+
+    assert [lane.moments for lane in lanes] == [
+        ((3, "RuntimeError"),),
+        ((3, "ended without an exception"),),
+        (),
+    ]
 
 
 def test_checks_with_bad_news_come_first():

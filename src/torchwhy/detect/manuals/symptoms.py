@@ -26,6 +26,7 @@ OF_FAMILY: dict[str, Symptom] = {
     "dynamics": "no-learning",
     "memory": "memory",
     "data": "no-learning",
+    "ranks": "no-learning",
 }
 CAUSES = "torchwhy.detect.causes."
 

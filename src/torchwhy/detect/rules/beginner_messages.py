@@ -17,6 +17,10 @@ ADVICE = {
     "non-leaf": "create the tensor first and make it require gradients last: "
     "`w = (…).detach().requires_grad_()`, or nn.Parameter",
     "method-not-called": "call the method with parentheses, as in `model.parameters()`",
+    "port-taken": "end the earlier job that still holds the port (`ss -ltnp` names it), or choose another one: "
+    "`torchrun --master_port 29501`, or `--standalone` on a single machine, which takes a free port",
+    "rank-missing": "find out why the other ranks did not come: each must be started, with the same address, port and "
+    "world size, and reach `init_process_group` within its timeout",
     "several-to-scalar": "reduce it to one number first: `.mean().item()`",
     "truth-of-several": "decide for each element with `torch.where(condition, a, b)`, or for all with "
     "`.all()` or `.any()`",
@@ -153,5 +157,16 @@ BEGINNER_MESSAGES = (
         "weights-per-class",
         r"weight tensor should be defined either for all \d+ classes",
         "weight tensor should be defined either for all 4 classes or no classes but got weight tensor of shape: [3]",
+    ),
+    _row(
+        "port-taken",
+        r"EADDRINUSE|[Aa]ddress already in use",
+        "The server socket has failed to listen on any local network address. port: 29500, useIpv6: false, code: -98, "
+        "name: EADDRINUSE, message: address already in use",
+    ),
+    _row(
+        "rank-missing",
+        r"Timed out after \d+ seconds waiting for clients\. \d+/\d+ clients joined",
+        "Timed out after 301 seconds waiting for clients. 1/2 clients joined.",
     ),
 )

@@ -6,8 +6,9 @@ from torchwhy.detect.rules import message_kinds as kinds
 from torchwhy.detect.rules.message_rows import SPECIAL, Row
 
 # A GPU works through a queue of its own, so the Python line that hears of a failure is seldom the one that caused it.
+SWITCH = "CUDA_LAUNCH_BLOCKING=1"
 BLOCKING = (
-    "run again with `CUDA_LAUNCH_BLOCKING=1` in the environment, which stops at the failing line, or on the CPU, whose "
+    f"run again with `{SWITCH}` in the environment, which stops at the failing line, or on the CPU, whose "
     "message names the value"
 )
 IN_RANGE = (
@@ -17,6 +18,10 @@ IN_RANGE = (
 REBUILT = (
     "install a torch that is built for this GPU: `torch.cuda.get_arch_list()` lists the architectures it has, "
     "`torch.cuda.get_device_capability()` the one it needs"
+)
+ADDED = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+    f"incorrect.\nFor debugging consider passing {SWITCH}"
 )
 LATE_ADVICE = {
     "assert": (BLOCKING, IN_RANGE),
@@ -33,6 +38,12 @@ LATE_ADVICE = {
 
 def _late(name: str, pattern: str, example: str) -> Row:
     return Row(kinds.LateDeviceError, pattern, example, fields={"name": name})
+
+
+def _asynchronous(name: str, pattern: str, example: str) -> Row:
+    """Return the row of an error whose message goes on with what torch adds to all errors of kernels."""
+    said = rf"(?s)(?:{pattern})(?:.*?consider passing (?P<switch>\w+=1))?"
+    return _late(name, said, f"{example}\n{ADDED}")
 
 
 CHECKPOINT_MESSAGES = (
@@ -136,20 +147,19 @@ DEVICE_MESSAGES = (
         r"don't know how to restore data location of \S+ \(tagged with (?P<device>\w+)",
         "don't know how to restore data location of torch.storage.UntypedStorage (tagged with mps:0)",
     ),
-    _late(
+    _asynchronous(
         "assert",
         r"device-side assert triggered",
-        "CUDA error: device-side assert triggered. CUDA kernel errors might be asynchronously reported at some other "
-        "API call, so the stacktrace below might be incorrect.",
+        "CUDA error: device-side assert triggered",
     ),
-    _late(
+    _asynchronous(
         "memory-access",
-        r"(?:CUDA|HIP) error: (?:an illegal memory access was encountered|misaligned address)",
+        r"(?:CUDA|HIP|XPU) error: (?:an illegal memory access was encountered|misaligned address)",
         "CUDA error: an illegal memory access was encountered",
     ),
-    _late(
+    _asynchronous(
         "launch",
-        r"(?:CUDA|HIP) error: (?:unspecified launch failure|the launch timed out|unknown error|uncorrectable ECC)",
+        r"(?:CUDA|HIP|XPU) error: (?:unspecified launch failure|the launch timed out|unknown error|uncorrectable ECC)",
         "CUDA error: unspecified launch failure",
     ),
     _late(

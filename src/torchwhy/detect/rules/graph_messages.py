@@ -35,6 +35,11 @@ GRAPH_MESSAGES = (
         "element 0 of tensors does not require grad and does not have a grad_fn",
     ),
     Row(
+        kinds.NumberWithoutBackward,
+        r"'(?P<kind>float|int|numpy\.\w+)' object has no attribute 'backward'",
+        "'float' object has no attribute 'backward'",
+    ),
+    Row(
         kinds.UnusedInGraph,
         r"differentiated Tensors? .*appears? to not have been used in the graph",
         "The differentiated Tensor at index 0 appears to not have been used in the graph. Set allow_unused=True if "

@@ -103,6 +103,10 @@ class BatchSizes(TargetShape):
     """The output has `left` rows and the target `right`."""
 
 
+class CtcLengths(TorchMessage):
+    """A CTC loss got another number of lengths than its second dimension, the batch, has sequences."""
+
+
 class LossShapes(TargetShape):
     """A loss names both shapes that do not match."""
 
@@ -246,6 +250,12 @@ class NothingRequiresGrad(TorchMessage):
     """The value of a backward pass depends on nothing that requires a gradient."""
 
 
+class NumberWithoutBackward(TorchMessage):
+    """The program calls `backward()` on a plain number; `kind` is its type."""
+
+    kind: str
+
+
 class UnusedInGraph(TorchMessage):
     """The result does not depend on the tensor to differentiate by."""
 
@@ -341,6 +351,7 @@ class LateDeviceError(TorchMessage):
     """A GPU reports a failure later than it happened; `name` is its entry in the table of advice."""
 
     name: str
+    switch: str | None = None  # of the environment, that makes every launch wait
 
 
 class PeerLost(TorchMessage):

@@ -262,6 +262,11 @@ SHAPES = (
 )
 TARGETS = (
     Row(
+        kinds.CtcLengths,
+        r"(?:input|target)_lengths must be of size batch_size",
+        "input_lengths must be of size batch_size",
+    ),
+    Row(
         kinds.BatchSizes,
         r"Expected input batch_size \((?P<left>\d+)\) to match target batch_size \((?P<right>\d+)\)",
         "Expected input batch_size (64) to match target batch_size (4).",

@@ -22,7 +22,7 @@ TABLE: tuple[Row, ...] = (
     *RANK_MESSAGES,
 )
 MOST_SPECIFIC_FIRST = sorted(TABLE, key=lambda row: -row.specificity)
-DEVICE = re.compile(r"cuda:\d+|cuda|mps(?::\d+)?|xpu(?::\d+)?|meta|cpu")
+DEVICE = re.compile(r"\b[a-z]+:\d+\b|\b(?:cuda|mps|xpu|meta|cpu)\b")
 NUMBER = re.compile(r"\d+")
 MOST_NUMBERS = 64
 MOST_DIGITS = 11

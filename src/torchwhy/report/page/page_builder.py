@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy import __version__
 from torchwhy.finding import Finding
 from torchwhy.record.crashes import Crash
-from torchwhy.record.events import Birth, RunStarted, SampleValues
+from torchwhy.record.events import Birth, ExceptionSeen, RunEnded, RunStarted, SampleValues
 from torchwhy.record.trace import Trace
 from torchwhy.report.headlines import headline
 from torchwhy.report.model import Report
@@ -28,6 +28,7 @@ from torchwhy.report.page.page_values import (
 from torchwhy.report.plain_report import counted, nothing_found
 
 MOST_LANES = 64
+MOST_MARKS = 4  # of one kind in a lane
 HAS_A_MOMENT = {"training-broke", "exception", "lost-batches"}  # effects that begin at a step
 
 
@@ -139,14 +140,29 @@ def _lanes(traces: Sequence[Trace]) -> tuple[Lane, ...]:
     return tuple(
         Lane(
             trace.rank,
-            max((step.step for step in trace.steps), default=-1) + 1,
-            (
-                *((max(alarm.step, 0), f"{alarm.what} not finite") for alarm in trace.alarms[:4]),
-                *((max(crash.step, 0), crash.type) for crash in trace.of(Crash)[:4]),
-            ),
+            _steps_made(trace),
+            tuple(_failures_of(trace)),
         )
         for trace in traces[:MOST_LANES]
     )
+
+
+def _steps_made(trace: Trace) -> int:
+    return max((step.step for step in trace.steps), default=-1) + 1
+
+
+def _failures_of(trace: Trace) -> Iterator[tuple[int, str]]:
+    """Yield the moments at which a rank failed; one that left neither an exception nor an end was killed."""
+    alarms, crashes = trace.alarms[:MOST_MARKS], trace.of(Crash)[:MOST_MARKS]
+    noted = [one for one in trace.of(ExceptionSeen) if one.caught is False] if not crashes else []
+    for alarm in alarms:
+        yield max(alarm.step, 0), f"{alarm.what} not finite"
+    errors: list[Crash | ExceptionSeen] = [*crashes, *noted[-1:]]
+    for error in errors:
+        yield max(error.step, 0), error.type
+    is_known = alarms or crashes or noted or trace.of(RunEnded)
+    if trace.exit_code is not None and not is_known:
+        yield _steps_made(trace), "ended without an exception"
 
 
 def _environment(

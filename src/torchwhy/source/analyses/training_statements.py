@@ -17,6 +17,7 @@ from torchwhy.source.values import is_true
 Files = Iterable[Source]
 
 MOST_PLACES = 8  # told of one kind; a program with more has no single statement to blame
+CLEARS = re.compile(r"\bzero_grad\(|\bgrad\s*=\s*None\b|\bgrad(\.data)?\.zero_\(")
 # `p.grad`, `getattr(p, "grad")`, `tensor.register_hook(…)`, `register_post_accumulate_grad_hook`
 READS_GRADIENT = re.compile(r"""\.grad\b(?!\s*\()|["']grad["']|\.register_\w*hook""")
 GROWS = {"append", "extend", "insert", "update"}  # methods of ModuleList, ModuleDict, Sequential
@@ -56,6 +57,11 @@ SCHEDULERS = {
 def reads_gradients(files: Files) -> bool:
     """Tell whether a program does anything with a gradient by itself, between backward and step."""
     return any(READS_GRADIENT.search(source.text) for source in files)
+
+
+def clears_gradients(files: Files) -> bool:
+    """Tell whether a program clears gradients anywhere in its text."""
+    return any(CLEARS.search(source.text) for source in files)
 
 
 def rate_settings(files: Files) -> list[SourceSpan]:

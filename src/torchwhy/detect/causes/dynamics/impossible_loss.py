@@ -106,6 +106,30 @@ class CosineAboveOne(Diagnosis):
     )
 
 
+class LabelsBeyondClasses(Diagnosis):
+    """A CTC loss got labels that are no class; it does not check them."""
+
+    low: int
+    high: int
+    classes: int
+    message = (
+        "the labels lie in {low}…{high}, but the CTC loss gets {classes} classes, 0 to {last}: for the other labels it "
+        "reads memory that does not belong to them"
+    )
+
+    @property
+    def last(self) -> int:
+        """Return the largest label that is a class."""
+        return self.classes - 1
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return how many classes the labels need."""
+        if self.low < 0:
+            return ("correct the labels, or leave the padding out of `target_lengths`",)
+        return (f"give the last layer {self.high + 1} outputs: one per label, and the blank",)
+
+
 class ImpossibleLoss(Detector):
     """The loss has a value that its formula cannot give, so one of its operands is not what it is taken for."""
 
@@ -114,6 +138,7 @@ class ImpossibleLoss(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
+        yield from self._beyond_classes(trace, graph)
         every = list(trainings(trace))
         training = every[0] if len(every) == 1 else None
         for bounded in bounded_losses(graph):
@@ -123,6 +148,19 @@ class ImpossibleLoss(Detector):
             diagnosis = _judge(graph, bounded, whole)
             if diagnosis is not None and (training or isinstance(diagnosis, OverlapAboveOne)):
                 yield self._finding(trace, bounded, diagnosis, whole)
+                return
+
+    def _beyond_classes(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        for operation in graph.operations("_ctc_loss"):
+            given, classes = range_given(operation, 1), operation.input_shapes[0][-1]
+            if given is not None and (given[0] < 0 or given[1] >= classes):
+                yield self.found(
+                    trace,
+                    LabelsBeyondClasses(low=int(given[0]), high=int(given[1]), classes=classes),
+                    severity="error",
+                    step=operation.step,
+                    location=operation.location,
+                )
                 return
 
     def _finding(

@@ -146,7 +146,8 @@ class GraphFreed(Detector):
         yield from checkpoints.not_reentrant(source)
         place = finding.location
         match finding.diagnosis:
-            case ComputedBeforeLoop(made_at=made):
+            case ComputedBeforeLoop(name=name, made_at=made):
+                yield from graphs.detached_in_the_loop(place, source, name=name)
                 yield from graphs.computed_in_the_loop(place, source, made=made)
             case GraphCarriedOver(name=name):
                 yield from graphs.carried_state(place, source, name=name)

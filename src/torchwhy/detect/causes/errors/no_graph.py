@@ -9,6 +9,7 @@ from torchwhy.detect.rules.message_kinds import (
     InferenceTensor,
     NeedsNoGradient,
     NothingRequiresGrad,
+    NumberWithoutBackward,
     UnusedInGraph,
 )
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
@@ -108,7 +109,7 @@ class NoGraph(Detector):
         for crash in crashes(trace):
             diagnosis: Diagnosis
             match crash.said:
-                case NothingRequiresGrad():
+                case NothingRequiresGrad() | NumberWithoutBackward():
                     yield crash.finding(
                         self.name,
                         loss_without_graph(crash),

@@ -32,10 +32,18 @@ class WorksForFullBatches(Diagnosis):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        by_batch = f"take the size from the batch, `{self.rows_of}.shape[0]`, instead of assuming {self.batch.usual}"
         if self.batch.from_loader:
-            return by_batch, "give the DataLoader `drop_last=True` so that every batch is full"
-        return by_batch, "stop the loop before the incomplete batch"
+            return (
+                self.by_batch,
+                "give the DataLoader `drop_last=True` so that every batch is full",
+            )
+        return self.by_batch, "stop the loop before the incomplete batch"
+
+    @property
+    def by_batch(self) -> str:
+        """Return how the expression can follow the size of the batch."""
+        size = f", `{self.rows_of}.shape[0]`," if self.rows_of else ""
+        return f"take the size from the batch{size} instead of assuming {self.batch.usual}"
 
     def evidence(self) -> Iterator[Evidence]:
         batch = self.batch
@@ -48,6 +56,7 @@ class MadeForFullBatches(WorksForFullBatches):
 
     tensor: str
     shape: Shape
+    is_made_first: bool  # before the batch is known
     message = (
         "`{tensor}` ({size}) is made for batches of {batch.usual}, but the last batch has only {batch.rest} "
         "samples: {batch.samples} samples in batches of {batch.usual} leave {batch.rest}"
@@ -57,6 +66,19 @@ class MadeForFullBatches(WorksForFullBatches):
     def size(self) -> str:
         """Return the shape of the tensor."""
         return sizes(self.shape)
+
+    @property
+    def by_batch(self) -> str:
+        """Return how the tensor can follow the size of the batch."""
+        if not self.is_made_first or not self.rows_of:
+            return super().by_batch
+        return f"use as much of it as the batch needs: `{self.part}`"
+
+    @property
+    def part(self) -> str:
+        """Return the part of the tensor that the batch needs, as an expression."""
+        before = ":, " * self.shape.index(self.batch.usual)
+        return f"{self.tensor}[{before}: len({self.rows_of})]"
 
 
 class RaggedLastBatch(Detector):
@@ -78,9 +100,9 @@ class RaggedLastBatch(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         place = finding.location
         match finding.diagnosis:
-            case MadeForFullBatches(tensor=tensor, batch=batch, rows_of=rows):
+            case MadeForFullBatches(tensor=tensor, batch=batch, rows_of=rows) as made if rows:
                 yield from shapes.sized_by_batch(
-                    place, source, name=tensor, usual=batch.usual, rows_of=rows
+                    place, source, name=tensor, usual=batch.usual, rows_of=rows, part=made.part
                 )
         yield from statements.any_batch_size(place, source)
         yield from data.loader_option(source, "drop_last")
@@ -88,12 +110,19 @@ class RaggedLastBatch(Detector):
 
 def diagnosed(crash: CrashView, batch: LastBatch) -> WorksForFullBatches:
     """Return what assumes a full batch: a tensor of that size, or the failing expression."""
-    ragged = (one.name for one in crash.event.operands if one.shape[:1] == [batch.rest])
-    name = next(ragged, "x")
-    rows = name if name.isidentifier() else "x"
+    ragged = [one for one in crash.event.operands if one.shape[:1] == [batch.rest]]
+    rows = next((one for one in ragged if one.name.isidentifier()), None)
+    rows_of = rows.name if rows is not None else ""
     fixed = tensor_of_fixed_size(crash.event, batch)
-    if fixed is None or place_of_fixed_size(crash.event, batch) is None:
-        return WorksForFullBatches(expression=crash.expression, batch=batch, rows_of=rows)
+    place = place_of_fixed_size(crash.event, batch)
+    if fixed is None or place is None:
+        return WorksForFullBatches(expression=crash.expression, batch=batch, rows_of=rows_of)
+    made = rows.made_by if rows is not None else None
     return MadeForFullBatches(
-        expression=crash.expression, batch=batch, rows_of=rows, tensor=fixed.name, shape=fixed.shape
+        expression=crash.expression,
+        batch=batch,
+        rows_of=rows_of,
+        tensor=fixed.name,
+        shape=fixed.shape,
+        is_made_first=made is not None and made.file == place.file and made.line > place.line,
     )

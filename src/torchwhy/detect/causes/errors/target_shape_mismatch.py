@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
-from torchwhy.detect.rules.message_kinds import BatchSizes, Elementwise, TargetShape
+from torchwhy.detect.rules.message_kinds import (
+    BatchSizes,
+    CtcLengths,
+    Elementwise,
+    TargetShape,
+)
 from torchwhy.detect.views.crash.crash_evidence import Sized, sized, sizes
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.diagnosis import Diagnosis, Shape
@@ -86,6 +91,20 @@ class SamplesTornApart(Diagnosis):
         yield Evidence(f"{self.station} still had one row per sample: {sizes(self.before)}")
 
 
+class BatchTakenForTime(Diagnosis):
+    """A CTC loss got the batch as its first dimension, where it expects time."""
+
+    expression: str
+    output: Sized
+    samples: int
+    steps: int
+    message = (
+        "{expression} reads {output} as (time, batch, classes): {steps} sequences of {samples} steps, "
+        "but it gets {samples} targets"
+    )
+    advice = "swap the first two dimensions: `{output.name}.transpose(0, 1)`"
+
+
 class TargetShapeMismatch(Detector):
     """A loss got an output and a target whose shapes do not match."""
 
@@ -99,6 +118,14 @@ class TargetShapeMismatch(Detector):
                 case TargetShape(left=left, right=right) | Elementwise(left=left, right=right):
                     if not crash.is_changed_batch(left, right):
                         yield self._finding(crash)
+                case CtcLengths():
+                    diagnosis = _batch_first(crash)
+                    if diagnosis is not None:
+                        yield crash.finding(
+                            self.name,
+                            diagnosis,
+                            evidence=[*crash.operand_evidence, *crash.walk_evidence],
+                        )
                 case _ if crash.working("swap-arguments"):
                     yield self._finding(crash)
 
@@ -121,6 +148,8 @@ class TargetShapeMismatch(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         if isinstance(finding.diagnosis, ArgumentsSwapped):
             yield from shapes.arguments_in_order(finding.location, source)
+        if isinstance(finding.diagnosis, BatchTakenForTime):
+            yield from shapes.time_first(finding.location, source)
 
 
 def diagnosed(crash: CrashView) -> ShapesDiffer:
@@ -139,6 +168,19 @@ def diagnosed(crash: CrashView) -> ShapesDiffer:
             wanted=target.shape[-2:],
         )
     return ShapesDiffer(expression=crash.expression, output=first, target=second)
+
+
+def _batch_first(crash: CrashView) -> BatchTakenForTime | None:
+    """Return the diagnosis if the first dimension, not the second, has one sequence per target."""
+    scores, targets = crash.tensor("log_probs"), crash.tensor("targets")
+    if scores is None or targets is None or len(scores.shape) != 3 or len(targets.shape) != 2:
+        return None
+    samples, steps, _ = scores.shape
+    if targets.shape[0] != samples:
+        return None
+    return BatchTakenForTime(
+        expression=crash.expression, output=sized(scores), samples=samples, steps=steps
+    )
 
 
 def _are_other_images(output: NamedTensor, target: NamedTensor) -> bool:

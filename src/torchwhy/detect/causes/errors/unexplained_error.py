@@ -33,6 +33,7 @@ from torchwhy.detect.views.crash.raised_errors import (
     SampleIsNone,
     WrongBuild,
     WronglyUnpacked,
+    last_answer,
 )
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
@@ -138,9 +139,17 @@ def _of_message(crash: CrashView, common: dict[str, Any]) -> Raised | None:
             return LostPeer(**common)
         case ChildFailed(number=number):
             return ChildEnded(**common, number=number)
-        case LateDeviceError(name=failure):
-            kind = WrongBuild if failure == "no-kernel" else ReportedLate
-            return kind(**common, failure=failure)
+        case LateDeviceError(name="no-kernel"):
+            return WrongBuild(**common, failure="no-kernel")
+        case LateDeviceError(name=failure, switch=switch):
+            last, silent_at = last_answer(crash.trace)
+            return ReportedLate(
+                **common,
+                failure=failure,
+                switch=switch,
+                answered_at_step=last,
+                silent_at=silent_at,
+            )
         case MissingModule(module=module) if (part := crash.fact("importing")) is not None:
             return ExtraMissing(**common, part=part, package=module.partition(".")[0])
         case ConstraintViolated() | OutsideSupport() if (

@@ -17,6 +17,7 @@ from torchwhy.detect.views.nonfinite.judging import (
 from torchwhy.detect.views.nonfinite.operand_facts import arguments, is_formula, value_of
 from torchwhy.finding import Finding, Fix
 from torchwhy.record.events import Birth
+from torchwhy.record.tensors import Operand
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -75,5 +76,11 @@ def judge(birth: Birth) -> Judgement | None:
         values=known if len(known) == len(values) else [],
         node=birth.node if is_formula(birth) else None,
     )
-    facts = tuple(operand_fact(birth, operand) for operand in arguments(birth)[:OPERANDS_SHOWN])
-    return Judgement(diagnosis, facts)
+    told = [operand for operand in arguments(birth) if not _speaks_for_itself(operand)]
+    return Judgement(diagnosis, tuple(operand_fact(birth, one) for one in told[:OPERANDS_SHOWN]))
+
+
+def _speaks_for_itself(operand: Operand) -> bool:
+    """Tell whether an operand is a number that the expression shows, such as `1` or `dim=1`, or one of torch's own."""
+    name = operand.name or ""
+    return operand.scalar is not None and not any(letter.isalpha() for letter in name)

@@ -32,8 +32,8 @@ class Logarithm(BirthDiagnosis):
 
     name: str
     advice = (
-        "compute the logarithm from the logits instead of {name} (log_softmax, logsigmoid, logsumexp, "
-        "a *_with_logits loss), or clamp {name} to a small positive number first"
+        "if {name} comes from a softmax or sigmoid, compute its logarithm from the logits (log_softmax, logsigmoid, "
+        "a *_with_logits loss); else keep it above 0: add a small constant, or clamp it"
     )
 
 

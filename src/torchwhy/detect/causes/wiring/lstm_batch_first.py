@@ -37,6 +37,7 @@ class SamplesReachEachOther(BatchTakenForTime):
 
     moved: int
     tried_at: int
+    changed: int
     given: Shape
     called_at: SourceSpan | None
     message = (
@@ -50,7 +51,7 @@ class SamplesReachEachOther(BatchTakenForTime):
         return "recurs" if self.kind_of_layer in RECURRENT else "attends"
 
     def evidence(self) -> Iterator[Evidence]:
-        yield moved_others(self.moved, rows=self.rows, step=self.tried_at)
+        yield moved_others(self.moved, rows=self.rows, step=self.tried_at, sample=self.changed)
         yield Evidence(
             f"`{self.layer}` has batch_first=False and was called with shape {self.given}",
             location=self.called_at,
@@ -100,6 +101,7 @@ class LstmBatchFirst(Detector):
             rows=answer.rows,
             moved=answer.moved,
             tried_at=answer.step,
+            changed=answer.sample,
             given=answer.layer_input or [],
             called_at=where,
         )

@@ -6,7 +6,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import UPDATES
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops
-from torchwhy.detect.views.training.source_statements import uncalled
+from torchwhy.detect.views.training.source_statements import clears_gradients, uncalled
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.learning import ManualUpdate, StaleGradients
@@ -30,6 +30,7 @@ class LeftoverGradients(Diagnosis):
     update: str
     used_at: int
     cleared_ever: bool
+    clears_somewhere: bool
     uncalled: str | None
     times: int
     last_step: int
@@ -41,9 +42,11 @@ class LeftoverGradients(Diagnosis):
 
     @property
     def habit(self) -> str:
-        """Return how often the program clears them."""
+        """Return how often the program clears them, as far as it was watched."""
         if self.cleared_ever:
             return "the program clears them only now and then"
+        if self.clears_somewhere:
+            return f"nothing cleared them up to step {self.last_step}"
         return "the program never clears them"
 
     def evidence(self) -> Iterator[Evidence]:
@@ -96,6 +99,7 @@ class MissingZeroGrad(Detector):
             update=(location.expression if location is not None else None) or "the update",
             used_at=first.used_at_step,
             cleared_ever=last.cleared_ever,
+            clears_somewhere=clears_gradients(trace),
             uncalled=named.expression if named is not None else None,
             times=last.times,
             last_step=last.step,

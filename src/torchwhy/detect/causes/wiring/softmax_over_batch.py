@@ -86,9 +86,10 @@ class SamplesMoveEachOther(SamplesCompete):
 
     moved: int
     tried_at: int
+    changed: int
 
     def evidence(self) -> Iterator[Evidence]:
-        yield moved_others(self.moved, rows=self.rows, step=self.tried_at)
+        yield moved_others(self.moved, rows=self.rows, step=self.tried_at, sample=self.changed)
 
 
 class WeightsOverOtherDimension(Diagnosis):
@@ -216,4 +217,6 @@ def _judge_by_trial(
     sequences = len(shape) > 2 or is_of_sequences(trace, shape)
     if not answer.certain_axis and (not sequences or shape[1] == answer.rows):
         return None
-    return SamplesMoveEachOther(rows=answer.rows, moved=answer.moved, tried_at=answer.step)
+    return SamplesMoveEachOther(
+        rows=answer.rows, moved=answer.moved, tried_at=answer.step, changed=answer.sample
+    )

@@ -37,6 +37,25 @@ def computed_in_the_loop(
     yield from source.fix(f"compute {name} inside the loop", goal)
 
 
+def detached_in_the_loop(place: SourceSpan | None, source: Source, *, name: str) -> Iterator[Fix]:
+    """Yield a value that was computed before the loop, used in the loop without its graph."""
+    used = None if place is None else source.statement_at(place.line)
+    loop = None if used is None else enclosing(source, used, *LOOPS)
+    if not isinstance(loop, LOOPS) or DOTTED_NAME.fullmatch(name) is None:
+        return
+    uses = [
+        node
+        for statement in loop.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and source.of(node) == name
+    ]
+    if uses:
+        edits = [source.replace(use, f"{name}.detach()") for use in uses]
+        yield from source.fix(f"use {name}.detach() in the loop", *edits)
+
+
 def carried_state(place: SourceSpan | None, source: Source, *, name: str) -> Iterator[Fix]:
     """Yield a state detached before the next iteration gets it."""
     statement = None if place is None else source.statement_at(place.line)

@@ -75,25 +75,30 @@ def _by_collate(source: Source, call: ast.Call, lines: list[str]) -> Iterator[Fi
 
 
 def _function(key: str | None, torch: str, *, last: bool) -> list[str]:
-    """Return the lines of a `collate_fn` that pads one part of the samples, or the whole sample if `key` is None."""
+    """Return the lines of a `collate_fn` that pads the parts of samples, or whole samples if `key` is None.
+
+    Parts that run along, such as a mask or a tag per token, are as long as the part that was refused first.
+    """
     as_tensors = f"[{torch}.as_tensor(one) for one in samples]"
-    lines = ["def pad_samples(samples):"]
     if key is None:
-        lines += [f"    return {_joined(as_tensors, torch, last=last)}"]
-    elif key.isdigit():
-        lines += [
-            "    parts = [list(part) for part in zip(*samples)]",
-            f"    long = [{torch}.as_tensor(one) for one in parts.pop({key})]",
-            f"    batch = [{torch}.utils.data.default_collate(part) for part in parts]",
-            f"    batch.insert({key}, {_joined('long', torch, last=last)})",
-            "    return batch",
+        return [
+            "def pad_samples(samples):",
+            f"    return {_joined(as_tensors, torch, last=last)}",
+            "",
+            "",
         ]
-    else:
-        name = key.strip("'")
-        lines += [
-            "    samples = [dict(one) for one in samples]",
-            f'    long = [{torch}.as_tensor(one.pop("{name}")) for one in samples]',
-            f'    padded = {{"{name}": {_joined("long", torch, last=last)}}}',
-            f"    return {torch}.utils.data.default_collate(samples) | padded",
-        ]
-    return [*lines, "", ""]
+    by_name = not key.isdigit()
+    together = "{name: pad_part([one[name] for one in samples]) for name in samples[0]}"
+    return [
+        "def pad_part(parts):",
+        f"    long = [one if isinstance(one, str) else {torch}.as_tensor(one) for one in parts]",
+        "    if len({getattr(one, 'shape', None) for one in long}) == 1:",
+        f"        return {torch}.utils.data.default_collate(parts)",
+        f"    return {_joined('long', torch, last=last)}",
+        "",
+        "",
+        "def pad_samples(samples):",
+        f"    return {together if by_name else '[pad_part(parts) for parts in zip(*samples)]'}",
+        "",
+        "",
+    ]

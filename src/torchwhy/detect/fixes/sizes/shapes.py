@@ -117,11 +117,11 @@ def more_rows(source: Source, *, table: str, right: int, wrong: int) -> Iterator
 
 
 def sized_by_batch(
-    place: SourceSpan | None, source: Source, *, name: str, usual: int, rows_of: str
+    place: SourceSpan | None, source: Source, *, name: str, usual: int, rows_of: str, part: str
 ) -> Iterator[Fix]:
     """Yield a tensor with the size of the current batch instead of a full batch of `usual` samples.
 
-    `name` is the tensor, `rows_of` a tensor with as many rows as the batch.
+    `name` is the tensor, `rows_of` a tensor with as many rows as the batch, `part` what the batch needs of `name`.
     """
     node = source.at(place)
     if not isinstance(node, ast.Call) or DOTTED_NAME.fullmatch(name) is None:
@@ -136,14 +136,26 @@ def sized_by_batch(
     # If two states have this size, the second fails once the first is fixed, so both change together first.
     for calls in dict.fromkeys((tuple(beside), (node,))):
         places = [part for call in calls for part in _numbers_like(source, call, usual)]
-        if places:
+        if places and all(_is_bound_before(source, rows_of, call) for call in calls):
             edits = [source.replace(one, text) for one in places]
             yield from source.fix(f"take the size from the batch: {text}", *edits)
     for call in (one for one in ast.walk(source.tree) if isinstance(one, ast.Call)):
         for given in call.args:
             if source.of(given) == name and call.lineno > node.lineno:
-                text = f"{name}[: len({rows_of})]"
-                yield from source.fix(f"use {text}", source.replace(given, text))
+                yield from source.fix(f"use {part}", source.replace(given, part))
+
+
+def _is_bound_before(source: Source, name: str, call: ast.Call) -> bool:
+    """Tell whether a name has a value at a call: it is bound above it, or not in this scope at all."""
+    scope = source.scope_of(call)
+    if isinstance(scope, ast.FunctionDef) and any(one.arg == name for one in scope.args.args):
+        return True
+    bound = [
+        one.lineno
+        for one in ast.walk(scope)
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
+    ]
+    return not bound or min(bound) < call.lineno
 
 
 def _numbers_like(source: Source, call: ast.Call, wanted: float) -> Iterator[ast.expr]:
@@ -263,6 +275,19 @@ def arguments_in_order(place: SourceSpan | None, source: Source) -> Iterator[Fix
             f"pass {one_line(source.of(second))} to the loss first",
             source.replace(first, source.of(second)),
             source.replace(second, source.of(first)),
+        )
+
+
+def time_first(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield a CTC loss whose first argument has time as first dimension."""
+    node = source.at(place)
+    if isinstance(node, ast.Call) and node.args:
+        first = node.args[0]
+        text = source.of(first)
+        held = text if isinstance(first, (ast.Name, ast.Attribute, ast.Call)) else f"({text})"
+        swapped = f"{held}.transpose(0, 1)"
+        yield from source.fix(
+            f"pass {one_line(swapped)} to the loss", source.replace(first, swapped)
         )
 
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.fixes.training.optimizers import set_option
-from torchwhy.finding import Fix
+from torchwhy.finding import Fix, SourceSpan
+from torchwhy.record.trace import Trace
 from torchwhy.source.calls import called
 from torchwhy.source.edits import Source
 
@@ -20,6 +21,12 @@ def wrapper_calls(source: Source) -> list[ast.Call]:
     imported = (alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
     names = {WRAPPER} | {one.asname for one in imported if one.name == WRAPPER and one.asname}
     return [node for node in nodes if isinstance(node, ast.Call) and called(node) in names]
+
+
+def only_wrapper(trace: Trace) -> SourceSpan | None:
+    """Return the only call in the program that wraps a model."""
+    made = [source.span(call) for source in trace.files.values() for call in wrapper_calls(source)]
+    return made[0] if len(made) == 1 else None
 
 
 def search_unused(source: Source) -> Iterator[Fix]:

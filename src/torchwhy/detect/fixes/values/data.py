@@ -177,20 +177,24 @@ def empty_reduction(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
 
 
 def _summed(source: Source, node: ast.Call) -> Iterator[Fix]:
-    """Yield a loss divided by the batch size instead of a count that may be 0."""
+    """Yield a loss divided by a count that cannot be 0; other batches keep their loss unless classes have weights."""
     if (
-        word_of(node) in ("cross_entropy", "nll_loss")
-        and keyword(node, "reduction") is None
-        and node.args
+        word_of(node) not in ("cross_entropy", "nll_loss")
+        or keyword(node, "reduction") is not None
+        or not node.args
     ):
-        text = source.of(node)
-        written = f'{text[:-1].rstrip(", ")}, reduction="sum") / len({source.of(node.args[0])})'
-        if (
-            any(isinstance(part, ast.Call) for part in ast.walk(node.args[0]))
-            and len(node.args) > 1
-        ):
-            written = f'{text[:-1].rstrip(", ")}, reduction="sum") / len({source.of(node.args[1])})'
-        yield from source.fix(f"write {one_line(written)}", source.replace(node, written))
+        return
+    total = f'{source.of(node)[:-1].rstrip(", ")}, reduction="sum")'
+    is_called = any(isinstance(part, ast.Call) for part in ast.walk(node.args[0]))
+    given = node.args[1] if is_called and len(node.args) > 1 else node.args[0]
+    divisor = f"len({source.of(given)})"
+    if len(node.args) == 2 and keyword(node, "weight") is None:
+        target, left_out = node.args[1], keyword(node, "ignore_index")
+        label = "-100" if left_out is None else source.of(left_out)
+        counted = f"({in_brackets(source.of(target), target)} != {label})"
+        divisor = f"{counted}.sum().clamp(min=1)"
+    written = f"{total} / {divisor}"
+    yield from source.fix(f"write {one_line(written)}", source.replace(node, written))
 
 
 def cleaned_batch(place: SourceSpan | None, source: Source, *, held_by: str) -> Iterator[Fix]:

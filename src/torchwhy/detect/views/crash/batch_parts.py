@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torchwhy.diagnosis import Shape
 
-PART = re.compile(r" \w+\[(?P<sizes>[\d, ]*)\]$")
+PART = re.compile(r"(?:^| )\w+\[(?P<sizes>[\d, ]*)\]$")
 
 
 def shape_of(part: str) -> Shape | None:

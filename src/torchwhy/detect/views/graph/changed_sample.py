@@ -12,7 +12,7 @@ from torchwhy.record.trace import Trace
 
 @dataclass(frozen=True)
 class SamplesAnswer:
-    """Changing sample 0 moved the outputs of `moved` other samples of `rows`.
+    """Changing one sample moved the outputs of `moved` other samples of `rows`.
 
     `batch_axis` is the batch dimension of the input. `layer` is a recurrent or attention layer between input and
     output that takes its first dimension as time.
@@ -24,6 +24,7 @@ class SamplesAnswer:
     rows: int
     moved: int
     certain_axis: bool
+    sample: int = 0
     layer: str | None = None
     layer_kind: str | None = None
     layer_input: list[int] | None = None
@@ -38,7 +39,7 @@ class SamplesAnswer:
     @property
     def proof(self) -> Evidence:
         """Return the evidence: what changing one sample did."""
-        return moved_others(self.moved, rows=self.rows, step=self.step)
+        return moved_others(self.moved, rows=self.rows, step=self.step, sample=self.sample)
 
     @property
     def has_sequence_layer(self) -> bool:
@@ -46,10 +47,10 @@ class SamplesAnswer:
         return self.layer is not None
 
 
-def moved_others(moved: int, *, rows: int, step: int) -> Evidence:
+def moved_others(moved: int, *, rows: int, step: int, sample: int) -> Evidence:
     """Return the evidence that changing one of `rows` samples moved the outputs of others."""
     return Evidence(
-        f"changing only sample 0 moved the outputs of {moved} of {rows - 1} other samples "
+        f"changing only sample {sample} moved the outputs of {moved} of {rows - 1} other samples "
         "(tried on the live model)",
         value=float(moved),
         step=step,
@@ -69,6 +70,7 @@ def samples_answer(trace: Trace) -> SamplesAnswer | None:
                 rows=int(float(str(said["rows"]))),
                 moved=int(float(str(said["moved"]))),
                 certain_axis=bool(said.get("certain axis")),
+                sample=int(float(str(said.get("sample", 0)))),
                 layer=_text(said.get("layer")),
                 layer_kind=_text(said.get("layer kind")),
                 layer_input=[int(size) for size in given] if isinstance(given, list) else None,

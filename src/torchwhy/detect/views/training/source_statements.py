@@ -49,6 +49,11 @@ def reads_gradients(trace: Trace) -> bool | None:
     return statements.reads_gradients(trace.files.values()) if trace.files else None
 
 
+def clears_gradients(trace: Trace) -> bool:
+    """Tell whether the program may clear gradients: its text does, or is unknown."""
+    return not trace.files or statements.clears_gradients(trace.files.values())
+
+
 def _files(trace: Trace) -> list[Source]:
     """Return the program's files; none if it has no optimizer."""
     has_optimizer = any(isinstance(event, OptimizerMade) for event in trace.events)
