@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # The suite starts thousands of interpreters; without bytecode each would compile torchwhy again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test browser test-fast sanitize lint bench wheel clean
+.PHONY: demo test browser test-fast fuzz sanitize lint bench wheel docs clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
@@ -30,6 +30,14 @@ browser:
 # What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
 test-fast: $(STAMP)
 	$(BIN)/pytest -q --cached -n 2 -m "not slow" $(RIGHT_OF_THE_RECORD)
+
+# Random programs, faults put into them, kills and damaged runs, for as long as there is time (docs/explanation/how-we-test.md).
+# `make fuzz PARTS=mutants SEEDS=100:140 MINUTES=30` runs one part with other seeds; MINUTES count for each part.
+SEEDS ?= 1000:2000
+MINUTES ?= 15
+PARTS ?= pairs mutants kills tampering
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz $(PARTS) --seeds $(SEEDS) --minutes $(MINUTES)
 
 # The tests of the accelerator, built with AddressSanitizer and UBSan in a copy of the sources; needs gcc. Python and
 # torch allocate in their own ways, so leaks are looked for by the tests and not by the sanitizer.
@@ -65,6 +73,17 @@ wheel: $(STAMP)
 	$(BIN)/python -m twine check --strict dist/*
 	ls -l dist
 	$(BIN)/python -m tests.support.try_wheel dist/*.whl
+
+# The docs site in build/site: `python3 -m http.server -d build/site`. The programs of the tutorials run for it. Their
+# reports, the links and the absence of requests to other servers are checked; the browser tests are in tests/docs.
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m tools.docs build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file build/docs/mkdocs.yml
+	$(BIN)/python -m tools.docs.built_site build/site
+
+$(VENV)/installed-docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
+	touch $@
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

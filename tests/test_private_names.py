@@ -34,6 +34,7 @@ ALLOWED_IN = {
         "replay/nonfinite/spoiled_values.py",
         "_foreach_norm",
     ): "the name of an operation, as the microscope sees it",
+    ("replay/microscope/operations.py", "_foreach_copy_"): "as above",
 }
 BY_NAME = {"getattr", "hasattr", "setattr", "delattr", "attrgetter", "methodcaller", "replace"}
 

@@ -1,0 +1,1 @@
+"""What builds this project's documentation; nothing here is installed."""

@@ -1,0 +1,1 @@
+"""The gallery of causes, from manual pages and pinned reports."""

@@ -1,0 +1,1 @@
+"""The reference, from parsers, docstrings and the JSON schema."""
