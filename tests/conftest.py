@@ -59,6 +59,8 @@ def outcomes(
     known.close()
 
 
-# Started in the background of a shell, tests would hand on that Ctrl-C is ignored, and some of them send one.
+# Started in the background of a shell, or by nohup, tests would hand on that these signals are ignored, and send them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

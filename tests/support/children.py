@@ -62,8 +62,12 @@ class Zygote:
         arguments: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
         limit_seconds: float = LIMIT_SECONDS,
+        hit_by: tuple[int, float] | None = None,
     ) -> Ended:
-        """Run one script and wait for its end. Without a run directory it runs bare, without torchwhy."""
+        """Run one script and wait for its end. Without a run directory it runs bare, without torchwhy.
+
+        `hit_by` is a signal that it gets, and after how many seconds.
+        """
         answer: Future[dict[str, Any]] = Future()
         number = next(self._numbers)
         request = {
@@ -75,6 +79,8 @@ class Zygote:
             "run_directory": None if run_directory is None else str(run_directory),
             "environment": {**environment_of(run_directory), **(environment or {})},
             "limit_seconds": limit_seconds,
+            "signal": hit_by[0] if hit_by is not None else None,
+            "after_seconds": max(hit_by[1], 1e-3) if hit_by is not None else None,
         }
         with self._lock:
             self._waiting[number] = answer

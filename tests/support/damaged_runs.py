@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ ODD_VALUES: list[Any] = [
 ]
 COMMANDS = (
     ("report", "{run}"),
+    ("report", "{run}", "--checks"),
     ("report", "{run}", "-f", "json"),
     ("report", "{run}", "-f", "md"),
     ("report", "{run}", "-f", "sarif"),
@@ -66,6 +68,7 @@ def damage(run: Path, chance: random.Random) -> str:
     path = chance.choice(on_top if on_top and chance.random() < 0.9 else everything)
     kinds = [_flip_bytes, _cut_off, _delete, _put_other_kind, _grow]
     kinds += [_replace_value] * 10 if path.suffix in (".json", ".jsonl") else []
+    kinds += [_mix_lines] * 2 if path.suffix == ".jsonl" else []
     kind = chance.choice(kinds)
     kind(path, chance)
     return f"{kind.__name__} {path.relative_to(run)}"
@@ -85,6 +88,18 @@ def _flip_bytes(path: Path, chance: random.Random) -> None:
 def _cut_off(path: Path, chance: random.Random) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: chance.randrange(len(content) + 1)])
+
+
+def _mix_lines(path: Path, chance: random.Random) -> None:
+    """Leave lines out, repeat them or change their order, as two writers of one file would."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    for _ in range(chance.choice((1, 10, len(lines)))):
+        if lines:
+            line = lines.pop(chance.randrange(len(lines)))
+            again = chance.choice((0, 1, 1, 2))
+            for _ in range(again):
+                lines.insert(chance.randrange(len(lines) + 1), line)
+    path.write_bytes(b"".join(lines))
 
 
 def _delete(path: Path, _: random.Random) -> None:
@@ -193,35 +208,59 @@ def problems_with(code: int, shown: str) -> Iterator[str]:
         yield "no slug"
 
 
+@dataclass(frozen=True)
+class Round:
+    """A damaged run, the command that was asked about it, and what was wrong with the answer."""
+
+    number: str
+    command: tuple[str, ...]
+    damage: list[str]
+    code: int | None
+    problems: list[str]
+    seconds: float
+    shown: str
+
+
 def rounds(runs: list[Path], *, seed: int, count: int) -> Iterator[str]:
     """Yield a line for every damaged run that torchwhy does not answer as it should."""
+    for one in tried(runs, seed=seed, count=count):
+        if one.problems:
+            yield (
+                f"{one.number} {one.command[0]} {one.damage}: {one.problems}"
+                f" ({one.seconds:.1f} s) {one.shown[-300:]}"
+            )
+
+
+def tried(runs: list[Path], *, seed: int, count: int) -> Iterator[Round]:
+    """Damage a copy of a run and ask a command about it, as often as wanted."""
     for number in range(count):
-        chance = random.Random(f"{seed}-{number}")
         with tempfile.TemporaryDirectory() as folder:
-            original = chance.choice(runs)
-            home = Path(folder, "home")
-            shutil.copytree(original.parents[2], home, symlinks=True)
-            run = home / ".torchwhy" / "runs" / original.name
-            _move(run, original.parents[2], home)
-            if chance.random() < 0.5:  # The report is made again from the trace.
-                (run / "report.json").unlink()
-            done = [damage(run, chance) for _ in range(chance.choice((1, 1, 1, 2, 5)))]
-            (home / "precious.txt").write_text("precious")
-            before = outside(Path(folder))
-            words = chance.choice(COMMANDS)
-            began = time.process_time()
-            try:
-                code, shown = ask(words, run)
-                found = list(problems_with(code, shown))
-            except BaseException as problem:
-                found, shown = [f"{type(problem).__name__}: {problem}"], ""
-            if outside(Path(folder)) != before:
-                found.append("a file outside the run directory was written")
-            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MOST_MEMORY:
-                found.append("too much memory")
-            if found:
-                seconds = time.process_time() - began
-                yield f"{seed}-{number} {words[0]} {done}: {found} ({seconds:.1f} s) {shown[-300:]}"
+            yield _round(runs, f"{seed}-{number}", Path(folder))
+
+
+def _round(runs: list[Path], number: str, folder: Path) -> Round:
+    chance = random.Random(number)
+    original, home = chance.choice(runs), folder / "home"
+    shutil.copytree(original.parents[2], home, symlinks=True)
+    run = home / ".torchwhy" / "runs" / original.name
+    _move(run, original.parents[2], home)
+    if chance.random() < 0.5:  # The report is made again from the trace.
+        (run / "report.json").unlink()
+    done = [damage(run, chance) for _ in range(chance.choice((1, 1, 1, 2, 5)))]
+    (home / "precious.txt").write_text("precious")
+    before = outside(folder)
+    words = chance.choice(COMMANDS)
+    began, code, shown = time.process_time(), None, ""
+    try:
+        code, shown = ask(words, run)
+        found = list(problems_with(code, shown))
+    except BaseException as problem:
+        found = [f"{type(problem).__name__}: {problem}"]
+    if outside(folder) != before:
+        found.append("a file outside the run directory was written")
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MOST_MEMORY:
+        found.append("too much memory")
+    return Round(number, words, done, code, found, time.process_time() - began, shown)
 
 
 def _move(run: Path, old: Path, new: Path) -> None:

@@ -89,8 +89,15 @@ def keep(request: dict[str, Any], answers: int) -> NoReturn:
         late = True
         kill_group(program)
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, request["limit_seconds"])
+    def hit(*_: object) -> None:
+        os.kill(program, request["signal"])
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, request["limit_seconds"])
+
+    is_hit = request["signal"] is not None
+    signal.signal(signal.SIGALRM, hit if is_hit else stop)
+    first = request["after_seconds"] if is_hit else request["limit_seconds"]
+    signal.setitimer(signal.ITIMER_REAL, first)
     _, status = os.waitpid(program, 0)
     signal.setitimer(signal.ITIMER_REAL, 0)
     kill_group(program)

@@ -1,0 +1,1 @@
+"""The faults that the mutator puts into healthy programs, by family."""
