@@ -116,7 +116,7 @@ def test_a_cell_is_watched_and_its_report_is_below_it(tmp_path):
         assert "row 9" in cell.outputs[1].traceback[0]
     assert "linear-size-mismatch" in html_of(wrong_size)
     assert wrong_size.outputs[-1].ename == "RuntimeError"
-    assert "torchwhy" not in "".join(wrong_size.outputs[-1].traceback)
+    assert "src/torchwhy" not in "".join(wrong_size.outputs[-1].traceback)
     assert len(list((tmp_path / ".torchwhy" / "runs").iterdir())) == 4
 
 

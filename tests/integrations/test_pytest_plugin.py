@@ -73,6 +73,22 @@ def test_findings_are_the_messages_of_tests(tmp_path):
     assert roots["test_broken"].step == 2  # counted within the test
 
 
+def test_a_stopped_test_shows_no_frame_of_ours(tmp_path):
+    (tmp_path / "test_it.py").write_text(TESTS, encoding="utf8")
+    command = [sys.executable, "-m", "torchwhy", "run", "-m", "pytest", "-qk", "broken"]
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
+
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+
+    assert "1 failed" in done.stdout, done.stdout
+    assert "optimizer.step()" in done.stdout
+    assert "torchwhy/observe" not in done.stdout
+    assert "Warning" not in done.stdout  # pytest's, about modules that were imported early
+    assert "error[division-by-zero]" in done.stderr
+
+
 def test_repeated_tests_load_the_edited_file(tmp_path, monkeypatch):
     (tmp_path / "test_it.py").write_text("def test_it():\n    assert 1 == 2\n", encoding="utf8")
     (tmp_path / "edited.py").write_text("def test_it():\n    assert 2 == 2\n", encoding="utf8")
