@@ -208,6 +208,28 @@ def test_hooks_are_off_however_the_block_is_left(hooks_of, kind):
     assert why.report.steps == 4
 
 
+def test_what_the_program_replaces_inside_the_block_stays(monkeypatch):
+    job, calls = Job(breaks=False), []
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back after the test
+    monkeypatch.setattr(torch.Tensor, "backward", torch.Tensor.backward)
+
+    with torchwhy.watch():
+        inner = torch.Tensor.backward
+
+        def counted(self, *args, **settings):
+            calls.append(self)
+            return inner(self, *args, **settings)
+
+        torch.Tensor.backward = counted
+        sys.excepthook = hook = print
+        steps = job.train()
+    after = job.train()
+
+    assert torch.Tensor.backward is counted
+    assert sys.excepthook is hook
+    assert len(calls) == steps + after
+
+
 def test_hooks_are_off_when_a_generator_is_closed(hooks_of):
     before = hooks_of()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 _ABSENT = object()
@@ -14,8 +16,34 @@ class _Undo(NamedTuple):
     undo: Callable[[], object]
 
 
+@dataclass(eq=False)
+class _Replacement:
+    holder: Any
+    name: str
+    value: Any
+    own: Any  # what the holder itself had before, if anything
+
+    @property
+    def is_current(self) -> bool:
+        """Tell whether nothing was put on top of it since."""
+        return vars(self.holder).get(self.name, _ABSENT) is self.value
+
+    def is_below(self, other: _Replacement) -> bool:
+        """Tell whether another one was put on top of this one."""
+        same = other.holder is self.holder and other.name == self.name
+        return same and other.own is self.value
+
+    def put_back(self) -> None:
+        if self.own is _ABSENT:
+            delattr(self.holder, self.name)
+        else:
+            setattr(self.holder, self.name, self.own)
+
+
 class Hooks:
     """A list of undo steps, run in reverse by `remove_all`.
+
+    What the program itself put on top of a hook, as other tools do with `sys.excepthook`, stays when the hook goes.
 
     Torch's compiler traces whatever a program calls, so all hooks go when a program first enters it, except those that
     declare that they may `stay`: the compiler never comes across them. None is put on after that.
@@ -23,6 +51,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self._undo: list[_Undo] = []
+        self._replacements: list[_Replacement] = []
         self.are_barred = False
         self.stand_ins: dict[
             int, tuple[Any, Any]
@@ -36,10 +65,9 @@ class Hooks:
         before = getattr(holder, name, None)
         if not self.are_barred or stays:
             setattr(holder, name, value)
-            if own is _ABSENT:
-                self.add(lambda: delattr(holder, name), group=group, stays=stays)
-            else:
-                self.add(lambda: setattr(holder, name, own), group=group, stays=stays)
+            replacement = _Replacement(holder, name, value, own)
+            self._replacements.append(replacement)
+            self.add(partial(self._take_off, replacement), group=group, stays=stays)
         return own if own is not _ABSENT else before
 
     def replace_unseen(self, holder: Any, name: str, value: Any) -> Any:
@@ -68,6 +96,15 @@ class Hooks:
         for entry in reversed(entries):
             entry.undo()
             self._undo.remove(entry)
+
+    def _take_off(self, replacement: _Replacement) -> None:
+        self._replacements.remove(replacement)
+        if replacement.is_current:
+            replacement.put_back()
+            return
+        for other in self._replacements:
+            if replacement.is_below(other):
+                other.own = replacement.own
 
     def __len__(self) -> int:
         return len(self._undo)
