@@ -101,6 +101,41 @@ def test_supervisor_reports_after_a_kill(tmp_path: Path) -> None:
     assert len(list((tmp_path / "run" / ".torchwhy" / "runs").glob("*/report.json"))) == 1
 
 
+SPAWNS = """
+import multiprocessing
+import sys
+import torch
+
+class Training(multiprocessing.get_context("spawn").Process):
+    def run(self):
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+        for step in range(3):
+            loss = model(torch.randn(8, 4 if step < 2 else 3)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+if __name__ == "__main__":
+    training = Training()
+    training.start()
+    training.join()
+    sys.exit(training.exitcode)
+"""
+
+
+@pytest.mark.slow
+def test_exception_that_ends_a_spawned_process_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "spawns.py").write_text(SPAWNS)
+    bare = start(tmp_path / "bare", sys.executable, str(tmp_path / "spawns.py"))
+
+    done = start(tmp_path / "watched", *TORCHWHY, str(tmp_path / "spawns.py"))
+
+    assert done.returncode == bare.returncode == 1
+    assert bare.stderr in done.stderr
+    assert "error[linear-size-mismatch]" in done.stderr
+
+
 @pytest.mark.slow
 def test_torchrun_is_watched_and_reported(tmp_path: Path) -> None:
     launcher = str(Path(sys.executable).with_name("torchrun"))

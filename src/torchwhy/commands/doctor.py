@@ -140,6 +140,8 @@ def check_accelerator(missing: dict[str, list[str]]) -> Check:
         reason = "this torch does not expose its tensors to C code"
     elif records.is_refused():
         reason = f"{records.VARIABLE}=0"
+    elif sys.version_info < (3, 11):
+        reason = "there is none for Python 3.10"
     else:
         reason = "no C compiler was found at installation"
     return (

@@ -1,7 +1,8 @@
 """The processes that a program forks or spawns by `multiprocessing`: which are watched, and how their watching ends.
 
-No exception of theirs comes to `sys.excepthook`, and a forked one runs no exit handlers. All of them run what is
-registered with `multiprocessing.util`.
+No exception of theirs comes to `sys.excepthook`, and before Python 3.13 a forked one runs no exit handlers. All of them
+run what is registered with `multiprocessing.util`: while the exception leaves the process, or, from 3.13 on, when it
+is gone; there it is met where `multiprocessing` handles it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import util
+from types import CodeType
 
+from torchwhy.observe.program.handled_exceptions import HandledExceptions
 from torchwhy.observe.torch_features.interpreter import is_in_child_process, target_of
 
 FIRST = 1000  # among the finalizers of a process, in which the program's own come later
@@ -44,12 +48,32 @@ class ChildProcesses:
 
     def _begin(self) -> None:
         ends = self._begins()
-        util.Finalize(None, lambda: ends(_leaving_exception()), exitpriority=FIRST)
+
+        def handled(_: CodeType, error: BaseException) -> None:
+            if _comes_out_of_run(error):
+                exceptions.end()
+                with suppress(Exception):
+                    ends(_reason(error))
+
+        def finish() -> None:
+            exceptions.end()
+            ends(_reason(sys.exc_info()[1]))
+
+        exceptions = HandledExceptions(handled)
+        exceptions.begin()
+        util.Finalize(None, finish, exitpriority=FIRST)
 
 
-def _leaving_exception() -> BaseException | None:
+def _comes_out_of_run(error: BaseException) -> bool:
+    """Tell whether an exception has left the `run` of this process, which calls its target."""
+    caller = error.__traceback__
+    callee = None if caller is None else caller.tb_next
+    run = type(multiprocessing.current_process()).run
+    return callee is not None and callee.tb_frame.f_code is getattr(run, "__code__", None)
+
+
+def _reason(error: BaseException | None) -> BaseException | None:
     """Return the exception that ends this process; torch's `spawn` catches it, reports it, and exits."""
-    error = sys.exc_info()[1]
     if isinstance(error, SystemExit) and isinstance(error.__context__, Exception):
         return error.__context__
     return error

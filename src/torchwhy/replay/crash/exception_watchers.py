@@ -13,13 +13,13 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, Protocol
 
 from torchwhy.observe.native.records import fast
+from torchwhy.observe.program.handled_exceptions import HandledExceptions
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source.files import layer_of
 
 Arrived = Callable[[BaseException, TracebackType], object]
 # Events (calls, lines, returns) under a trace function in C, and calls under one in Python: some seconds of each.
 MOST_EVENTS, MOST_CALLS = 20_000_000, 3_000_000
-TOOL_IDS = (4, 3, 5)  # ids that no well-known tool has: 0 debugger, 1 coverage, 2 profiler
 
 
 class Watcher(Protocol):
@@ -133,36 +133,22 @@ class Monitor:
 
     def __init__(self, arrived: Arrived) -> None:
         self._arrived = arrived
-        self.is_on = False
-        self._tool: int | None = None
+        self._exceptions = HandledExceptions(self._handled)
+
+    @property
+    def is_on(self) -> bool:
+        """Tell whether exceptions are monitored."""
+        return self._exceptions.is_on
 
     def begin(self) -> None:
-        """Take a free tool id; without one, do nothing."""
-        monitoring: Any = getattr(sys, "monitoring", None)
-        if self._tool is not None or monitoring is None:
-            return
-        free = [number for number in TOOL_IDS if monitoring.get_tool(number) is None]
-        if not free:
-            return
-        self._tool = free[0]
-        self.is_on = True
-        handled = monitoring.events.EXCEPTION_HANDLED
-        monitoring.use_tool_id(self._tool, "torchwhy")
-        monitoring.register_callback(self._tool, handled, self._handled)
-        monitoring.set_events(self._tool, handled)
+        """Watch all threads."""
+        self._exceptions.begin()
 
     def end(self) -> None:
-        """Give the tool id back."""
-        monitoring: Any = getattr(sys, "monitoring", None)
-        if self._tool is None or monitoring is None:
-            return
-        monitoring.set_events(self._tool, 0)
-        monitoring.register_callback(self._tool, monitoring.events.EXCEPTION_HANDLED, None)
-        monitoring.free_tool_id(self._tool)
-        self._tool = None
-        self.is_on = False
+        """Stop watching."""
+        self._exceptions.end()
 
-    def _handled(self, code: CodeType, offset: int, error: BaseException) -> None:  # noqa: ARG002
+    def _handled(self, code: CodeType, error: BaseException) -> None:
         trace = error.__traceback__
         if (
             trace is not None
