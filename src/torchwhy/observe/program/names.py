@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from torchwhy.observe.torch_features.compiler import original_of
-from torchwhy.observe.torch_features.module_parts import parameters_in, parts_in
+from torchwhy.observe.torch_features.module_parts import is_built, parameters_in, parts_in
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.source.files import layer_of
 
@@ -179,7 +179,7 @@ def _modules_in(frame: FrameType) -> Iterator[tuple[str, nn.Module]]:
 
 def _is_module(value: Any) -> bool:
     """Tell whether something is a module, by its type: `isinstance` would ask a proxy for its `__class__`."""
-    return issubclass(type(value), nn.Module)
+    return issubclass(type(value), nn.Module) and is_built(value)
 
 
 def _is_torch_own(module: nn.Module, name: str) -> bool:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from types import FrameType
 from typing import Any
 
+import torch
 from torch import nn
 
 from torchwhy.observe.torch_features.interpreter import frame_at
@@ -40,6 +41,13 @@ parameters_in: Callable[[nn.Module], Mapping[str, nn.Parameter | None]] = (
 parts_in: Callable[[nn.Module], Mapping[str, nn.Module | None]] = (
     attrgetter("_modules") if _has_tables else _named_children
 )
+
+
+def is_built(module: nn.Module) -> bool:
+    """Tell whether `nn.Module.__init__` has run: a subclass may call other modules before it."""
+    return (
+        not _has_tables or "_modules" in vars(module) or isinstance(module, torch.jit.ScriptModule)
+    )
 
 
 def stored_in(module: nn.Module, name: str) -> tuple[Any] | None:
