@@ -132,9 +132,7 @@ class ActivityWriter:
         """Measure how much the rows of a model's output differ, and those of its input."""
         given = _first_float(inputs)
         indices = inputs[0] if given is None and isinstance(inputs, tuple) and inputs else None
-        varied = (
-            given if given is not None else indices if isinstance(indices, torch.Tensor) else None
-        )
+        varied = given if given is not None else indices if _is_dense(indices) else None
         gave = _first_float(output)
         if gave is None or gave.dim() == 0 or gave.is_meta:
             return
@@ -187,9 +185,8 @@ def _flat_ends(base: str) -> tuple[float, float]:
 
 def _first_float(values: Any) -> torch.Tensor | None:
     if isinstance(values, torch.Tensor):
-        return (
-            values if values.is_floating_point() and has_values(values) and values.numel() else None
-        )
+        is_measured = values.is_floating_point() and _is_dense(values) and has_values(values)
+        return values if is_measured and values.numel() else None
     if isinstance(values, dict):
         values = list(values.values())
     if isinstance(values, (list, tuple)):
@@ -198,3 +195,8 @@ def _first_float(values: Any) -> torch.Tensor | None:
             if found is not None:
                 return found
     return None
+
+
+def _is_dense(value: Any) -> bool:
+    """Tell whether something is a tensor whose rows lie in memory: those of a sparse one are not all stored."""
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided
