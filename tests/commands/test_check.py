@@ -274,7 +274,7 @@ def test_a_run_that_did_not_learn_offers_a_check(records):
     offered = workshop.watched("train.py", "--lr", "3")
     checked = workshop.run([*workshop.torchwhy, "run", "--check", "train.py"])
 
-    line = "next: torchwhy check train.py --lr 3 (asks by experiment why it does not learn)"
+    line = "next: torchwhy check train.py --lr 3 (asks by experiment whether it can learn)"
     assert offered.err.splitlines()[-1].strip() == line
     assert headline(checked.err).startswith("torchwhy check train.py: ")
     assert checked.code == 0

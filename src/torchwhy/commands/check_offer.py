@@ -30,7 +30,7 @@ def offered_check(report: Report, run: Run) -> list[str]:
     if not has_not_learned(report) or ending.received is not None:
         return []
     command = printable(shlex.join(masked_command(run.command)))
-    return [f"torchwhy check {command} (asks by experiment why it does not learn)"]
+    return [f"torchwhy check {command} (asks by experiment whether it can learn)"]
 
 
 def check_if_wanted(
