@@ -146,8 +146,9 @@ class GraphCut(Event, frozen=True, tag="graph-cut"):
     """The place where the graph was cut, so that used parameters of an optimizer got no gradient.
 
     `how` is detach, data, parameter (a new one with its values), item (and a new tensor made of it), number (used as
-    such), array, no-grad, checkpoint (a reentrant one), underivable, flat (a derivative of 0) or new-tensor. `joins`
-    means that the cut value only enters elementwise operations with a value that has a graph, as in an intended
+    such), array, no-grad, checkpoint (a reentrant one), underivable, flat (a derivative of 0), new-tensor, or in-vain:
+    nothing cuts the graph, but no loss depends on its last operation, the one at `location`. `joins` means that the
+    cut value only enters elementwise operations with a value that has a graph, as in an intended
     stop-gradient. `whole` means that no parameter of the optimizer got a gradient.
     """
 

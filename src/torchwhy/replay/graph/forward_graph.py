@@ -50,11 +50,25 @@ class GraphWriter:
         self._told: set[int] = set()
         # Operations that a loss of the observed steps depends on, through the memory they wrote.
         self.reached: set[int] = set()
+        self._reached_now: set[int] = set()  # The same for losses since the last update.
+
+    @property
+    def reached_last(self) -> set[int]:
+        """Return the operations that the newest losses depend on: those since the last update, else all.
+
+        The loss of a generator comes after the update of its discriminator, whose loss is not the generator's.
+        """
+        return self._reached_now or self.reached
 
     def begin_anew(self) -> None:
         """Forget the graph that was written: another observation begins."""
         self._told.clear()
         self.reached.clear()
+        self._reached_now.clear()
+
+    def end_step(self) -> None:
+        """Note that an optimizer has made its update: later losses are for later updates."""
+        self._reached_now.clear()
 
     def _producer(self, loss: torch.Tensor) -> Operation | None:
         entry = self._memory_writers.entry(loss)
@@ -68,6 +82,7 @@ class GraphWriter:
             if producer is not None:
                 found = sorted(_ancestors(producer), key=lambda o: o.order)
                 self.reached.update(operation.order for operation in found)
+                self._reached_now.update(operation.order for operation in found)
                 self._note_all(found)
             site = producer.place() if producer is not None else None
             self._recorder.write(

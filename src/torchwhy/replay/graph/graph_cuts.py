@@ -21,6 +21,7 @@ from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.observing.current_observation import CurrentObservation
 from torchwhy.replay.parameters.parameter_memory import ParameterMemory
 
+IN_VAIN = "in-vain"  # Nothing cut the graph: no loss depends on its end.
 MOST_NODES = 20_000  # of the graph of a closure's loss
 # Steps and draws: autograd has a derivative for them, and it is 0.
 FLAT = {"normal", "round", "floor", "ceil", "trunc", "sign", "heaviside", "poisson", "bernoulli"}
@@ -90,6 +91,8 @@ class GraphCuts:
             is_cut = fed is not None or self._own_gradient(parameter) is None
             find = self._cut_of if is_cut else self._flattened
             explained = find(operations, id(parameter))
+            if explained is None and is_cut:
+                explained = self._in_vain(operations, id(parameter))
             if explained is None:
                 continue
             cut, how, where = explained
@@ -173,8 +176,10 @@ class GraphCuts:
     def _cut_of(self, operations: list[Operation], parameter: int) -> ExplainedCut | None:
         """Return the first cut between a parameter and a loss."""
         alive, cuts = follow(operations, parameter)
-        reached = self._graph.reached
+        reached, newest = self._graph.reached, self._graph.reached_last
         leading = [cut for cut in cuts if cut.operation.order in reached]
+        if not any(cut.operation.order in newest for cut in leading):
+            leading = []  # The detached images of a discriminator's loss are no cut in the generator's.
         # An explicit cut says more than an operation without derivative beside it.
         leading.sort(key=lambda cut: cut.by is None and cut.operation.grad_mode)
         if leading:
@@ -184,7 +189,19 @@ class GraphCuts:
             cut = replace(cut, meets=all(c.meets for c in same))
             return cut, *words_of(cut)
         cuts_by_reading = self._microscope.notes.cuts
-        return read_and_made_anew(operations, cuts=cuts_by_reading, alive=alive, reached=reached)
+        return read_and_made_anew(operations, cuts=cuts_by_reading, alive=alive, reached=newest)
+
+    def _in_vain(self, operations: list[Operation], parameter: int) -> ExplainedCut | None:
+        """Return the last operation in the graph of a parameter if no loss depends on that graph."""
+        alive, _ = follow(operations, parameter)
+        reached = self._graph.reached_last
+        read = {id(one) for one in self._microscope.notes.cuts if parameter in one.parameter_ids}
+        if not reached or not alive or alive & reached or read:
+            return None
+        last = max((one for one in operations if one.order in alive), key=lambda one: one.order)
+        site = last.place()
+        is_known = site is not None and last.issuer != "library"
+        return (Cut(last, None, meets=False), IN_VAIN, span_of(site)) if is_known else None
 
     def _flattened(self, operations: list[Operation], parameter: int) -> ExplainedCut | None:
         """Return the operation between a parameter and a loss whose derivative is 0 everywhere."""

@@ -50,6 +50,7 @@ class ObservedStep:
         self._spoiled_values = spoiled_values
         self._state = state
         self._earlier_steps = earlier_steps
+        self._graph = graph
         self._keep_forwards = protect("graph probe", self._keep_operations)
         self._write_graph = protect("graph probe", graph.write_ancestors)
         self._write_cuts = protect("graph probe", cuts.write)
@@ -146,6 +147,7 @@ class ObservedStep:
 
     def _keep_operations(self) -> None:
         self._earlier_steps.keep(self._microscope.forward_operations())
+        self._graph.end_step()
 
     def resume(self) -> None:
         """Look again after an update; not before its end, so that our own computations stay unseen."""

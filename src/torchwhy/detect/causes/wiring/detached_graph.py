@@ -40,6 +40,8 @@ REMEDIES = {
 }
 MOST_NAMED = 4
 CHECKPOINT = "checkpoint"
+IN_VAIN = "in-vain"
+EXPLAINED_ELSEWHERE = (CHECKPOINT, IN_VAIN)  # See reentrant-checkpoint and unused-parameters.
 
 
 class GraphIsCut(Diagnosis):
@@ -115,8 +117,8 @@ class DetachedGraph(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for cut in trace.of(GraphCut):
-            if cut.how == CHECKPOINT:
-                continue  # See reentrant-checkpoint.
+            if cut.how in EXPLAINED_ELSEWHERE:
+                continue
             names = [name for name in cut.parameters if not _is_trained_otherwise(trace, cut, name)]
             if names:
                 diagnosis = GraphIsCut(
@@ -134,7 +136,11 @@ class DetachedGraph(Detector):
 
     def _draws(self, trace: Trace) -> Iterator[Finding]:
         """Yield the draws that cut the graph although another term of the loss gives their mean a gradient."""
-        lines = {cut.location.line for cut in trace.of(GraphCut) if cut.location is not None}
+        lines = {
+            cut.location.line
+            for cut in trace.of(GraphCut)
+            if cut.location is not None and cut.how not in EXPLAINED_ELSEWHERE
+        }
         for draw in draws_without_derivative(ForwardGraph(trace)):
             if draw.location is None or draw.location.line in lines:
                 continue

@@ -169,10 +169,13 @@ class ParametersNotInOptimizer(Detector):
     def _of_censuses(self, trace: Trace) -> Iterator[Finding]:
         reported: set[str] = set()
         for census in trace.of(ParameterCensus):
+            every = untrained(trace, census, gradients=("nonzero", "zero"))
+            fed = {one.model for one in every if one.gradient == "nonzero"}
+            # The inner matrix of an adapter gets a gradient of 0 as long as its outer one is 0.
             unheld = [
                 one
-                for one in untrained(trace, census)
-                if one.registered and one.training and one.model
+                for one in every
+                if one.registered and one.training and one.model in fed - {None}
             ]
             for model in dict.fromkeys(one.model for one in unheld):
                 own = [one for one in unheld if one.model == model and one.name not in reported]

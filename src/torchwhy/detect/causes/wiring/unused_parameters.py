@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
+from torchwhy.detect.causes.wiring.detached_graph import IN_VAIN
 from torchwhy.detect.checks.standing_questions import PARAMETERS
+from torchwhy.detect.views.graph.graph_queries import expression_of
 from torchwhy.detect.views.parameters.trained_parameters import followed, listed, names_of
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding
-from torchwhy.record.learning import ParameterCensus, ParameterSeen
+from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.record.learning import GraphCut, LossRoot, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import Followed
 
@@ -43,8 +45,39 @@ class NeverUsed(Diagnosis):
         )
 
 
+class ComputedInVain(Diagnosis):
+    """Parameters of an optimizer compute a value, and the loss does not depend on it."""
+
+    names: list[str]
+    what: str
+    is_whole: bool
+    seen_at: int
+    loss: SourceSpan | None
+    message = "{which} never {get} a gradient: nothing that {what} computes reaches the loss"
+    advice = "compute the loss from this result: check which variable goes into it"
+
+    @property
+    def which(self) -> str:
+        """Return the first parameters, or that it is all of an optimizer's."""
+        return "the parameters of the optimizer" if self.is_whole else listed(self.names)
+
+    @property
+    def get(self) -> str:
+        """Return the verb for one or for several parameters."""
+        return "gets" if len(self.names) == 1 and not self.is_whole else "get"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"in the optimizer and used in the forward pass, without a gradient since: {listed(self.names)}",
+            value=float(len(self.names)),
+            step=self.seen_at,
+        )
+        if self.loss is not None:
+            yield Evidence("the loss is computed from other values", location=self.loss)
+
+
 class UnusedParameters(Detector):
-    """The optimizer holds parameters that never take part in the forward pass."""
+    """The optimizer holds parameters that the loss does not depend on."""
 
     name = "unused-parameters"
     question = PARAMETERS
@@ -75,6 +108,30 @@ class UnusedParameters(Detector):
                     step=census.step,
                     location=unused[0].made_at,
                 )
+        yield from self._in_vain(trace, later)
+
+    def _in_vain(self, trace: Trace, later: dict[str, Followed]) -> Iterator[Finding]:
+        """Yield the parameters that compute something which no loss reads."""
+        for cut in trace.of(GraphCut):
+            states = [later.get(name) for name in cut.parameters]
+            never = all(one is not None and not one.gradient and not one.changed for one in states)
+            if cut.how != IN_VAIN or not never:
+                continue
+            losses = [one for one in trace.of(LossRoot) if one.order is not None]
+            diagnosis = ComputedInVain(
+                names=cut.parameters,
+                what=expression_of(cut.location, "the layer"),
+                is_whole=cut.whole,
+                seen_at=cut.step,
+                loss=losses[-1].location if losses else None,
+            )
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="error" if cut.whole else "note",
+                step=cut.step,
+                location=cut.location,
+            )
 
 
 def _joined(one: ParameterSeen, later: dict[str, Followed]) -> bool:

@@ -28,7 +28,8 @@ def ask(steps: CapturedSteps) -> Answer:
         raise CannotAsk("nothing that differs between steps meets a parameter")
     if len(alike) < 3:
         raise CannotAsk("fewer than 3 captured steps have the same shapes")
-    others = from_others(step, alike[: OTHERS + 1], inputs)
+    # What frozen layers computed from the inputs enters the captured step beside them, and is exchanged, too.
+    others = from_others(step, alike[: OTHERS + 1], step.numbers("input"))
     weights = steps.initial_weights(group)
     facts: dict[str, object] = {"loss": step.loss_with(weights)}
     facts["others"] = _losses(step, weights, others, steps)
