@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isclose
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import SCHEDULE
@@ -130,6 +131,30 @@ class LongWarmUp(Misstepped):
         return self.schedule.steps * self.meant / self.rate
 
 
+class HeldLow(Misstepped):
+    """The schedule has risen to its highest learning rate, which is a tiny share of the optimizer's."""
+
+    rate: float
+    meant: float
+    message = (
+        "{schedule.kind} holds the learning rate at {rate:.2g}, {factor:.2g} of lr={meant:g}: "
+        "it multiplies lr by {factor:.2g}{likeness}"
+    )
+    advice = "let the schedule give a factor of lr that rises to 1, not a learning rate"
+
+    @property
+    def factor(self) -> float:
+        """Return what the schedule multiplies the optimizer's learning rate by."""
+        return self.rate / self.meant
+
+    @property
+    def likeness(self) -> str:
+        """Return that the factor is the learning rate itself, if it is."""
+        return (
+            ", the learning rate itself" if isclose(self.factor, self.meant, rel_tol=0.01) else ""
+        )
+
+
 class OnlyBegan(Misstepped):
     """A schedule that counts optimizer steps was stepped once per epoch."""
 
@@ -174,6 +199,8 @@ class SchedulerMisuse(Detector):
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        if isinstance(finding.diagnosis, HeldLow):
+            return  # Neither another pace nor another length changes the factor.
         if isinstance(finding.diagnosis, OnlyBegan):
             yield from schedules.step_with_optimizer(finding.location, source)
         yield from schedules.move_to_outer_loop(finding.location, source)
@@ -244,7 +271,8 @@ def _short_training(trace: Trace, history: RateHistory) -> tuple[Severity, Misst
     schedule = schedule_of(history)
     if hardly_began(trace, history):
         meant = meant_rate(trace, history) or 0.0
-        return "warning", LongWarmUp(schedule=schedule, since=0, rate=history.peak, meant=meant)
+        kind = HeldLow if history.is_level_at_the_end else LongWarmUp
+        return "warning", kind(schedule=schedule, since=0, rate=history.peak, meant=meant)
     if history.left_over and history.count >= ENOUGH_STEPS and not ended_early(trace):
         return "warning", OnlyBegan(schedule=schedule, since=0, length=history.left_over)
     return None

@@ -48,6 +48,11 @@ class RateHistory:
         return max(rate for _, rate in self.rates)
 
     @property
+    def is_level_at_the_end(self) -> bool:
+        """Tell whether the learning rate was one and the same in the second half of the steps."""
+        return len({rate for _, rate in self.rates[self.count // 2 :]}) == 1
+
+    @property
     def is_per_batch(self) -> bool:
         """Tell whether the schedule is stepped as often as the optimizer."""
         return self.calls >= PER_BATCH * self.count
