@@ -14,7 +14,7 @@ from torchwhy.detect.views.graph.graph_queries import (
     range_given,
 )
 from torchwhy.detect.views.graph.layer_places import place_of_activation
-from torchwhy.diagnosis import Diagnosis
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.trace import Trace
@@ -75,6 +75,31 @@ class NumbersAboveZero(NotLogProbabilities):
     )
 
 
+class OverAnotherDimension(Diagnosis):
+    """The log-probabilities are normalised along a dimension that is not the classes'."""
+
+    made_by: str
+    dim: int
+    shape: Shape
+    loss_at: SourceSpan | None
+    message = (
+        "{made_by} runs over dimension {dim} of {shape}, but the loss takes dimension 1 for the classes: "
+        "those {classes} numbers are no log-probabilities"
+    )
+    advice = "call log_softmax with dim=1, or pass the logits to cross_entropy"
+
+    @property
+    def classes(self) -> int:
+        """Return the number of classes."""
+        return self.shape[1]
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "the loss gets them in this order of dimensions, (batch, class, …)",
+            location=self.loss_at,
+        )
+
+
 class ProbabilitiesIntoNll(Detector):
     """The negative log-likelihood gets numbers that are not log-probabilities."""
 
@@ -87,6 +112,7 @@ class ProbabilitiesIntoNll(Detector):
         graph = ForwardGraph(trace)
         for made, loss in find(graph, LIKELIHOODS):
             yield from self._judge(trace, made, loss, given=range_given(loss))
+            yield from self._along(trace, made, loss)
         for made, loss in divergences(graph):
             if graph.trains(made):
                 yield from self._judge(trace, made, loss, given=range_given(loss, 1))
@@ -129,3 +155,39 @@ class ProbabilitiesIntoNll(Detector):
             location=place if kind is ProbabilitiesGiven else loss.location,
             symptom_at=loss.location,
         )
+
+    def _along(self, trace: Trace, made: GraphOperation, loss: GraphOperation) -> Iterator[Finding]:
+        """Yield a log_softmax along a dimension that the loss does not take for the classes."""
+        dim = _wrong_dimension(made, loss)
+        if dim is None:
+            return
+        place = place_of_activation(trace, made)
+        diagnosis = OverAnotherDimension(
+            made_by=expression_of(place, "the model"),
+            dim=dim,
+            shape=made.shape,
+            loss_at=loss.location,
+        )
+        yield self.found(
+            trace,
+            diagnosis,
+            severity="error",
+            step=loss.step,
+            location=place,
+            symptom_at=loss.location,
+        )
+
+
+def _wrong_dimension(made: GraphOperation, loss: GraphOperation) -> int | None:
+    """Return the dimension of a log_softmax whose result goes into a loss as it is, if that is not the classes'."""
+    dim = made.scalars.get("1")
+    if base_of(made) != "_log_softmax" or base_of(loss) != "nll_loss2d_forward":
+        return None
+    if (
+        not isinstance(dim, (int, float))
+        or loss.views[:1] != [-1]
+        or loss.input_shapes[:1] != [made.shape]
+    ):
+        return None
+    place = int(dim) % len(made.shape)
+    return place if place not in (0, 1) else None  # Over the batch: see softmax-over-batch.
