@@ -36,7 +36,8 @@ class Touch(NamedTuple):
 def touches(body: Iterable[ast.AST]) -> Iterator[Touch]:
     """Yield what statements read and write; of an assignment, the right side first.
 
-    A write under an `if` may not happen (`if h is None: h = zeros`), so it is left out.
+    A write under an `if` may not happen (`if h is None: h = zeros`), so it is left out unless both branches make it;
+    within its branch it comes before the reads that follow it.
     """
     for node in body:
         yield from _of(node)
@@ -47,7 +48,7 @@ def _of(node: ast.AST) -> Iterator[Touch]:
         return
     if isinstance(node, ast.If):
         yield from _of(node.test)
-        yield from (touch for touch in touches([*node.body, *node.orelse]) if touch.is_read)
+        yield from _of_branches(list(touches(node.body)), list(touches(node.orelse)))
     elif isinstance(node, ast.Call):
         yield from _of_call(node)
     elif isinstance(node, ast.AugAssign):
@@ -62,6 +63,19 @@ def _of(node: ast.AST) -> Iterator[Touch]:
         yield Touch(node, reference(node) or "", isinstance(node.ctx, ast.Load))
     else:
         yield from touches(ast.iter_child_nodes(node))
+
+
+def _of_branches(first: list[Touch], second: list[Touch]) -> Iterator[Touch]:
+    """Yield what each branch reads from before it, then what both write."""
+    for branch in (first, second):
+        written: set[str] = set()
+        for touch in branch:
+            if not touch.is_read:
+                written.add(touch.name)
+            elif touch.name not in written:
+                yield touch
+    others = {touch.name for touch in second if not touch.is_read}
+    yield from (touch for touch in first if not touch.is_read and touch.name in others)
 
 
 def _only_asks(node: ast.AST) -> bool:
