@@ -17,8 +17,10 @@ from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame, below,
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.nonfinite.nonfinite_log import NonfiniteLog
 
+# NaN is in no range: torch refuses it with the words for one, and then does not name it.
 COMPLAINT = re.compile(
-    r"\bnan\b|\binf\b|infinit|non-?finite|not finite|invalid values|positive.definite|failed to converge",
+    r"\bnan\b|\binf\b|infinit|non-?finite|not finite|invalid values|positive.definite|failed to converge"
+    r"|between 0 and 1|>= ?0|non-?negative",
     re.IGNORECASE,
 )
 
