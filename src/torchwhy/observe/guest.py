@@ -164,11 +164,12 @@ class Guests(GuestsRecord):
         self._device_failed = of_device
         last = traceback.extract_tb(problem.__traceback__)[-1:]
         place = f" at {last[0].name}:{last[0].lineno}" if last else ""
+        said = (str(problem).splitlines() or [""])[0]  # torch lists all its backends below
         with suppress(Exception):  # a full disk must not stop training either
             self._write(
                 ProbeFailed(
                     probe=name,
-                    reason=f"{type(problem).__name__}: {problem}{place}",
+                    reason=f"{type(problem).__name__}: {said}{place}",
                     noticed_at=calling_span() if of_device else None,
                 )
             )

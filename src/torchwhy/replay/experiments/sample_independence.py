@@ -358,7 +358,9 @@ def _are_plain(values: Any) -> bool:
         values = list(values.values())
     if isinstance(values, (list, tuple)):
         return all(map(_are_plain, values))
-    return values is None or isinstance(values, (torch.Tensor, int, float, str, bool))
+    if isinstance(values, torch.Tensor):
+        return values.layout is torch.strided
+    return values is None or isinstance(values, (int, float, str, bool))
 
 
 def _first_tensor(values: Any) -> torch.Tensor | None:
