@@ -143,6 +143,7 @@ class NormStatistics(Event, frozen=True, tag="norm-statistics"):
     `initial` means that mean and variance are exactly 0 and 1, `scaled` that weight or bias of the layer differ between
     channels, as only training makes them. `mean_off` is how far the mean of what comes in lies from the running mean,
     in running standard deviations, and `variance_ratio` the variance of what comes in relative to the running one.
+    `moved` is how far they have gone from 0 and 1 to those of what comes in.
     """
 
     step: int
@@ -155,3 +156,4 @@ class NormStatistics(Event, frozen=True, tag="norm-statistics"):
     momentum: float | None
     mean_off: Real
     variance_ratio: Real
+    moved: Real = 1.0

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.model.modes_agree import disagreement, layer_place
 from torchwhy.detect.checks.questions.state.statistics_moved import QUESTION
-from torchwhy.detect.views.kept.norm_layers import without_momentum
+from torchwhy.detect.views.kept.norm_layers import with_momentum
+from torchwhy.detect.views.parameters.trained_parameters import ended_early
 from torchwhy.detect.views.training.model_modes import modes_of
+from torchwhy.detect.views.training.rates import ENOUGH_STEPS
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.kept.kept_state import NormStatistics
@@ -16,7 +18,11 @@ from torchwhy.record.trace import Trace
 
 # Either changes what the layer returns by more than the noise of a batch.
 FAR = 0.5  # Distance of the mean, in running standard deviations.
+MOVED = 0.2  # Statistics that went further towards what comes in were loaded from elsewhere.
 OTHER = 2.0  # Ratio of the variances, or its inverse.
+STILL_NEW = (
+    0.9  # Share of the initial statistics; with torch's default it is below after the first step.
+)
 
 
 class StatisticsNeverMoved(Diagnosis):
@@ -69,6 +75,34 @@ class StatisticsNeverMoved(Diagnosis):
         )
 
 
+class StatisticsHardlyMoved(Diagnosis):
+    """The momentum is so small that the statistics are still nearly those of a new layer when training ends."""
+
+    path: str
+    layer: str
+    momentum: float
+    steps: int
+    left: float
+    mean_off: float
+    variance_ratio: float
+    message = (
+        "in eval mode `{path}` normalises with running statistics that hardly moved: with momentum={momentum:g} "
+        "those of `{layer}` are after {steps} steps still {left:.0%} mean 0 and variance 1"
+    )
+    advice = "use a larger momentum: in torch it is the share of the new batch (default 0.1), 1 minus that of Keras"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"what comes into `{self.layer}` has a mean {self.mean_off:.2g} standard deviations off and "
+            f"{self.variance_ratio:.2g} times the variance",
+            value=self.mean_off,
+        )
+        yield Evidence(
+            f"(1 - {self.momentum:g}) to the power of {self.steps} is {self.left:.3g}",
+            value=self.left,
+        )
+
+
 class StaleRunningStatistics(Detector):
     """Evaluation uses running statistics that training never moved."""
 
@@ -77,7 +111,7 @@ class StaleRunningStatistics(Detector):
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        found = list(self._in_evaluation(trace))
+        found = [*self._in_evaluation(trace), *self._by_momentum(trace)]
         yield from found or self._in_rehearsal(trace)
 
     def _in_rehearsal(self, trace: Trace) -> Iterator[Finding]:
@@ -89,9 +123,44 @@ class StaleRunningStatistics(Detector):
                 disagreed,
                 severity="warning",
                 step=disagreed.steps,
-                location=without_momentum(trace) or layer_place(trace),
+                location=with_momentum(trace, 0.0) or layer_place(trace),
                 certainty="replayed",
             )
+
+    def _by_momentum(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the layer that is furthest off because its momentum hardly moves its statistics in the whole run."""
+        steps = len(trace.steps)
+        slow = [
+            one
+            for one in trace.of(NormStatistics)
+            if one.momentum and not one.initial and one.batches and _is_off(one)
+            if (1 - one.momentum) ** max(steps, one.batches) > STILL_NEW
+            if decode(one.moved) < MOVED and not _trains_like_this(trace, one.path)
+        ]
+        if not slow or steps < ENOUGH_STEPS or ended_early(trace):
+            return
+        layer = max(slow, key=lambda one: decode(one.mean_off))
+        momentum = layer.momentum or 0.0
+        steps = max(steps, layer.batches)
+        diagnosis = StatisticsHardlyMoved(
+            path=layer.path,
+            layer=layer.layer,
+            momentum=momentum,
+            steps=steps,
+            left=(1 - momentum) ** steps,
+            mean_off=decode(layer.mean_off),
+            variance_ratio=decode(layer.variance_ratio),
+        )
+        modes = modes_of(trace, layer.path)
+        place = next((m.location for m in modes if not m.training and not m.backwards), None)
+        yield self.found(
+            trace,
+            diagnosis,
+            severity="warning",
+            step=layer.step,
+            location=with_momentum(trace, momentum) or place,
+            symptom_at=place,
+        )
 
     def _in_evaluation(self, trace: Trace) -> Iterator[Finding]:
         by_model: dict[str, list[NormStatistics]] = {}
@@ -101,7 +170,7 @@ class StaleRunningStatistics(Detector):
         for path, layers in by_model.items():
             layer = max(layers, key=lambda one: decode(one.mean_off))
             off, ratio = decode(layer.mean_off), decode(layer.variance_ratio)
-            if off < FAR and abs(math.log(ratio)) < math.log(OTHER):
+            if not _is_off(layer):
                 continue
             diagnosis = StatisticsNeverMoved(
                 path=path,
@@ -116,7 +185,7 @@ class StaleRunningStatistics(Detector):
                 (m.location for m in modes_of(trace, path) if not m.training and not m.backwards),
                 None,
             )
-            made = without_momentum(trace) if layer.momentum == 0 else None
+            made = with_momentum(trace, 0.0) if layer.momentum == 0 else None
             yield self.found(
                 trace,
                 diagnosis,
@@ -125,6 +194,12 @@ class StaleRunningStatistics(Detector):
                 location=made or evaluated,
                 symptom_at=evaluated,
             )
+
+
+def _is_off(layer: NormStatistics) -> bool:
+    """Tell whether what comes in differs from the statistics by more than the noise of a batch."""
+    ratio = abs(math.log(decode(layer.variance_ratio)))
+    return decode(layer.mean_off) >= FAR or ratio >= math.log(OTHER)
 
 
 def _trains_like_this(trace: Trace, path: str) -> bool:

@@ -11,12 +11,12 @@ from torchwhy.source.calls import keyword, word_of
 NORM = "BatchNorm"
 
 
-def without_momentum(trace: Trace) -> SourceSpan | None:
-    """Return the first call that makes a BatchNorm layer with `momentum=0`."""
+def with_momentum(trace: Trace, momentum: float) -> SourceSpan | None:
+    """Return the first call that makes a BatchNorm layer with this momentum."""
     for source in trace.files.values():
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Call) and NORM in (word_of(node) or ""):
                 given = keyword(node, "momentum")
-                if isinstance(given, ast.Constant) and given.value == 0:
+                if isinstance(given, ast.Constant) and given.value == momentum:
                     return source.span(node)
     return None

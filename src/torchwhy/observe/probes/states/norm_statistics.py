@@ -70,9 +70,16 @@ def _measured(given: torch.Tensor, layer: Any) -> dict[str, Any]:
         "scaled": any(_differs(one) for one in (layer.weight, layer.bias)),
         "batches": int(tracked.item()) if isinstance(tracked, torch.Tensor) else 0,
         "momentum": None if layer.momentum is None else float(layer.momentum),
+        "moved": encode(_moved(values, mean.float(), variance.float())),
         "mean_off": encode(float(off.item())),
         "variance_ratio": encode(float(ratio.item())),
     }
+
+
+def _moved(values: torch.Tensor, mean: torch.Tensor, variance: torch.Tensor) -> float:
+    """Return how far statistics have gone from those of a new layer, 0 and 1, to those of what comes in."""
+    ways = [(mean, values.mean(1)), (variance - 1, values.var(1) - 1)]
+    return max(float((went.norm() / (way.norm() + EPSILON)).item()) for went, way in ways)
 
 
 def _differs(values: torch.Tensor | None) -> bool:
