@@ -9,6 +9,7 @@ from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
 from torchwhy.detect.views.graph.loss_errors import error_behind
+from torchwhy.detect.views.graph.summed_terms import reversed_divergence
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
@@ -51,6 +52,23 @@ class ErrorMaximised(Diagnosis):
         yield Evidence(f"the error is {self.error}", location=self.at)
 
 
+class DivergenceMaximised(Diagnosis):
+    """The loss subtracts the divergence from the standard normal distribution, which has no upper bound."""
+
+    loss_at: SourceSpan | None
+    message = (
+        "the loss subtracts the KL divergence from the standard normal distribution: each step makes it larger, "
+        "and exp(logvar) has no bound"
+    )
+    advice = "turn the sign: add `-0.5 * (1 + logvar - mu**2 - logvar.exp())` to the loss, which is never below 0"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "in the loss, the exponential and the squared mean have a minus, the exponent a plus",
+            location=self.loss_at,
+        )
+
+
 class LossMaximised(Detector):
     """The updates go uphill: an error enters the loss with the wrong sign."""
 
@@ -60,6 +78,7 @@ class LossMaximised(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
         root = next((one for one in graph.losses if one.order is not None), None)
+        yield from self._divergences(trace, graph)
         signed = error_behind(graph, graph.operation(root.order)) if root is not None else None
         if signed is None or root is None:
             return
@@ -85,6 +104,20 @@ class LossMaximised(Detector):
                 location=training.made.location if by_optimizer else root.location,
                 evidence=[loss_curve(training)],
             )
+
+    def _divergences(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        """Yield a divergence that enters a loss with a minus."""
+        if any(training.maximizes for training in trainings(trace)):
+            return
+        for root in graph.losses:
+            operation = graph.operation(root.order)
+            found = reversed_divergence(graph, operation) if operation is not None else None
+            if found is not None:
+                diagnosis = DivergenceMaximised(loss_at=root.location)
+                yield self.found(
+                    trace, diagnosis, severity="error", step=root.step, location=found.location
+                )
+                return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
