@@ -82,17 +82,23 @@ def load(run_directory: str | os.PathLike[str]) -> Report:
 
 
 def diagnose(
-    run_directory: Path, notes: Sequence[str] = (), *, allow: Sequence[str] = ()
+    run_directory: Path,
+    notes: Sequence[str] = (),
+    *,
+    allow: Sequence[str] = (),
+    traces: Sequence[Trace] | None = None,
 ) -> Report:
     """Return the report of a run, from its traces; `notes` are added to the report's own.
 
-    `allow` are causes to leave out, besides those that the run and the comments in its source allow.
+    `allow` are causes to leave out, besides those that the run and the comments in its source allow. `traces` are
+    those of all its ranks, if they have been read.
     """
     ranks = Ranks([Node(run_directory, read_run(run_directory))])
     if len(trace_files(run_directory, MOST_BYTES_IN_OUTLINE)) > MOST_JUDGED:
         read_chosen(ranks)
     else:
-        ranks.judged = ranks.everyone = read_traces(run_directory)
+        everyone = read_traces(run_directory) if traces is None else list(traces)
+        ranks.judged = ranks.everyone = everyone
     return _report_on(ranks, notes, allow)
 
 

@@ -22,7 +22,7 @@ from torchwhy.observe.ending_signals import ending
 from torchwhy.observe.launch import describe_run
 from torchwhy.observe.standard_input import keep_file
 from torchwhy.pipeline import diagnose
-from torchwhy.record.run_file import read_run
+from torchwhy.record.run_file import read_run, read_traces
 from torchwhy.rehearse.confined_rehearsal import Stage, ask_by_further_runs, rehearse
 from torchwhy.rehearse.resume_runs import resume
 from torchwhy.rehearse.seed_runs import compare_seeds
@@ -83,6 +83,7 @@ def _put_all_questions(stage: Stage) -> list[str]:
         note = rerun_if_needed(
             stage.run_directory,
             ended,
+            traces=read_traces(stage.run_directory),
             allowed=True,
             limit_seconds=max(1.0, stage.seconds_left),
             in_place=False,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from torchwhy.commands.guidance.progress_line import ProgressLine
 from torchwhy.observe.ending_signals import ending
-from torchwhy.record.run_file import Run, read_traces
+from torchwhy.record.run_file import Run
 from torchwhy.record.secrets import masked_command
+from torchwhy.record.trace import Trace
 from torchwhy.replay.step.rerun_parent import needs_rerun, rerun, seconds_to_failure
 
 FILES_ARE_SAFE = "your files stay as they are, what it does over the network is repeated"
@@ -20,13 +22,16 @@ def rerun_if_needed(
     run_directory: Path,
     run: Run,
     *,
+    traces: Sequence[Trace],
     allowed: bool,
     limit_seconds: float,
     in_place: bool,
     stream: IO[str] | None,
 ) -> str | None:
-    """Run the program again if no replay showed the failure; return a note if that is not possible."""
-    traces = read_traces(run_directory)
+    """Run the program again if no replay showed the failure; return a note if that is not possible.
+
+    `traces` are those of the first run.
+    """
     step = needs_rerun(traces)
     if step is None:
         return None

@@ -19,7 +19,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchwhy.commands.guidance.allow_option import add_allow_option, check_allowed
 from torchwhy.commands.guidance.option_types import positive, share, size_in_bytes
@@ -37,7 +37,7 @@ from torchwhy.observe.run_directories import (
 )
 from torchwhy.observe.torch_features.interpreter import options_with_values
 from torchwhy.printable import one_line
-from torchwhy.record.run_file import Run, read_run
+from torchwhy.record.run_file import Run, read_run, read_traces
 from torchwhy.report.page.page_file import check_folder, page_of, write_output
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ DEFAULT_RERUN_LIMIT_SECONDS = 300.0  # Users wait this long for an answer.
 DEFAULT_FIX_LIMIT_SECONDS = 300.0  # The same, for all trials together.
 
 DEFAULT_KEPT_STATE = 2 * 10**9  # bytes
+
+
+class Outcome(NamedTuple):
+    """How a run went, in a word, and whether an update was withheld: then an exit code of 0 is not its merit.
+
+    A program that torchwhy could stop has already ended with 1; this is for a loop that ended with that step.
+    """
+
+    word: str
+    withheld: bool
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -205,7 +215,7 @@ def run_and_report(options: argparse.Namespace) -> tuple[int, Path | None]:
     ended_by = ending.received
     with ending.watched(), closing(follower):
         outcome = _report_if_possible(run_directory, run, options, follower=follower)
-    code = _exit_code(run_directory, run, outcome=outcome, options=options)
+    code = _exit_code(run, outcome=outcome, options=options)
     ending.exit_by = run.signal if code == run.exit_code else None
     if (
         ended_by is None and ending.asks_to_leave
@@ -267,23 +277,21 @@ def recording(run: Run, given: Path | None = None) -> Path | None:
     return directory
 
 
-def _exit_code(
-    run_directory: Path, run: Run, *, outcome: str | None, options: argparse.Namespace
-) -> int:
+def _exit_code(run: Run, *, outcome: Outcome | None, options: argparse.Namespace) -> int:
     if outcome is None:
         return run.exit_code or 0
-    if options.fail_on is not None and outcome in LEVELS[options.fail_on]:
+    if options.fail_on is not None and outcome.word in LEVELS[options.fail_on]:
         return FAIL_ON_CODE
     if run.stopped_step is not None:
         return WITHHELD_CODE
-    if run.exit_code == 0 and options.on_failure == "stop" and _withheld_an_update(run_directory):
+    if run.exit_code == 0 and options.on_failure == "stop" and outcome.withheld:
         return WITHHELD_CODE
     return run.exit_code or 0
 
 
 def _report_if_possible(
     run_directory: Path, run: Run, options: argparse.Namespace, *, follower: Follower
-) -> str | None:
+) -> Outcome | None:
     """Return the outcome; None if the report fails, so that the program's exit code is not lost."""
     try:
         return _report(run_directory, run, options, follower=follower)
@@ -305,19 +313,9 @@ def _report_if_possible(
     return None
 
 
-def _withheld_an_update(run_directory: Path) -> bool:
-    """Tell whether torchwhy withheld a bad update, so that an exit code of 0 is not the program's merit.
-
-    A program that torchwhy could stop has already ended with 1; this is for a loop that ended with that step.
-    """
-    from torchwhy.record.run_file import read_traces
-
-    return any(alarm.withheld for trace in read_traces(run_directory) for alarm in trace.alarms)
-
-
 def _report(
     run_directory: Path, run: Run, options: argparse.Namespace, *, follower: Follower
-) -> str:
+) -> Outcome:
     from torchwhy.commands import trials
     from torchwhy.commands.check_offer import check_if_wanted, offered_check
     from torchwhy.commands.rerun import rerun_if_needed
@@ -325,15 +323,19 @@ def _report(
     from torchwhy.report.plain_report import show_plainly
 
     stream = None if options.quiet else sys.stderr
+    traces = read_traces(run_directory)
     note = rerun_if_needed(
         run_directory,
         run,
+        traces=traces,
         allowed=not options.no_rerun,
         limit_seconds=options.rerun_limit,
         in_place=options.rerun_in_place,
         stream=stream,
     )
-    report = diagnose(run_directory, notes=() if note is None else (note,))
+    if (run_directory / "rerun").is_dir():
+        traces = read_traces(run_directory)
+    report = diagnose(run_directory, notes=() if note is None else (note,), traces=traces)
     report = report.with_launcher(time.process_time())
     follower.withdraw_missing(report)
     unwritten = trials.store(run_directory, report)
@@ -363,7 +365,8 @@ def _report(
     check_if_wanted(
         report, run, wanted=options.check, stream=stream, keeps_data=not options.no_data
     )
-    return report.outcome
+    withheld = any(alarm.withheld for trace in traces for alarm in trace.alarms)
+    return Outcome(report.outcome, withheld=withheld)
 
 
 def write_copy(report: Report, path: Path) -> None:

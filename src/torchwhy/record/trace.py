@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import msgspec
 
@@ -21,6 +21,7 @@ from torchwhy.record.step_log import recent_steps
 from torchwhy.source.edits import Source
 
 AnyOf = TypeVar("AnyOf", bound=kinds.Event)
+Answer = TypeVar("Answer")
 HEAD = re.compile(rb'\{"event":"([a-z-]+)"')  # as the writer writes it
 
 
@@ -40,6 +41,8 @@ class Trace:
     damage: tuple[str, ...] = ()  # Sentences about parts of the recording that could not be read.
     _files: dict[str, Source] = field(default_factory=dict, repr=False, compare=False)
     _by_kind: dict[type, list[kinds.Event]] = field(default_factory=dict, repr=False, compare=False)
+    # Not an argument, so that a changed copy begins without the answers of its original.
+    _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, kind: type[AnyOf]) -> list[AnyOf]:
         """Return the events of one kind, oldest first; of the microscope's, those of this observation."""
@@ -48,6 +51,12 @@ class Trace:
                 if getattr(event, "look", self.observation) == self.observation:
                     self._by_kind.setdefault(type(event), []).append(event)
         return cast("list[AnyOf]", self._by_kind.get(kind, []))
+
+    def once(self, ask: Callable[[Trace], Answer]) -> Answer:
+        """Return what a function says of this trace, asked once however many causes want to know."""
+        if ask not in self._answers:
+            self._answers[ask] = ask(self)
+        return cast("Answer", self._answers[ask])
 
     def has_all(self, what: kinds.Recorded) -> bool:
         """Tell whether all operations, modules, activations or parameters of this observation were recorded."""

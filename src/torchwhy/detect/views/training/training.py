@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean, median
 
 from torchwhy.detect.views.training.history import element_counts, total_size
@@ -50,7 +51,7 @@ class Training:
     alone: bool
     cut: bool = False
 
-    @property
+    @cached_property
     def values(self) -> list[float]:
         """Return the finite losses, oldest first."""
         return [loss for _, loss in self.losses]
@@ -65,7 +66,7 @@ class Training:
         """Tell whether the optimizer maximises its objective."""
         return self.made.defaults.get("maximize") is True
 
-    @property
+    @cached_property
     def is_judged(self) -> bool:
         """Tell whether the losses measure progress: enough of them, none below 0, of one optimizer only.
 
@@ -80,7 +81,7 @@ class Training:
             and not self._is_pinned
         )
 
-    @property
+    @cached_property
     def _is_pinned(self) -> bool:
         """Tell whether the loss is constant by construction, as `a / a.detach()` is, and only its gradient matters.
 
@@ -105,7 +106,7 @@ class Training:
         )
         return self.cut and (len(self.losses) < ENOUGH_STEPS or rises)
 
-    @property
+    @cached_property
     def head(self) -> list[float]:
         """Return the first losses; only the very first one if the updates raised the next ones.
 
@@ -115,22 +116,22 @@ class Training:
         jumped = median(first) > JUMPED * first[0] or max(first) > GREW * first[0]
         return first[:1] if jumped and not self._began_by_luck(median(first)) else first
 
-    @property
+    @cached_property
     def tail(self) -> list[float]:
         """Return the losses of the second half."""
         return self.values[len(self.losses) // 2 :]
 
-    @property
+    @cached_property
     def fell(self) -> bool:
         """Tell whether the second half of the run is better than its first steps."""
         return self.is_judged and is_lower(self.tail, than=self.head)
 
-    @property
+    @cached_property
     def never_learnt(self) -> bool:
         """Tell whether the second half of the run is no better than its first steps."""
         return self.is_judged and not self.is_beginning and not self.fell
 
-    @property
+    @cached_property
     def plateaued(self) -> bool:
         """Tell whether the loss no longer falls in the second half, be it high or low."""
         quarter = len(self.losses) // 4
@@ -140,7 +141,7 @@ class Training:
             and not is_lower(self.tail, than=self.values[quarter : 2 * quarter])
         )
 
-    @property
+    @cached_property
     def stays_grown(self) -> bool:
         """Tell whether the last quarter of the run lies an order of magnitude above its first loss."""
         if not self.alone or self.maximizes or len(self.losses) < 4 or self.losses[0][1] <= 0:
@@ -150,7 +151,7 @@ class Training:
         level = median(self.values[-max(2, len(self.losses) // 4) :])
         return level >= GREW * self.losses[0][1] and not self._began_by_luck(level)
 
-    @property
+    @cached_property
     def is_steady(self) -> bool:
         """Tell whether the losses are steady enough to show a moderate fall."""
         error = math.hypot(_error(self.head), _error(self.tail))
@@ -173,7 +174,7 @@ class Training:
         lowest = sorted(tail)[len(tail) // 20]
         return lowest <= JUMPED * first and median(tail) >= JUMPED**2 * first
 
-    @property
+    @cached_property
     def rate(self) -> float | None:
         """Return the highest learning rate of the run."""
         return max((rate for _, rate in self.rates), default=None)
@@ -193,7 +194,7 @@ class Training:
         update = self.rate_at(sample.step) * slope
         return update / weights if weights else math.inf if update else 0.0
 
-    @property
+    @cached_property
     def largest_update(self) -> tuple[int, float]:
         """Return step and relative size of the largest of the sampled updates."""
         sizes = [(sample.step, self.relative_update(sample)) for sample in self.samples]
@@ -206,8 +207,16 @@ class Training:
         return fmean(map(self.relative_update, self.samples)) * len(self.losses)
 
 
-def trainings(trace: Trace) -> Iterator[Training]:
-    """Yield the training of every optimizer that made a step."""
+def trainings(trace: Trace) -> Sequence[Training]:
+    """Return the training of every optimizer that made a step."""
+    return trace.once(_trainings)
+
+
+def _trainings(trace: Trace) -> tuple[Training, ...]:
+    return tuple(_each_training(trace))
+
+
+def _each_training(trace: Trace) -> Iterator[Training]:
     steps: dict[int, list[Step]] = {}
     for step in trace.steps:
         steps.setdefault(step.optimizer, []).append(step)
