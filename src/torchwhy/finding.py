@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.plain_data import dataclass
 
 Severity = Literal["error", "warning", "note"]
 Certainty = Literal["observed", "replayed", "verified"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.plain_data import dataclass
 
 Answer = Literal["yes", "no", "could-not-ask"]
 

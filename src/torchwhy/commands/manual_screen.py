@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import Markdown
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from torchwhy.detect.manuals.page import DIFF_HEAD, FENCE, Manual
+from torchwhy.plain_data import dataclass
 
 # In screen order; a page of another package may have further sections.
 TITLES = {

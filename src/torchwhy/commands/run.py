@@ -55,10 +55,7 @@ DEFAULT_KEPT_STATE = 2 * 10**9  # bytes
 
 
 class Outcome(NamedTuple):
-    """How a run went, in a word, and whether an update was withheld: then an exit code of 0 is not its merit.
-
-    A program that torchwhy could stop has already ended with 1; this is for a loop that ended with that step.
-    """
+    """How a run went, and whether an update was withheld: an exit code of 0 is then not the program's merit."""
 
     word: str
     withheld: bool
@@ -317,10 +314,9 @@ def _report(
     run_directory: Path, run: Run, options: argparse.Namespace, *, follower: Follower
 ) -> Outcome:
     from torchwhy.commands import trials
-    from torchwhy.commands.check_offer import check_if_wanted, offered_check
+    from torchwhy.commands.check_offer import check_if_wanted
     from torchwhy.commands.rerun import rerun_if_needed
     from torchwhy.pipeline import diagnose
-    from torchwhy.report.plain_report import show_plainly
 
     stream = None if options.quiet else sys.stderr
     traces = read_traces(run_directory)
@@ -349,13 +345,8 @@ def _report(
             stream=stream,
         )
         unwritten = trials.store(run_directory, report)
-    if not options.quiet and not show_plainly(report, sys.stderr):
-        from torchwhy.report.text.terminal import Place, show
-
-        then = trials.next_steps(report, Path(run.directory), tried=options.fix)
-        then += [] if options.check else offered_check(report, run)
-        place = Place(_as_typed(run_directory), Path(run.directory))
-        show(report, place, sys.stderr, then=then)
+    if not options.quiet:
+        _show(run_directory, run, report, options)
     if unwritten is not None:
         print(f"torchwhy: the report is not stored: {unwritten}.", file=sys.stderr)
     if options.json is not None:
@@ -367,6 +358,21 @@ def _report(
     )
     withheld = any(alarm.withheld for trace in traces for alarm in trace.alarms)
     return Outcome(report.outcome, withheld=withheld)
+
+
+def _show(run_directory: Path, run: Run, report: Report, options: argparse.Namespace) -> None:
+    from torchwhy.report.plain_report import show_plainly
+
+    if show_plainly(report, sys.stderr):
+        return
+    from torchwhy.commands import trials
+    from torchwhy.commands.check_offer import offered_check
+    from torchwhy.report.text.terminal import Place, show
+
+    then = trials.next_steps(report, Path(run.directory), tried=options.fix)
+    then += [] if options.check else offered_check(report, run)
+    place = Place(_as_typed(run_directory), Path(run.directory))
+    show(report, place, sys.stderr, then=then)
 
 
 def write_copy(report: Report, path: Path) -> None:

@@ -12,12 +12,12 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchwhy.errors import TorchwhyError, UsageError
 from torchwhy.observe.run_directories import RUNS_FOLDER
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_file import Run, read_run, read_traces, trace_files
 from torchwhy.report.page.page_file import page_of
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from torchwhy.confine.created_files import created
@@ -19,6 +19,7 @@ from torchwhy.confine.scratch_folders import scratch_folders
 from torchwhy.confine.touched_files import first_touched, stamps
 from torchwhy.confine.trackers import repeated_environment
 from torchwhy.observe.launch import RUN_VARIABLE, run_quietly
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_file import Run, read_run
 
 ENTER = Path(__file__).with_name("enter.py")

@@ -11,8 +11,10 @@ import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from torchwhy.plain_data import dataclass
 
 MOST_ENTRIES = 20_000  # Files and folders; deeper folders are linked as a whole after that.
 LARGEST_FILE = 50_000_000  # Files with more bytes are linked.

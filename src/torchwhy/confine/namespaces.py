@@ -12,7 +12,6 @@ import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.confine.system_calls import (
@@ -25,6 +24,7 @@ from torchwhy.confine.system_calls import (
     mount,
     unshare,
 )
+from torchwhy.plain_data import dataclass
 
 # File systems that hold no files of the user.
 OF_THE_KERNEL = {

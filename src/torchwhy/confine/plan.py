@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+
+from torchwhy.plain_data import dataclass
 
 GUARD_FILE = "guard.json"  # In the run directory: what a guarded Python process may write.
 REFUSED_FILE = "refused.txt"  # Beside it: the paths that a process was not allowed to write.

@@ -7,11 +7,11 @@ import os
 import re
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from torchwhy.finding import Finding, Silenced, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.trace import Trace
 
 MARK = "torchwhy:"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from torchwhy.detect.allowances import Allowances
 from torchwhy.explain.ancestry import SEVERITIES
 from torchwhy.explain.effects import effect_of
 from torchwhy.finding import Finding, Silenced
+from torchwhy.plain_data import dataclass
 from torchwhy.record.trace import Trace
 
 

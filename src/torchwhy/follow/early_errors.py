@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.detect.allowances import Allowances
 from torchwhy.detect.each_observation import findings_of
 from torchwhy.detect.registry import detectors_for
 from torchwhy.finding import Finding
+from torchwhy.plain_data import dataclass
 from torchwhy.record.trace import Trace
 from torchwhy.report.model import build
 

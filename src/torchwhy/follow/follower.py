@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Literal
 
 from torchwhy.errors import TraceError
 from torchwhy.follow.look_times import LookTimes
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_file import Run, trace_files
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ look may come while the events of a step are being written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from torchwhy.detect.registry import detectors_for
 from torchwhy.finding import Finding
 from torchwhy.follow.early_errors import EarlyError, Judged, judge
+from torchwhy.plain_data import dataclass
 from torchwhy.record.trace import Trace
 
 STEPS_BETWEEN = 8  # of the program, between the two looks that show an error

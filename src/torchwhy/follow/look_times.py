@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from torchwhy.plain_data import dataclass
 
 FIRST_SECONDS = 10.0  # A shorter run has its report almost as soon.
 SHORTEST_SECONDS = 2.0

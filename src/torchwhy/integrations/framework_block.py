@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from torchwhy.integrations.block import watch
 from torchwhy.integrations.run_trackers import Tracker, active_trackers
+from torchwhy.plain_data import dataclass
 from torchwhy.report.model import Report
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
+
+from torchwhy.plain_data import dataclass
 
 # torchrun's and Accelerate's name, then those of srun, Open MPI and MPICH. Under srun a worker of torchrun has both.
 RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")

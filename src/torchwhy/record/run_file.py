@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchwhy.errors import TraceError
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_folder import (
     LARGEST_NOTE,
     LARGEST_TRACE,

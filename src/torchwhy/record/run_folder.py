@@ -15,11 +15,11 @@ import stat
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torchwhy.errors import TraceError
+from torchwhy.plain_data import dataclass
 
 SEAL_FILE = "recorded-here"
 LARGEST_JSON = 64_000_000  # The largest report.json of the test programs has 60 kB.

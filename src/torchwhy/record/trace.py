@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast, get_args
 import msgspec
 
 from torchwhy.errors import TraceError
+from torchwhy.plain_data import dataclass
 from torchwhy.record import events as kinds
 from torchwhy.record.numbers import Real, decode
 from torchwhy.record.run_file import LARGEST_STEP, TRACE_NAME

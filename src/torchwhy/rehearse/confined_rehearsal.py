@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from torchwhy.confine.confined_run import FileProtectedError, refused_path, run_again
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Experiment
 from torchwhy.record.run_file import Run, read_traces, write_run
 from torchwhy.record.trace import Trace

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
 from torchwhy.detect.views.training.training import ERRORS, is_lower, trainings
+from torchwhy.plain_data import dataclass
 from torchwhy.record.trace import Trace
 
 CLEARLY = (

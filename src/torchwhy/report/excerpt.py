@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.errors import TraceError
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_folder import read_bounded
 from torchwhy.source.files import text_of_cell
 

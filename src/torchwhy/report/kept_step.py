@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.kept.kept_failure import BatchKept, StateKept, UpdateSkipped
 from torchwhy.record.trace import Trace
 

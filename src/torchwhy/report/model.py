@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from torchwhy.diagnosis import Stored
 from torchwhy.errors import TorchwhyError, TraceError
 from torchwhy.finding import Evidence, Finding, Label, LoopPosition, Sample, Silenced, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.printable import escaped_json
 from torchwhy.question import Check, Question
 from torchwhy.record.numbers import decode
@@ -38,7 +39,6 @@ from torchwhy.report.stored.silenced_json import (
 )
 
 SCHEMA = 1
-
 Outcome = Literal["healthy", "suspect", "failed"]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
+
+from torchwhy.plain_data import dataclass
 
 BEFORE = 12  # Columns of context before the part that matters.
 CUT = "…"

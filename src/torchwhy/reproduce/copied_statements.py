@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from dataclasses import dataclass
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.kept.kept_failure import FrameKept
 from torchwhy.reproduce.names_used import names_written
 from torchwhy.source.calls import last_word

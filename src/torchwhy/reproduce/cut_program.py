@@ -7,8 +7,9 @@ cut out raises `CannotCutError`, and whether the cut repeats the failure is foun
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.kept.kept_failure import (
     LEAF,
     BatchKept,

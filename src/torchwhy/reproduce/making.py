@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from torchwhy.errors import UsageError
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth
 from torchwhy.record.kept.kept_failure import BatchKept, FramesKept, StateKept
 from torchwhy.record.trace import Trace

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchwhy.plain_data import dataclass
 from torchwhy.reproduce.copied_statements import Piece
 from torchwhy.reproduce.cut_program import KEPT, CutProgram
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.confine.confined_run import run_again
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth, ExceptionSeen
 from torchwhy.record.run_file import Run, read_traces
 from torchwhy.record.trace import Trace

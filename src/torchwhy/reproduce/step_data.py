@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.kept.tensor_file import StoredTensor, read_tensors
 
 MOST_BYTES = 100 * 2**20  # of a kept batch with its header

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from torchwhy.finding import Fix, Safety
+from torchwhy.plain_data import dataclass
 from torchwhy.source.text import Text, is_python, split_lines
 
 CONTEXT_LINES = 2

@@ -9,10 +9,10 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.source.calls import last_word
 from torchwhy.source.scopes import FUNCTIONS, LOOPS, Loop, line_at
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from torchwhy.confine.confined_run import FileProtectedError
 from torchwhy.detect.fixes.training.optimizers import lower_rate
 from torchwhy.finding import Finding, Fix, Trial
+from torchwhy.plain_data import dataclass
 from torchwhy.verify.candidates import candidates, effect_of, open_source
 from torchwhy.verify.diffs import EditError, edited_texts, joined
 from torchwhy.verify.run_result import RunResult

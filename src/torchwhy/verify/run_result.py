@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean, median
 from typing import NamedTuple
 
 from torchwhy.detect.views.training.training import is_lower
 from torchwhy.finding import Finding
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import ExceptionSeen, OptimizerMade, Replayed, Step, Weights
 from torchwhy.record.numbers import decode
 from torchwhy.record.run_file import Run

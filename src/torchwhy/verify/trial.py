@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from torchwhy.confine.confined_run import FileProtectedError, refused_path
 from torchwhy.finding import Finding, Fix, Trial
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Replayed
 from torchwhy.record.run_file import BOOT_FAILURE, Run, read_run, read_traces
 from torchwhy.verify.diffs import edited_texts

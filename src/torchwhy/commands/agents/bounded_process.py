@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
 from anyio.abc import Process
+
+from torchwhy.plain_data import dataclass
 
 HEAD = 6_000  # bytes; a program tells its settings first and its end last
 TAIL = 24_000

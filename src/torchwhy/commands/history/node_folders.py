@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.commands.history.recorded_runs import find_run
 from torchwhy.errors import TraceError
 from torchwhy.observe.run_directories import RUNS_FOLDER
+from torchwhy.plain_data import dataclass
 
 MOST_NODES = 4096
 

@@ -11,9 +11,10 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
+from torchwhy.plain_data import dataclass
 from torchwhy.printable import one_line
 from torchwhy.record.secrets import masked_command
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from torchwhy.detect.checks.recorded_facts import Need
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.plain_data import dataclass
 from torchwhy.question import Question
 from torchwhy.record.trace import Trace
 

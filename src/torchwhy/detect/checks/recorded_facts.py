@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from torchwhy.detect.views.memory.growth import FEWEST_OF_BATCHES, FEWEST_SNAPSHOTS
 from torchwhy.detect.views.training.training import ENOUGH_STEPS, trainings
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import (
     MicroscopeLeft,
     MissingFeature,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Literal
 
 from torchwhy.detect.hangs.standing_places import users_frames
+from torchwhy.plain_data import dataclass
 from torchwhy.record.standing.stack_file import Frame
 from torchwhy.record.standing.standstill import Standing, Standstill
 

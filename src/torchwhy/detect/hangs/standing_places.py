@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.standing.collective_log import Call
 from torchwhy.record.standing.stack_file import Frame
 from torchwhy.record.standing.standstill import Standing, Standstill

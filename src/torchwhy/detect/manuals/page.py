@@ -11,9 +11,10 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from torchwhy.plain_data import dataclass
 
 FENCE = re.compile(r"^```(?P<language>python|diff)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 DIFF_HEAD = re.compile(r"--- broken (?P<number>\d+)\n@@\n")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from torchwhy.detect.manuals.page import FENCE, Manual
+from torchwhy.plain_data import dataclass
 
 WORD = re.compile(r"(?<![a-z0-9])[a-z][a-z0-9]*")
 WEIGHTS = {"name": 8.0, "summary": 4.0, "symptom": 3.0, "finds": 2.0, "prose": 1.0}

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import GraphOperation
 
 ARROW = re.compile(r"\s*([→⇢])\s*")

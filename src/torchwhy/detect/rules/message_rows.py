@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from torchwhy.detect.rules.message_kinds import TorchMessage
+from torchwhy.plain_data import dataclass
 
 # If several rows match a message, the most specific one counts.
 GENERAL, USUAL, SPECIAL = range(3)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
 from torchwhy.detect.views.nonfinite.birth_facts import op_name
 from torchwhy.detect.views.nonfinite.operand_facts import argument, node_of, value_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth, Operand
 
 EVERY_PHASE = frozenset({"data", "forward", "backward", "accumulate", "clip", "update"})

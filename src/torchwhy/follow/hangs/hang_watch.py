@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Literal
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_file import Run
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ import msgspec
 from torchwhy.errors import TraceError
 from torchwhy.follow.hangs import process_facts
 from torchwhy.observe.launch import records_into
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_folder import read_bounded
 from torchwhy.record.standing.collective_log import calls_file_of, read_calls
 from torchwhy.record.standing.stack_file import (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
@@ -15,6 +14,7 @@ from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.probes.weights import chosen, norms_in
 from torchwhy.observe.steps.gradients import read_together, sums_of
 from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.plain_data import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ Taking a state waits for no device: torch keeps seed and position of each genera
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from torchwhy.observe.torch_features.mode_stack import unseen
+from torchwhy.plain_data import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import math
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -36,6 +35,7 @@ from torchwhy.observe.torch_features.loader_parts import (
 )
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import version_of
+from torchwhy.plain_data import dataclass
 
 NEEDS = ("loader-iterator",)
 MOST_BATCHES = (

@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
@@ -28,6 +28,7 @@ from torchwhy.observe.torch_features.autograd_nodes import (
 )
 from torchwhy.observe.torch_features.layer_kinds import DROPOUTS, NORMS
 from torchwhy.observe.torch_features.module_parts import module_call_code
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Event
 from torchwhy.record.learning import ForwardModes
 from torchwhy.source.files import layer_of

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.program.frames import calling_span
 from torchwhy.observe.steps import gradients
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real
 

@@ -11,7 +11,7 @@ A name is spelled the way `resolve` looks it up:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from torchwhy.plain_data import dataclass
 
 OLDEST_TORCH = "torch 2.4"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torchwhy.errors import TraceError
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_folder import read_bounded
 
 ALIGNED = 8  # bytes: the header is padded with spaces so that tensors begin at a multiple

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from torchwhy.errors import TraceError
+from torchwhy.plain_data import dataclass
 from torchwhy.record.ranks.outline import Outline, read_outline
 from torchwhy.record.run_file import Run, read_run, trace_files
 from torchwhy.record.run_folder import LARGEST_TRACE

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -18,6 +17,7 @@ import msgspec
 
 from torchwhy.errors import TraceError
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record import events as kinds
 from torchwhy.record.crashes import Crash
 from torchwhy.record.kept.kept_failure import UpdateSkipped

@@ -5,10 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy.errors import TraceError
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_folder import read_bounded
 
 SLOTS = 64

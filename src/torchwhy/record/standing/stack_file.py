@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+
+from torchwhy.plain_data import dataclass
 
 LARGEST_STACKS = 4_000_000
 FILE_NAME = re.compile(r"process-(\d{1,9})\.stacks")

@@ -7,7 +7,6 @@ and is recorded only if training never gets to a step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import FrameType, TracebackType
 
 import msgspec
@@ -18,6 +17,7 @@ from torchwhy.observe.program.exceptions import without_own_frames
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.torch_internals import DEVICE_START, STEP_FILES
+from torchwhy.plain_data import dataclass
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.exception_watchers import watcher_for
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH

@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import gradient_of
 from torchwhy.observe.torch_features.torch_internals import world_size
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import decode, encode
 from torchwhy.replay.experiments.lanczos import largest_eigenvalue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
@@ -26,6 +26,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.loader_parts import collate_of
 from torchwhy.observe.torch_features.tensor_parts import precise, storage_key
 from torchwhy.observe.torch_features.torch_internals import world_size
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.experiments.mixing_operations import may_mix_samples

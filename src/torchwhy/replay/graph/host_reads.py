@@ -5,10 +5,10 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope.operations import Operation
 
 MADE_ANEW = {"lift_fresh", "lift_fresh_copy", "scalar_tensor", "full", "_to_copy"}

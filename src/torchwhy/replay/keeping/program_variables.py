@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -13,6 +12,7 @@ import torch
 
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.torch_features.interpreter import frame_at
+from torchwhy.plain_data import dataclass
 from torchwhy.record.kept.kept_failure import LEAF, FrameKept, FramesKept, VariableKept
 from torchwhy.record.secrets import is_secret_name
 from torchwhy.source.files import layer_of, shown_path

@@ -10,7 +10,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from torch import nn
 from torchwhy.observe.devices import generator_states
 from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.torch_features.tensor_parts import has_values, is_part
+from torchwhy.plain_data import dataclass
 from torchwhy.record.kept.kept_failure import StateKept
 from torchwhy.replay.keeping.program_variables import RunningFrame, held_objects
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.torch_features.torch_internals import schema_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.tensors import TensorFacts
 from torchwhy.replay.samples.operands import DataOperand
 

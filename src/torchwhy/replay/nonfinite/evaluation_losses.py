@@ -11,7 +11,6 @@ import math
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,6 +27,7 @@ from torchwhy.observe.torch_features import mode_stack
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_values, item, local_part
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real, encode
 from torchwhy.source.bindings import targets_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Operand, OriginKind
 from torchwhy.replay.microscope.expressions import span_in_module
 from torchwhy.replay.microscope.operations import Operation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from torchwhy.plain_data import dataclass
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 
 import torch
 
@@ -14,6 +13,7 @@ from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import gradient_of, version_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.wiring import LateParameter, LateParameters
 
 FIRST_STEPS = (1, 4, 8, 16)  # compared while every step is thorough; later all thorough ones

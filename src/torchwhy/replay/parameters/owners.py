@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from torch import nn
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.module_parts import parameters_in
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope.module_stack import ModuleStack
 
 MOST_LOOSE = 50  # items read of a plain list or dictionary

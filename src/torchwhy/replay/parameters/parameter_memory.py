@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,6 +24,7 @@ from torchwhy.observe.torch_features.tensor_parts import (
     version_of,
     weak_storage,
 )
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import ParameterSeen
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.observing.current_observation import CurrentObservation

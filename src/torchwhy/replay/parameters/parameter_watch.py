@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 
 import torch
 
@@ -18,6 +17,7 @@ from torchwhy.observe.torch_features.tensor_parts import (
     local_part,
     version_of,
 )
+from torchwhy.plain_data import dataclass
 from torchwhy.record.wiring import Followed, ParametersFollowed
 from torchwhy.replay.parameters.late_parameters import LateParameterWatch
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 
 
 @dataclass(frozen=True)

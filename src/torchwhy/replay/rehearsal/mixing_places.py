@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation
 from torchwhy.replay.rehearsal.changed_runs import ChangedRuns, Values, base_of, moved
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 
 from torchwhy.observe.torch_features.tensor_parts import precise
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, CapturedStep
 
 SHORTEST = 4  # a sequence

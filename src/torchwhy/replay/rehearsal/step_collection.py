@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import torch
 
 from torchwhy.observe.torch_features.tensor_parts import precise
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, same

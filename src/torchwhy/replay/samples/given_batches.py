@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,6 +17,7 @@ from torchwhy.observe.torch_features.loader_parts import (
     keeps_order,
     yielded_by,
 )
+from torchwhy.plain_data import dataclass
 
 
 @dataclass(frozen=True)

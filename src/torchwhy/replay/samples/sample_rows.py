@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope import tensor_facts
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.samples.given_batches import GivenBatch, Leaf

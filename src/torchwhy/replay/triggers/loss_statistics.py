@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from torchwhy.plain_data import dataclass
 
 FIRST_MARK = (
     25  # steps after which the loss has fallen visibly on most problems; later marks double

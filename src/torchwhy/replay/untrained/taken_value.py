@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth, Use
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from torchwhy.plain_data import dataclass
 from torchwhy.source.unified_diff import Hunk
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from torchwhy.finding import Finding, Fix, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.printable import one_line
 from torchwhy.report.model import Report
 from torchwhy.report.wording import OFFERED

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchwhy import __version__
 from torchwhy.finding import Finding
+from torchwhy.plain_data import dataclass
 from torchwhy.record.crashes import Crash
 from torchwhy.record.events import Birth, ExceptionSeen, RunEnded, RunStarted, SampleValues
 from torchwhy.record.trace import Trace

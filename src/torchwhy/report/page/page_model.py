@@ -5,10 +5,10 @@ Text is as the program or the run says it; the renderer makes it safe.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from torchwhy.finding import Severity
+from torchwhy.plain_data import dataclass
 from torchwhy.report.kept_step import Passage
 
 

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from torchwhy.plain_data import dataclass
 from torchwhy.printable import printable
 from torchwhy.record.run_file import known_secrets
 from torchwhy.record.secrets import Secrets

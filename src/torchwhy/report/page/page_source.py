@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from torchwhy.finding import Finding, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.crashes import Crash, NamedTensor
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import decode

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.report.excerpt import Line
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.printable import printable
 from torchwhy.report.checklist import checklist
 from torchwhy.report.excerpt import Line, excerpt

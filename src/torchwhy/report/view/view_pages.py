@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.run_file import known_secrets
 from torchwhy.report.page.page_render import environment_of, own_file, policy, trusted
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from torchwhy.plain_data import dataclass
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import FUNCTIONS, LOOPS
 from torchwhy.source.values import without_casts

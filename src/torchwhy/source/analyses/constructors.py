@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.source.bindings import names_behind, values_given
 from torchwhy.source.calls import argument, called, first_call, own_function, positional_names
 from torchwhy.source.edits import Source

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchwhy.plain_data import dataclass
 from torchwhy.source.calls import called
 from torchwhy.source.scopes import inside
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.source.analyses.flows import CUTTING, reaches_backward
 from torchwhy.source.bindings import binds
 from torchwhy.source.calls import called

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Shape
 from torchwhy.finding import Evidence, Label, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Crash, Layer, NamedTensor
 from torchwhy.record.trace import Trace
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from torchwhy.detect.rules import message_kinds as kinds
@@ -19,6 +18,7 @@ from torchwhy.detect.views.crash.operand_trials import fix_of
 from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, Sample, Severity, SourceSpan, advice_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Crash, Layer, ModuleCalled, NamedTensor, OperandTrial
 from torchwhy.record.trace import Trace
 from torchwhy.source.calls import called

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchwhy.detect.fixes.everyday.devices import names_device
 from torchwhy.detect.views.crash.crash_view import CrashView
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.source.analyses.constructors import assigned
 from torchwhy.source.bindings import reference
 from torchwhy.source.calls import called

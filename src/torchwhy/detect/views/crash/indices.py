@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchwhy.finding import Evidence, Sample
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Crash
 
 MOST_NAMED = 5

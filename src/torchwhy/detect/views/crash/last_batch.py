@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from torchwhy.detect.rules.torch_messages import numbers_in, speaks_of_sizes
 from torchwhy.detect.views.crash.batch_parts import rows_of
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Crash, NamedTensor
 
 TYPES = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 from torchwhy.detect.views.crash.crash_evidence import Sized
@@ -10,6 +9,7 @@ from torchwhy.detect.views.crash.crash_view import CrashView
 from torchwhy.detect.views.crash.operand_trials import words_of
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Fix, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Layer
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from torchwhy.detect.views.graph.cosines import cosine_distances
@@ -14,6 +13,7 @@ from torchwhy.detect.views.graph.graph_queries import (
     elements,
     range_given,
 )
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import decode
 

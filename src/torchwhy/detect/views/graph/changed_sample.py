@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
 from torchwhy.finding import Evidence, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment, GraphOperation
 from torchwhy.record.trace import Trace
 

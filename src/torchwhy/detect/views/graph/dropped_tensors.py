@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import DroppedResult
 from torchwhy.source.analyses import dropped_values

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.inputs.data_events import FieldSeen, LoaderSeen
 from torchwhy.record.numbers import decode
 

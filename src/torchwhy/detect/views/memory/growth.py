@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from torchwhy.detect.views.memory.held_variables import holdings
 from torchwhy.finding import Evidence
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Held, Holdings
 from torchwhy.record.trace import Trace
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.source.analyses.variable_uses import Place, Uses, Variable, puts_in_a_number, uses_of
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import covers

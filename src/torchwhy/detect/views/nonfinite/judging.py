@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from torchwhy.detect.views.nonfinite.birth_facts import (
     as_real,
@@ -16,6 +16,7 @@ from torchwhy.detect.views.nonfinite.birth_facts import (
 )
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Label, SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchwhy.detect.views.nonfinite.birth_facts import inside_of
 from torchwhy.detect.views.nonfinite.judging import in_library, short
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.numbers import decode
 from torchwhy.record.ranks.rank_events import HeldOnRank, TensorHeld
 from torchwhy.record.trace import Trace

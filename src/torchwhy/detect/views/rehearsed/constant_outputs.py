@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace

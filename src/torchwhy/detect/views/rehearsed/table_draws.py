@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from torchwhy.detect.checks.recorded_facts import answered
 from torchwhy.detect.views.inputs.loaders_seen import training
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 from torchwhy.source.scopes import covers, line_at

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weights
 from torchwhy.record.numbers import decode, is_finite
 from torchwhy.record.trace import Trace

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from torchwhy.detect.views.training.training import Training
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import (
     Activation,
     Experiment,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import median
 
 from torchwhy.detect.views.training.history import times, total_size
@@ -25,6 +24,7 @@ from torchwhy.detect.views.training.training import (
 )
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Activation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace

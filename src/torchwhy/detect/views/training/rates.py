@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchwhy.detect.views.parameters.trained_parameters import steps_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import OptimizerMade, Step
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import CallsCounted, SchedulerSeen

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchwhy.detect.views.parameters.trained_parameters import ended_early
 from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory
 from torchwhy.detect.views.training.training import is_lower, trainings
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import ScaleChanged
 from torchwhy.record.learning import ParameterCensus, StepCalls
 from torchwhy.record.trace import Trace

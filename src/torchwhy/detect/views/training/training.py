@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, median
 
 from torchwhy.detect.views.training.history import element_counts, total_size
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step, Weights
 from torchwhy.record.numbers import Real, decode
 from torchwhy.record.trace import Trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
@@ -20,6 +19,7 @@ from torchwhy.detect.views.training.overshoot import find_overshoot
 from torchwhy.detect.views.training.training import Training
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth, ModuleCalled
 from torchwhy.record.learning import GraphOperation, LossRoot, ModelOutput
 from torchwhy.record.numbers import decode

@@ -10,7 +10,6 @@ import ast
 import inspect
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from torchwhy.finding import LoopPosition
 from torchwhy.observe.probes.loaders.seen_loader import SeenLoader
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.names import borrowed_locals
+from torchwhy.plain_data import dataclass
 from torchwhy.source.files import layer_of, scope_of
 from torchwhy.source.scopes import LOOPS, Loop, inside
 from torchwhy.source.values import look_up, stored_attribute

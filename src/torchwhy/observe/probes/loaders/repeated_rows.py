@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 
 from torchwhy.observe.probes.loaders.data_survey import digests_of, is_measurable
 from torchwhy.observe.probes.loaders.seen_loader import SeenLoader
+from torchwhy.plain_data import dataclass
 from torchwhy.record.inputs.data_events import RowChanged
 
 MOST_ROWS = 8  # of the first batch of a pass

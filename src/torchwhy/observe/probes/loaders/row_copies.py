@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from torchwhy.observe.probes.loaders.data_survey import (
     may_be_labels,
 )
 from torchwhy.observe.probes.loaders.seen_loader import SeenLoader
+from torchwhy.plain_data import dataclass
 from torchwhy.record.inputs.data_events import RowsRepeated
 
 MOST_ROWS = 2**14  # with a repeated digest that are compared in full

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from torchwhy.observe.probes.loaders import data_survey as survey
 from torchwhy.observe.probes.loaders.drawn_rows import as_rows, base_of, digest_of, epoch_of
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.torch_features.loader_parts import fetches_by_itself
+from torchwhy.plain_data import dataclass
 from torchwhy.record.inputs.data_events import FieldSeen, LabelOrder, LoaderSeen, SamplerSeen
 
 MOST_SURVEYED = 8  # batches of a loader whose values are kept

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
@@ -20,6 +20,7 @@ from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_modules
 from torchwhy.observe.torch_features.module_parts import HOLDING, held_by_attribute
 from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.plain_data import dataclass
 from torchwhy.source.files import layer_of
 
 MOST_FRAMES = 12  # user frames: a training loop sits at most this deep below the script

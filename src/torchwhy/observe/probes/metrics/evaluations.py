@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any
 
@@ -14,6 +14,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import item
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Evaluated
 from torchwhy.record.wiring import LookedAt
 from torchwhy.source.files import layer_of

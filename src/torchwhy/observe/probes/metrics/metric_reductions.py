@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.torch_features.layer_kinds import LOSSES as TORCH_LOSSES
 from torchwhy.observe.torch_features.module_parts import stored_part
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import MetricReduced
 from torchwhy.source.analyses.averages import Average, averages_at, counter_step, is_in_inner_loop
 from torchwhy.source.edits import Source

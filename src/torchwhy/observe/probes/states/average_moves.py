@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 
 import torch
@@ -17,6 +16,7 @@ from torchwhy.observe.program.names import Names
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import has_values, local_part, version_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Event
 from torchwhy.record.kept.kept_state import AverageMoved
 from torchwhy.record.numbers import encode

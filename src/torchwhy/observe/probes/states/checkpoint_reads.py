@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from torchwhy.observe.program.frames import span_of, user_sites
 from torchwhy.observe.program.names import Names, parameters_of
 from torchwhy.observe.torch_features.tensor_parts import has_values, local_part
 from torchwhy.observe.torch_features.torch_internals import note_checkpoints
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Event
 from torchwhy.record.kept.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ import torch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import gradient_of, has_values, local_part
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Event
 from torchwhy.record.kept.kept_state import UpdatesCompared
 from torchwhy.record.numbers import encode

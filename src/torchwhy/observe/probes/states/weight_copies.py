@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -13,6 +12,7 @@ from torch import nn
 
 from torchwhy.observe.program.names import Names, borrowed_locals, parameters_of
 from torchwhy.observe.torch_features.module_parts import parts_in
+from torchwhy.plain_data import dataclass
 from torchwhy.source.files import layer_of
 
 MOST_MODULES = 100

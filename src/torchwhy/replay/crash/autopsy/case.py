@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from torch import nn
 
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.program.names import Names
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.autopsy.best_effort import BestEffort
 from torchwhy.replay.crash.autopsy.running_layers import running_modules
 from torchwhy.replay.crash.frames.construction import Builder

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
 from torchwhy.observe.program.names import Names
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.everyday.torch_calls import frame_of
 from torchwhy.replay.crash.frames.construction import Builder
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame

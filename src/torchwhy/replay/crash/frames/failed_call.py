@@ -6,13 +6,13 @@ import ast
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
 from torchwhy.observe.torch_features.torch_internals import BACKWARD_ENTRY
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.frames.failed_operands import DISPATCH, MODULE_CALL
 from torchwhy.replay.crash.frames.lookup import OPERATORS, PLAIN, Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ from torch import nn
 
 from torchwhy.observe.torch_features.module_parts import CALL_NAME
 from torchwhy.observe.torch_features.torch_internals import schema_of
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.autopsy.descriptions import is_tensor
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame

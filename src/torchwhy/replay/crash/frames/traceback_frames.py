@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope.expressions import node_at
 from torchwhy.source.files import Layer, layer_of, loaded
 from torchwhy.source.values import Node

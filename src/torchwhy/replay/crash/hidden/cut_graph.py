@@ -6,7 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import nn
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.program.user_modules import user_sources
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.frames.lookup import Lookup, Unknown
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts, line_of, user_frames

@@ -7,7 +7,6 @@ traceback; then, in a program that is ending, the samples of that batch are fetc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from torchwhy.observe.probes.batches import BatchKeeper
@@ -17,6 +16,7 @@ from torchwhy.observe.torch_features.loader_parts import (
     fetched_in,
     is_loader_iterator,
 )
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 from torchwhy.source.files import scope_of, span_in

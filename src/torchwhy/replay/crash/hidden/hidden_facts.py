@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.numbers import Real
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
 from torchwhy.observe.torch_features.module_parts import stored_buffers
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.source.files import layer_of
 

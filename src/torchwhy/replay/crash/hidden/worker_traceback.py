@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import linecache
 import re
-from dataclasses import dataclass
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.source.files import layer_of, shown_path
 
 HEADER = re.compile(r"^Caught (?P<type>[\w.]+) in (?:DataLoader worker process|pin memory thread)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,6 +10,7 @@ from torch import nn
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.layer_kinds import BATCH_NORMS, CONVOLUTIONS, INSTANCE_NORMS
+from torchwhy.plain_data import dataclass
 from torchwhy.record.events import OperandTrial
 from torchwhy.replay.crash.autopsy.whole_data import largest_in_all_data
 from torchwhy.replay.crash.frames.construction import argument_of, constructor_names

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope.operations import OperationInfo
 
 MOST_PARTS = 16  # of a batch

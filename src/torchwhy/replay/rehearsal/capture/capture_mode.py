@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -17,6 +16,7 @@ from torchwhy.observe.torch_features.autograd_nodes import backward_entry_code, 
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import storage_key
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope.arguments import written_by
 from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.microscope.operations import info_of

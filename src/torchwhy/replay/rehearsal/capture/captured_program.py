@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -12,6 +12,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.devices import generator_states
 from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.program.frames import Site, span_of
+from torchwhy.plain_data import dataclass
 
 Kind = Literal["value", "parameter", "slot"]
 Role = Literal["input", "target", "constant", "buffer"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import torch
 
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.torch_features.tensor_parts import has_values, storage_key, version_of
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedOperation, Ref
 
 MOST_OPERATIONS = 20_000  # between two backward passes

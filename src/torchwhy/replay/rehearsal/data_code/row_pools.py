@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from torchwhy.observe.probes.loaders import data_survey as survey
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.samples.reachable_arrays import reachable_values
 
 FEWEST_ROWS = 20

@@ -7,11 +7,12 @@ statistics that the captured batches have with the same weights: what running st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import (

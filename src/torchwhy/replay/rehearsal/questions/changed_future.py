@@ -5,11 +5,10 @@ Asked where the targets are the inputs shifted by one along time, which is a fac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
 from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.changed_runs import ChangedRuns, Values, moved

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
 from torchwhy.observe.torch_features.tensor_parts import precise
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
