@@ -124,10 +124,13 @@ def diagnosed(crash: CrashView, said: UnequalSizes) -> SizesCannotMatch:
 
 
 def _last_change(crash: CrashView) -> list[Evidence]:
-    """Return the last layer or operation that changed the shape as evidence."""
+    """Return the last layer or operation that changed the shape as evidence, if a variable has the shape it gave."""
     if len(crash.event.walk) < 2:
         return []
     *before, last = crash.event.walk
     if all(one.shape == last.shape for one in before):
         return []
-    return [Evidence(f"{last.what} gave the last of these shapes", location=last.location)]
+    given = [one for one in crash.event.operands if list(one.shape) == list(last.shape)]
+    if len(given) != 1 or not given[0].name.replace(".", "").isidentifier():
+        return []
+    return [Evidence(f"{last.what} gave the shape of {given[0].name}", location=last.location)]
