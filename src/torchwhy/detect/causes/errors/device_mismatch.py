@@ -13,6 +13,7 @@ from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 
 ELSEWHERE = "another device"
+META = "meta"  # A device without memory.
 
 
 class NotOnCpu(Diagnosis):
@@ -60,6 +61,34 @@ class DevicesDiffer(Diagnosis):
         return (*moved, buffer)
 
 
+class NeverMaterialised(Diagnosis):
+    """A layer was made on the meta device, which keeps shapes and no values, and meets real numbers."""
+
+    layer: str | None
+    tensor: str
+    expression: str
+    message = (
+        "{owner} on the meta device, which keeps shapes and no values: {expression} cannot combine "
+        "{pronoun} with {tensor}"
+    )
+    advice = (
+        "make it on a real device, or give it memory with `module.to_empty(device=…)` and then load or "
+        "initialise its weights before it runs"
+    )
+
+    @property
+    def owner(self) -> str:
+        """Return the layer, or the tensors, with the verb."""
+        return (
+            f"{self.layer} is still" if self.layer is not None else "the other operands are still"
+        )
+
+    @property
+    def pronoun(self) -> str:
+        """Return `it` or `them`."""
+        return "it" if self.layer is not None else "them"
+
+
 class DeviceMismatch(Detector):
     """One operation got tensors on different devices."""
 
@@ -79,6 +108,14 @@ class DeviceMismatch(Detector):
                 moved = []
                 name = crash.event.operands[0].name if crash.event.operands else "the tensor"
                 diagnosis = NotOnCpu(tensor=name, device=there, expression=crash.expression)
+            case _ if device == META:
+                moved = []
+                layer = crash.refusing_layer
+                diagnosis = NeverMaterialised(
+                    layer=layer.path if layer is not None else None,
+                    tensor=odd.name if odd is not None else "real numbers",
+                    expression=crash.expression,
+                )
             case _:
                 layer = crash.refusing_layer
                 diagnosis = DevicesDiffer(
@@ -93,7 +130,7 @@ class DeviceMismatch(Detector):
             self.name,
             diagnosis,
             evidence=[
-                *of_origin(odd),
+                *(of_origin(odd) if device != META else ()),
                 *of_layer(crash.layer),
                 *crash.operand_evidence,
                 *crash.walk_evidence,
