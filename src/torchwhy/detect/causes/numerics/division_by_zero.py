@@ -35,12 +35,20 @@ class ZeroDivisor(BirthDiagnosis):
     of_zero: bool  # The dividend is 0 as well.
     lowest: float | None
     highest: float | None
+    is_number: bool  # The divisor is a number of Python, not a tensor.
     message = "{prefix}{expression} divides by zero: {name} was exactly 0{samples}"
     headline = "{prefix}{expression} divides by zero"
-    advice = (
-        "keep {name} away from 0 before dividing: add a small constant that fits its scale, clamp it, or "
-        "replace the zeros with torch.where first"
-    )
+    advice = "keep {name} away from 0 before dividing: {how}"
+
+    @property
+    def how(self) -> str:
+        """Return the ways that exist for a number, or for a tensor."""
+        if self.is_number:
+            return "skip the case in which it is 0, or bound it with max() at a value that fits its scale"
+        return (
+            "add a small constant that fits its scale, clamp it, or replace the zeros with "
+            "torch.where first"
+        )
 
     @property
     def prefix(self) -> str:
@@ -93,11 +101,15 @@ class DivisionByZero(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        lowest, highest, hides = 0.0, 0.0, True
+        lowest, highest, hides, is_number = 0.0, 0.0, True, False
         if isinstance(finding.diagnosis, ZeroDivisor):
+            is_number = finding.diagnosis.is_number
             lowest, highest = finding.diagnosis.lowest or 0.0, finding.diagnosis.highest or 0.0
             hides = not finding.diagnosis.of_zero
         yield from bounds.for_every_use(finding.location, source)
+        if is_number:
+            yield from guards.for_division_by_number(finding.location, source, hides=hides)
+            return
         yield from guards.for_division(
             finding.location, source, lowest=lowest, highest=highest, hides=hides
         )
@@ -147,4 +159,5 @@ def _zero_divisor(birth: Birth, violation: Violation) -> ZeroDivisor:
         of_zero=birth.value == "nan" and not in_gradient,
         lowest=lowest if is_spread else None,
         highest=highest if is_spread else None,
+        is_number=divisor is not None and divisor.scalar is not None and not in_gradient,
     )

@@ -187,6 +187,22 @@ def for_division(
         yield from guarded(source, node, lambda text: f"max({text}, 1)", number=1, hides=hides)
 
 
+def for_division_by_number(
+    place: SourceSpan | None, source: Source, *, hides: bool
+) -> Iterator[Fix]:
+    """Yield fixes for a division by a number of Python that is 0, which has no methods of a tensor."""
+    node = operation_at(place, source)
+    divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+    if divides or word_of(node) in DIVISIONS:
+        for bound in ("1", DIVISOR_BOUND):
+            yield from guarded(source, node, upper_of(bound), number=1, hides=hides)
+
+
+def upper_of(bound: str) -> Guard:
+    """Return a guard that gives the larger one of a number and a bound."""
+    return lambda text: f"max({text}, {bound})"
+
+
 def _divisor_guards(lowest: float, highest: float) -> list[Guard]:
     """Return guards that leave the other elements of the divisor unchanged.
 
