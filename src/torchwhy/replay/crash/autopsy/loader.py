@@ -23,8 +23,11 @@ def loader_facts(batches: BatchKeeper, frames: list[TracebackFrame]) -> LoaderFa
     """Return what is known of the loader; None if the program draws no batches from one."""
     batch = batches.recent[-1] if batches.recent else None
     iterator = batch.iterator() if batch is not None else None
-    loader = _loader_in(frames, iterator)
     origin = batches.origin
+    dataset = dataset_of(iterator)
+    if dataset is None and origin is not None and origin.dataset is not None:
+        dataset = origin.dataset()  # The exception has freed the iterator of the loop.
+    loader = _loader_in(frames, dataset)
     if loader is None and (batch is None or origin is None):
         return None
     known = loader if loader is not None else origin
@@ -58,8 +61,8 @@ def _indices_in_use(batches: BatchKeeper, frames: list[TracebackFrame]) -> list[
     return batches.recent[-1].indices or []
 
 
-def _loader_in(frames: list[TracebackFrame], iterator: Any) -> Any:
-    """Return the loader of the iterator, by their common dataset, or one that a frame was drawing from."""
+def _loader_in(frames: list[TracebackFrame], dataset: Any) -> Any:
+    """Return the loader of a dataset, or if that is not known one that a frame was drawing from."""
     candidates = [
         value
         for frame in reversed(frames)
@@ -69,11 +72,10 @@ def _loader_in(frames: list[TracebackFrame], iterator: Any) -> Any:
         )
         if isinstance(value, DataLoader)
     ]
-    dataset = dataset_of(iterator)
     for loader in candidates:
         if dataset is not None and loader.__dict__.get("dataset") is dataset:
             return loader
-    return candidates[0] if candidates and iterator is None else None
+    return candidates[0] if candidates and dataset is None else None
 
 
 def _number(holder: Any, name: str) -> int | None:
