@@ -10,7 +10,7 @@ from torchwhy.detect.rules.torch_layers import FEATURE_SIZES
 from torchwhy.detect.views.crash.crash_evidence import at, layer_words
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.detect.views.crash.misfits import Misfit, OtherSize
-from torchwhy.detect.views.crash.operand_trials import BATCHED_MODEL
+from torchwhy.detect.views.crash.operand_trials import BATCH_OF_TWO, BATCHED_MODEL
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Layer
 from torchwhy.record.trace import Trace
@@ -35,7 +35,7 @@ class LinearSizeMismatch(Detector):
             layer = crash.layer
             if layer is None or crash.is_in_loader or not _is_over_features(layer):
                 continue
-            if crash.working(BATCHED_MODEL):
+            if crash.working(BATCHED_MODEL, BATCH_OF_TWO):
                 continue  # The sizes fit with a batch dimension: missing-batch-dimension reports it.
             match crash.said:
                 case Features(given=given, wanted=wanted):

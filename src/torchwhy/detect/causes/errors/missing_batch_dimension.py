@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.rules.message_kinds import InputDimensions, NoSecondDimension
 from torchwhy.detect.views.crash.crash_evidence import Sized, sized
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
-from torchwhy.detect.views.crash.operand_trials import BATCHED_MODEL
+from torchwhy.detect.views.crash.operand_trials import BATCH_OF_TWO, BATCHED_MODEL
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Finding
 from torchwhy.record.events import OperandTrial
@@ -16,13 +17,14 @@ from torchwhy.source.values import expression_of, text_of
 
 
 class SampleTakenForBatch(Diagnosis):
-    """A model took the first dimension of one sample for the batch, and works on a batch of one."""
+    """A model took the first dimension of one sample for the batch, and works on a batch."""
 
     sample: Sized
     layer: str | None  # the layer that raises
+    rows: Literal["one", "two"]  # the smallest batch that works
     message = (
         "{sample} is one sample without a batch dimension: the model takes its first dimension for the batch"
-        "{raising}; as a batch of one it works"
+        "{raising}; as a batch of {rows} it works"
     )
 
     @property
@@ -56,7 +58,7 @@ class MissingBatchDimension(Detector):
         for crash in crashes(trace):
             if crash.is_in_loader:
                 continue
-            whole = next(iter(crash.working(BATCHED_MODEL)), None)
+            whole = next(iter(crash.working(BATCHED_MODEL, BATCH_OF_TWO)), None)
             if whole is not None:
                 yield self._of_model(crash, whole)
             elif crash.is_without_batch or _is_one_short(crash):
@@ -68,13 +70,14 @@ class MissingBatchDimension(Detector):
         diagnosis = SampleTakenForBatch(
             sample=Sized(whole.target or _first_argument(whole) or "the input of the model", shape),
             layer=crash.layer.path if crash.layer is not None else None,
+            rows="one" if whole.kind == BATCHED_MODEL else "two",
         )
         return crash.finding(
             self.name,
             diagnosis,
             evidence=[*crash.walk_evidence, *crash.operand_evidence],
             location=whole.location,
-            fixes=crash.fixes(BATCHED_MODEL),
+            fixes=crash.fixes(BATCHED_MODEL, BATCH_OF_TWO),
         )
 
     def _of_layer(self, crash: CrashView) -> Finding:

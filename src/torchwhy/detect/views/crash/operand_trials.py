@@ -6,6 +6,7 @@ from torchwhy.finding import Fix, Safety, Trial
 from torchwhy.record.events import Layer, OperandTrial
 
 BATCHED_MODEL = "add-batch-to-model"  # The trial of the whole model on a batch of one.
+BATCH_OF_TWO = "add-batch-of-two-to-model"  # On two samples, if a batch of one has no statistics.
 
 
 def words_of(trial: OperandTrial, layer: Layer | None) -> str:
@@ -25,6 +26,11 @@ def words_of(trial: OperandTrial, layer: Layer | None) -> str:
         case "swap-arguments":
             order = ", ".join(trial.order)
             return f"pass the model's output first and the target second: {order}"
+        case "add-batch-of-two-to-model":
+            given = trial.target or "the input"
+            return (
+                f"pass {given} in a batch of two or more samples: one alone has no batch statistics"
+            )
         case "use-reshape":
             return f"use `reshape` instead of `view`: `{trial.target}.reshape(…)`"
     if trial.target:
