@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from statistics import correlation
+from statistics import correlation, median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.dynamics.learning_rate_too_high import weights_diverged
@@ -25,6 +25,7 @@ SWINGS = (
     3  # The loss must rise this often from below a quarter of its first value to above half of it.
 )
 LOW = 0.5  # The half in the sentence above.
+THROWN = 10.0  # Highest loss over the first ones; a loss that does not fall for another reason stays near its start.
 ORDERLY = (
     0.5  # Correlation of losses one or two steps apart; for batches drawn at random it is near 0.
 )
@@ -78,6 +79,7 @@ class MomentumTooHigh(Detector):
                 continue
             # A run that overflowed has no swings to count, so its growth and the measured curvature decide.
             harmed = _was_measured(trace, training) if trace.alarms else swings >= SWINGS
+            harmed = harmed or (not trace.alarms and _was_thrown(trace, training, momentum))
             if momentum >= ENDLESS or (harmed and _rate_is_stable(trace, training)):
                 found = self._finding(
                     trace, training, float(momentum), swings=swings, trouble=trouble
@@ -130,9 +132,18 @@ def _was_measured(trace: Trace, training: Training) -> bool:
     return grown and bool(curvatures(trace, training))
 
 
+def _was_thrown(trace: Trace, training: Training, momentum: float) -> bool:
+    """Tell whether no velocity decayed in the whole run, and the loss rose far above its start."""
+    if not training.is_judged or not training.alone or not curvatures(trace, training):
+        return False
+    lasts = (1 - momentum) * len(training.losses) <= 1
+    return lasts and max(training.values) >= THROWN * median(training.head)
+
+
 def _rate_is_stable(trace: Trace, training: Training) -> bool:
+    """Tell whether the learning rate fits the first measured curvature; velocities change the later ones."""
     measured = curvatures(trace, training)
-    return all(m.rate * m.curvature < USUAL_BOUND for m in measured)
+    return all(m.rate * m.curvature < USUAL_BOUND for m in measured[:1])
 
 
 def _swings(training: Training) -> int:
