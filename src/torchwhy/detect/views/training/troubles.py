@@ -135,13 +135,16 @@ def _is_naive_softmax(births: list[Birth]) -> bool:
 
 
 def _excess(trace: Trace, training: Training) -> float:
-    """Return how many times too long the updates were: the first one over the weights, or the first measured ratio.
+    """Return how many times too long the updates were at the first sign of it: an update over the weights, or a ratio.
 
     Later measurements, on weights that the updates have already destroyed, say nothing about the cause.
     """
-    first = max((training.relative_update(sample) for sample in training.samples[:1]), default=0.0)
-    measured = next((m.ratio for m in curvatures(trace, training) if m.ratio > 1), 0.0)
-    return first if first > 1 else measured
+    updates = [(sample.step, training.relative_update(sample)) for sample in training.samples]
+    if updates and updates[0][1] > 1:
+        return updates[0][1]
+    ratios = [(m.step, m.ratio) for m in curvatures(trace, training)]
+    too_long = [(step, size) for step, size in (*ratios, *updates) if size > 1]
+    return min(too_long, key=lambda pair: pair[0], default=(0, 0.0))[1]
 
 
 def _excess_by_growth(losses: list[float]) -> float:
