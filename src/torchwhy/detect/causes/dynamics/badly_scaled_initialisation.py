@@ -8,14 +8,16 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import SIZES
 from torchwhy.detect.fixes.training import initial
+from torchwhy.detect.rules.operand_domains import proven
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
+from torchwhy.detect.views.nonfinite.operand_facts import LARGEST, output_type
 from torchwhy.detect.views.training.network_facts import (
     SQUASHERS,
+    TOO_SMALL,
     activations,
     constant_output,
-    first_census,
+    initial_gains,
     last_observed_step,
-    weight_names,
 )
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
@@ -28,12 +30,10 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 TOO_LARGE = 4.0  # Weight RMS × √inputs; nn.Linear starts at 0.58, Kaiming at 1.41, the gain for tanh is 1.67.
-TOO_SMALL = 0.03  # At this gain a layer passes on a thirtieth of its input.
 SATURATED = 0.4  # Healthy starts saturate less than 0.01 of a hidden layer.
 WORSE = 10.0  # At this many times the loss of guessing after half of the run, the model still unlearns its start.
 REDUCTION = "3"  # The index of nll_loss_forward's `reduction` argument.
 MEAN = 1  # Its value for `reduction="mean"`.
-EXCLUDED = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
 
 
 class SaturatedAtStart(Diagnosis):
@@ -102,7 +102,7 @@ class BadlyScaledInitialisation(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for training in trainings(trace):
-            gains = _gains(trace, training)
+            gains = initial_gains(trace, training)
             if not gains:
                 continue
             worst, gain = max(gains, key=lambda pair: pair[1])
@@ -126,12 +126,15 @@ class BadlyScaledInitialisation(Detector):
             return
         guess = self._worse_than_guessing(trace, training, worst, gain)
         trouble = find_trouble(trace, training)
-        gains = [max(1.0, gain) for _, gain in _gains(trace, training)]
+        gains = [max(1.0, gain) for _, gain in initial_gains(trace, training)]
         if trouble is not None and trouble.excess and len(gains) > 1 and not _at_once(trouble):
             account = Account(trouble.excess, math.prod(gains) ** 2, otherwise=guess)
             found = self._finding(
                 trace, training, worst, gain, harm=trouble.harm, severity="error", account=account
             )
+            yield replace(found, births=trouble.births)
+        elif trouble is not None and _overflowed_at_once(trace, trouble, gains):
+            found = self._finding(trace, training, worst, gain, harm=trouble.harm, severity="error")
             yield replace(found, births=trouble.births)
         elif guess is not None:
             yield guess
@@ -197,20 +200,15 @@ def _guessing(trace: Trace) -> float:
     return math.log(scores[-1]) if scores and scores[-1] > 1 else 0.0
 
 
+def _overflowed_at_once(trace: Trace, trouble: Trouble, gains: list[float]) -> bool:
+    """Tell whether the first step overflowed and the layers alone make numbers whose square overflows."""
+    first = next((one for one in trace.births if one.id in trouble.births), None)
+    if first is None or not _at_once(trouble) or proven(first, "float-overflow") is None:
+        return False
+    limit = LARGEST.get(output_type(first), math.inf)
+    return len(gains) > 1 and math.prod(gains) >= math.sqrt(limit)
+
+
 def _at_once(trouble: Trouble) -> bool:
     """Tell whether the very first step failed, before any update."""
     return bool(trouble.births) and trouble.step == 0
-
-
-def _gains(trace: Trace, training: Training) -> list[tuple[ParameterSeen, float]]:
-    """Return the randomly initialised weights of linear and convolutional layers, with RMS × √inputs of each."""
-    seen = first_census(trace, training)
-    names = [name for name in weight_names(training) if name in seen]
-    return [
-        (seen[name], decode(seen[name].rms) * math.sqrt(math.prod(seen[name].shape[1:])))
-        for name in names
-        if seen[name].written_by == "random"
-        and seen[name].owner not in EXCLUDED
-        and decode(seen[name].rms) > 0
-        and (seen[name].owner is not None or len(seen[name].shape) == 2)
-    ]

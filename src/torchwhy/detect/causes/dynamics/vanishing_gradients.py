@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import LAYERS
@@ -42,7 +41,14 @@ class GradientFades(Diagnosis):
     squashers: int
     squasher: str
     message = "the gradient of {first} is {ratio:.1g} of that of {last}, so the first layers do not learn{between}"
-    advice = "use relu or gelu instead of sigmoid and tanh, skip connections, or a normalisation per layer"
+    advice = "use {instead}, skip connections, or a normalisation per layer"
+
+    @property
+    def instead(self) -> str:
+        """Return the activation to use in place of those that flatten, or else the initial weights to use."""
+        if self.squashers:
+            return "relu or gelu instead of sigmoid and tanh"
+        return "kaiming_normal_ for the initial weights"
 
     @property
     def between(self) -> str:
@@ -77,20 +83,23 @@ class VanishingGradients(Detector):
                 or not _does_not_learn(trace, training)
             ):
                 continue
-            ratio = median(_ratio(sample, names) for sample in training.samples[:EARLY])
-            if 0 < ratio < VANISHED:
-                yield self._finding(trace, training, names, ratio)
+            early = sorted(training.samples[:EARLY], key=lambda sample: _ratio(sample, names))
+            middle = early[(len(early) - 1) // 2]
+            if 0 < _ratio(middle, names) < VANISHED:
+                yield self._finding(trace, training, names, middle)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from layers.rectified(finding.location, source)
 
-    def _finding(self, trace: Trace, training: Training, names: list[str], ratio: float) -> Finding:
+    def _finding(
+        self, trace: Trace, training: Training, names: list[str], middle: Weights
+    ) -> Finding:
         squashers = activations(trace, 0, SQUASHERS)
         diagnosis = GradientFades(
             first=names[0],
             last=names[-1],
-            ratio=ratio,
-            gradients=_gradients(training.samples[0], names),
+            ratio=_ratio(middle, names),
+            gradients=_gradients(middle, names),
             squashers=len(squashers),
             squasher=squashers[0].op if squashers else "",
         )

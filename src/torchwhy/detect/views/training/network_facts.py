@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 
 from torchwhy.detect.views.training.training import Training
 from torchwhy.plain_data import dataclass
@@ -20,6 +21,9 @@ IDENTICAL = 1e-6  # Relative difference between two rows that float32 rounding e
 INPUTS_GREW = 10.0  # Square of the inputs' growth; few learning rates leave a larger margin.
 RECTIFIERS = frozenset({"relu", "threshold", "clamp_min", "hardtanh", "clamp"})
 SQUASHERS = frozenset({"sigmoid", "tanh"})
+TOO_SMALL = 0.03  # At this RMS × √inputs a layer passes on a thirtieth of its input.
+# Weights whose size is no gain: a row is looked up, or the gates bound the output.
+UNLIKE_LINEAR = ("Embedding", "EmbeddingBag", "LSTM", "GRU", "RNN")
 CURVATURE = "which learning rate is stable here?"
 SYMMETRY = "do equal rows of a weight become different?"
 
@@ -152,3 +156,23 @@ def still_symmetric(trace: Trace, training: Training) -> list[str]:
         if e.question == SYMMETRY and e.answer.get("optimizer") == training.made.index
     ]
     return str(answers[-1].get("still equal", "")).split() if answers else []
+
+
+def initial_gains(trace: Trace, training: Training) -> list[tuple[ParameterSeen, float]]:
+    """Return the randomly initialised weights of linear and convolutional layers, with RMS × √inputs of each."""
+    seen = first_census(trace, training)
+    names = [name for name in weight_names(training) if name in seen]
+    return [
+        (seen[name], decode(seen[name].rms) * math.sqrt(math.prod(seen[name].shape[1:])))
+        for name in names
+        if seen[name].written_by == "random"
+        and seen[name].owner not in UNLIKE_LINEAR
+        and decode(seen[name].rms) > 0
+        and (seen[name].owner is not None or len(seen[name].shape) == 2)
+    ]
+
+
+def starts_faint(trace: Trace, training: Training) -> bool:
+    """Tell whether the initial weights are so small that any update is large relative to them."""
+    gains = [gain for _, gain in initial_gains(trace, training)]
+    return len(gains) > 1 and median(gains) <= TOO_SMALL

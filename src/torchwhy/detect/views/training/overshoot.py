@@ -13,6 +13,7 @@ from torchwhy.detect.views.training.network_facts import (
     curvatures,
     dead_layers,
     last_observed_step,
+    starts_faint,
     training_outputs,
 )
 from torchwhy.detect.views.training.spikes import jumps, steady_rate
@@ -170,7 +171,8 @@ def find_overshoot(trace: Trace, training: Training) -> Overshoot | None:
     measured = next((m for m in known if m.ratio >= AT_THE_BOUND), None)
     update = decisive_update(training, step)
     proven = any(m.ratio >= needed for m in known) or ran_away(training)
-    if not proven and (update[1] < WHOLE or needed > UNSTABLE):
+    is_whole = update[1] >= WHOLE and not starts_faint(trace, training)
+    if not proven and (not is_whole or needed > UNSTABLE):
         return None
     return Overshoot(step, done, measured, update)
 
