@@ -64,29 +64,17 @@ class DevicesDiffer(Diagnosis):
 class NeverMaterialised(Diagnosis):
     """A layer was made on the meta device, which keeps shapes and no values, and meets real numbers."""
 
-    layer: str | None
+    layer: str
     tensor: str
     expression: str
     message = (
-        "{owner} on the meta device, which keeps shapes and no values: {expression} cannot combine "
-        "{pronoun} with {tensor}"
+        "{layer} is still on the meta device, which keeps shapes and no values: {expression} cannot "
+        "combine it with {tensor}"
     )
     advice = (
         "make it on a real device, or give it memory with `module.to_empty(device=…)` and then load or "
         "initialise its weights before it runs"
     )
-
-    @property
-    def owner(self) -> str:
-        """Return the layer, or the tensors, with the verb."""
-        return (
-            f"{self.layer} is still" if self.layer is not None else "the other operands are still"
-        )
-
-    @property
-    def pronoun(self) -> str:
-        """Return `it` or `them`."""
-        return "it" if self.layer is not None else "them"
 
 
 class DeviceMismatch(Detector):
@@ -101,6 +89,8 @@ class DeviceMismatch(Detector):
 
     def _finding(self, crash: CrashView) -> Finding:
         odd, device = _odd_one(crash)
+        layer = crash.refusing_layer
+        is_empty = device == META and layer is not None
         moved = crash.fixes("move-tensor")
         diagnosis: Diagnosis
         match crash.said:
@@ -108,16 +98,14 @@ class DeviceMismatch(Detector):
                 moved = []
                 name = crash.event.operands[0].name if crash.event.operands else "the tensor"
                 diagnosis = NotOnCpu(tensor=name, device=there, expression=crash.expression)
-            case _ if device == META:
+            case _ if is_empty and layer is not None:
                 moved = []
-                layer = crash.refusing_layer
                 diagnosis = NeverMaterialised(
-                    layer=layer.path if layer is not None else None,
+                    layer=layer.path,
                     tensor=odd.name if odd is not None else "real numbers",
                     expression=crash.expression,
                 )
             case _:
-                layer = crash.refusing_layer
                 diagnosis = DevicesDiffer(
                     tensor=odd.name if odd is not None else None,
                     device=odd.device if odd is not None else ELSEWHERE,
@@ -130,7 +118,7 @@ class DeviceMismatch(Detector):
             self.name,
             diagnosis,
             evidence=[
-                *(of_origin(odd) if device != META else ()),
+                *(() if is_empty else of_origin(odd)),
                 *of_layer(crash.layer),
                 *crash.operand_evidence,
                 *crash.walk_evidence,
