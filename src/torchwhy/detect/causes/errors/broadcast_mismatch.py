@@ -21,6 +21,8 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 MOST_NAMED = 3
+SEQUENCE_DIMENSIONS = 3  # of a batch of sequences of features
+MASK_DIMENSIONS = 2  # of a padding mask: samples and positions
 
 
 class SizesCannotMatch(Diagnosis):
@@ -67,7 +69,7 @@ class JoinedSizesDiffer(SizesCannotMatch):
 
 
 class SequenceFirst(SizesCannotMatch):
-    """The state of a recurrent layer fits its input if the batch is the first dimension."""
+    """The state or the padding mask of a layer fits its input if the batch is the first dimension."""
 
     layer: str
     advice = (
@@ -118,9 +120,19 @@ def diagnosed(crash: CrashView, said: UnequalSizes) -> SizesCannotMatch:
         case Joined(left=int(left), right=int(right), dimension=int(dimension)):
             return JoinedSizesDiffer(**common, left=left, right=right, dimension=dimension)
     layer = crash.layer
-    if isinstance(said, HiddenSize) and layer and layer.settings.get("batch_first") is False:
+    fits = isinstance(said, HiddenSize) or _has_mask_by_batch(crash)
+    if fits and layer and layer.settings.get("batch_first") is False:
         return SequenceFirst(**common, layer=layer.path)
     return SizesCannotMatch(**common)
+
+
+def _has_mask_by_batch(crash: CrashView) -> bool:
+    """Tell whether an operand has the first two sizes of the layer's input: a padding mask with the batch first."""
+    given = crash.numbers("layer_input")
+    if given is None or len(given) != SEQUENCE_DIMENSIONS or given[0] == given[1]:
+        return False
+    masks = [one for one in crash.event.operands if len(one.shape) == MASK_DIMENSIONS]
+    return any(list(one.shape) == [int(size) for size in given[:2]] for one in masks)
 
 
 def _last_change(crash: CrashView) -> list[Evidence]:
