@@ -54,6 +54,16 @@ TYPE_MESSAGES = (
     ),
     Row(
         kinds.Dtypes,
+        r"\): self \(\w+\) and source \(\w+\) must have the same scalar type",
+        "index_add_(): self (Float) and source (BFloat16) must have the same scalar type",
+    ),
+    Row(
+        kinds.Dtypes,
+        r"Expected self\.dtype to be equal to src\.dtype",
+        "scatter(): Expected self.dtype to be equal to src.dtype",
+    ),
+    Row(
+        kinds.Dtypes,
         r"Input type \([\w: .]+\) and (?:bias|weight) type \([\w: .]+\) should be the same",
         "Input type (double) and bias type (float) should be the same",
     ),

@@ -18,10 +18,13 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import word_of
+from torchwhy.source.values import expression_of
 
 NUMPY_DEFAULT = "float64"
 REFUSED = ("Long", "Int", "Bool", "Half", "Byte", "Double", "Short", "Char", "BFloat16")
 MOST_FIXES = 3
+FACTORIES = ("zeros", "ones", "empty", "full")
 
 
 class TypesMixed(Diagnosis):
@@ -65,12 +68,19 @@ class TypesDiffer(TypesMixed):
     dtype: str
     layer: str | None  # the layer that got the tensor
     other_dtype: str
+    is_made_empty: bool  # by a factory, which can take the dtype
     message = "{tensor} is {dtype}, but {others} {other_dtype}: {expression} needs equal dtypes"
 
     @property
     def others(self) -> str:
         """Return the weights or tensors of the other dtype, with the verb."""
         return f"{self.layer}'s weights are" if self.layer is not None else "the others are"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if not self.is_made_empty:
+            return super().remedies
+        return (f"make {self.tensor} with `dtype=torch.{self.other_dtype}`",)
 
 
 class DtypeMismatch(Detector):
@@ -119,6 +129,7 @@ def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMi
         dtype=odd.dtype,
         layer=refusing.path if refusing is not None else None,
         other_dtype=others or "float32",
+        is_made_empty=_is_made_empty(odd),
     )
 
 
@@ -132,13 +143,27 @@ def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
         weights = [tensor.dtype for tensor in inputs if tensor.kind == "parameter"]
         named = (one for one in dtypes_in(crash.event.message) if one != given.dtype)
         return given, weights[0] if weights else next(named, "float32")
-    tensors = operands or inputs
+    tensors = _rivals(operands or inputs)
     weights = [tensor.dtype for tensor in operands if tensor.kind == "parameter"]
     common = weights[0] if weights else "float32"
     odd = next((tensor for tensor in tensors if tensor.dtype != common), None)
+    odd = next((tensor for tensor in tensors if _is_made_empty(tensor)), odd)
     if odd is None:
         return None, ""
     return odd, next((one.dtype for one in tensors if one.dtype != odd.dtype), "")
+
+
+def _rivals(tensors: list[NamedTensor]) -> list[NamedTensor]:
+    """Return the tensors whose dtypes conflict: indices are integers, and no rivals of several floating dtypes."""
+    floating = [one for one in tensors if "float" in one.dtype]
+    return floating if len({one.dtype for one in floating}) > 1 else tensors
+
+
+def _is_made_empty(tensor: NamedTensor) -> bool:
+    """Tell whether a tensor comes from a factory such as `torch.zeros`, which asks no other tensor for its dtype."""
+    made = origin_of(tensor)
+    call = expression_of(made.expression or "") if made is not None else None
+    return word_of(call) in FACTORIES
 
 
 def _source(crash: CrashView, odd: NamedTensor | None) -> list[Evidence]:
