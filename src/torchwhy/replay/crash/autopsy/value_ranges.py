@@ -71,8 +71,15 @@ def _facts(index: torch.Tensor, size: int, *, ignored: int | None = None) -> dic
         "range_size": float(size),
         "range_count": float(index.numel()),
         "range_bad": float(len(places)),
-        "range_positions": [int(place[0]) for place in places[:MOST_SHOWN]] if index.dim() else [],
+        "range_positions": [int(place[0]) for place in places[:MOST_SHOWN]]
+        if index.dim() and not _is_repeated(index)
+        else [],
         "range_values": [int(value) for value in values[:MOST_SHOWN]],
         "range_minimum": float(kept.min().item()) if kept.numel() else 0.0,
         "range_maximum": float(kept.max().item()) if kept.numel() else 0.0,
     }
+
+
+def _is_repeated(index: torch.Tensor) -> bool:
+    """Tell whether every sample has the same indices, such as positions in a sequence: no sample is at fault then."""
+    return index.dim() > 1 and len(index) > 1 and bool((index == index[:1]).all())
