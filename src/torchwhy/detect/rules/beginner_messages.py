@@ -28,6 +28,20 @@ ADVICE = {
     "heads-divide-width": "choose a number of heads that divides the width, or a width that is a multiple of it",
     "unsorted-lengths": "give pack_padded_sequence `enforce_sorted=False`",
     "gradients-returned": "return one gradient for each argument of `forward`, None for those that need none",
+    "unscaled-twice": "call `scaler.update()` after every `unscale_`, also after a step that is skipped; with several "
+    "passes per step, unscale only before the step",
+    "no-inf-checks": "find out why no parameter of this optimizer has a gradient: the scaled loss does not depend on "
+    "them (a `detach()` or `no_grad` between), or the gradients were cleared before the step",
+    "targets-in-unit-interval": "bring the targets to 0 … 1 (images without their normalisation, labels from 0), or "
+    "use a loss for any values, such as mse_loss",
+    "frames-of-ctc": "give the lengths in frames of the model's output: strides and poolings shorten them",
+    "empty-sequence": "leave out empty sequences before they are packed, or give each of them one token",
+    "branch-in-vmap": "choose for each element with `torch.where(condition, a, b)` instead of `if`, and read no values "
+    "with `.item()`",
+    "write-in-vmap": "collect the parts in a list and use `torch.stack`, or create the tensor that is written to from "
+    "an argument of the function: `x.new_zeros(…)`",
+    "copy-of-graph": "keep what the module stores in its forward pass without its graph, `self.name = value.detach()`, "
+    "or copy `state_dict()`",
     "no-directory": "create the directory first: `os.makedirs(directory, exist_ok=True)`",
     "device-name": "name a device that torch knows: `cpu`, `cuda`, `cuda:0`, `mps`",
     "worker-killed": "use fewer workers or smaller batches: the system killed the worker, because memory ran out "
@@ -113,6 +127,49 @@ BEGINNER_MESSAGES = (
         "gradients-returned",
         r"returned an incorrect number of gradients",
         "function FnBackward returned an incorrect number of gradients (expected 2, got 1)",
+    ),
+    _row(
+        "unscaled-twice",
+        r"unscale_\(\) has already been called on this optimizer",
+        "unscale_() has already been called on this optimizer since the last update().",
+    ),
+    _row(
+        "no-inf-checks",
+        r"No inf checks were recorded for this optimizer",
+        "No inf checks were recorded for this optimizer.",
+    ),
+    _row(
+        "targets-in-unit-interval",
+        r"all elements of target should be between 0 and 1",
+        "all elements of target should be between 0 and 1",
+    ),
+    _row(
+        "frames-of-ctc",
+        r"Expected input_lengths to have value at most",
+        "Expected input_lengths to have value at most 23, but got value 45 (while checking arguments for "
+        "ctc_loss_allocate_outputs)",
+    ),
+    _row(
+        "empty-sequence",
+        r"Length of all samples has to be greater than 0",
+        "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0",
+    ),
+    _row(
+        "branch-in-vmap",
+        r"vmap: It looks like you're .*data-dependent control flow",
+        "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some "
+        "data-dependent control flow or (3) encountering this error in PyTorch internals.",
+    ),
+    _row(
+        "write-in-vmap",
+        r"vmap: .* is not possible because there exists a Tensor `other` in extra_args",
+        "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+        "extra_args that has more elements than `self`.",
+    ),
+    _row(
+        "copy-of-graph",
+        r"Only Tensors created explicitly by the user \(graph leaves\) support the deepcopy protocol",
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
     ),
     _row(
         "no-directory",
