@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.state.averages_follow import QUESTION
@@ -18,6 +19,9 @@ NEARLY_ALL = (
     0.9,
     0.99995,
 )  # An average that takes this share of the newest weights is none; a copy takes all.
+ENOUGH_TO_RISE = 3  # looks
+MOSTLY = 0.5  # An average keeps more of itself than it takes of the newest weights.
+NOTABLY = 1.05
 ROUNDED = 1e-6  # Rounding of float32 weights changes this share of them.
 NO_SUM = 1e-3  # By this much the factors miss 1; rounding of float32 weights gives 1e-6.
 
@@ -80,6 +84,31 @@ class FactorsExchanged(Diagnosis):
         yield Evidence(
             f"measured: {self.copy} = {self.rest:.2g}·{self.copy} + {self.share:.4g}·{self.model}",
             value=self.share,
+        )
+
+
+class SharesRise(Diagnosis):
+    """An average takes more of the newest weights at every look, where a warm-up takes less."""
+
+    copy: str
+    model: str
+    shares: list[float]
+    message = (
+        "`{copy}` becomes less of an average with every step: it goes {course} of the way to `{model}`, "
+        "where the share should fall towards 1 - decay"
+    )
+    advice = "exchange the factors: `decay * average + (1 - decay) * parameter`"
+
+    @property
+    def course(self) -> str:
+        """Return the shares, oldest first."""
+        return ", then ".join(f"{one:.2g}" for one in self.shares)
+
+    def evidence(self) -> Iterator[Evidence]:
+        own, share = 1 - self.shares[-1], self.shares[-1]
+        yield Evidence(
+            f"measured: {self.copy} = {own:.2g}·{self.copy} + {share:.2g}·{self.model}",
+            value=share,
         )
 
 
@@ -188,7 +217,13 @@ def _judge(seen: list[AverageMoved]) -> Diagnosis | None:
         return MovesAway(copy=copy, model=model, share=share)
     if all(NEARLY_ALL[0] <= share <= NEARLY_ALL[1] for share in shares):
         return FactorsExchanged(copy=copy, model=model, share=share)
+    if len(shares) >= ENOUGH_TO_RISE and share > MOSTLY and _rises(shares):
+        return SharesRise(copy=copy, model=model, shares=shares)
     return None
+
+
+def _rises(shares: list[float]) -> bool:
+    return all(later > NOTABLY * before for before, later in pairwise(shares))
 
 
 def _is_used(trace: Trace, copy: str, seen: AverageMoved) -> bool:

@@ -19,6 +19,7 @@ MOST_MODULES = 100
 DEEPEST = 2  # a module that holds a student and its teacher, inside of another
 MOST_VARIABLES = 200
 MOST_FRAMES = 4
+MOST_LISTED = 2000  # tensors in a list; longer ones hold samples
 FOREIGN = {"builtins", "torch", "numpy", "collections"}
 
 Named = list[tuple[str, torch.Tensor]]
@@ -48,6 +49,8 @@ def copies_in(names: Names, held: set[int], frame: FrameType | None) -> Iterator
         if _is_module(value):
             if id(value) not in seen:
                 _sort(name, parameters_of(value), held, trained=[], others=others)
+        elif type(value) is list:
+            others.append((name, [("", one) for one in value], False))
         else:
             others.append((name, list(value.items()), False))
     taken: set[int] = set()
@@ -104,6 +107,9 @@ def _pairs(
     if is_module:
         same = [n for n, _ in tensors] == [n for n, _ in own] and len(tensors) == len(own)
         pairs = [(a, b) for (_, a), (_, b) in zip(tensors, own, strict=False)] if same else []
+    elif all(not name for name, _ in tensors):  # a list in the order of `parameters()`
+        pairs = [(a, b) for (_, a), (_, b) in zip(tensors, own, strict=False)]
+        pairs = pairs if len(tensors) == len(own) > 1 else []
     else:
         by_name = dict(own)
         pairs = [(a, by_name[n]) for n, a in tensors if n in by_name]
@@ -114,7 +120,7 @@ def _pairs(
 
 
 def _of_objects(frame: FrameType | None) -> Iterator[tuple[str, Any]]:
-    """Yield modules and dictionaries of tensors in variables of the program, and in the attributes of its objects."""
+    """Yield modules and collections of tensors in variables of the program, and in the attributes of its objects."""
     for name, value in _variables(frame):
         if _holds_tensors(value):
             yield name, value
@@ -141,6 +147,10 @@ def _is_module(value: Any) -> bool:
 
 
 def _holds_tensors(value: Any) -> bool:
+    if type(value) is list:
+        return 1 < len(value) <= MOST_LISTED and all(
+            issubclass(type(one), torch.Tensor) for one in value
+        )
     if type(value) not in (dict, OrderedDict):
         return False
     return bool(value) and all(
