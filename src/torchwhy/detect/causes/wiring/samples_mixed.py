@@ -15,6 +15,7 @@ from torchwhy.detect.views.graph.reshapes import (
     swaps_rows,
     unfolds_otherwise,
 )
+from torchwhy.detect.views.graph.row_vectors import misplaced_vectors
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
@@ -70,6 +71,28 @@ class ReductionOverSamples(Diagnosis):
         yield Evidence(claim, value=self.input_spread, step=self.seen_at)
 
 
+class VectorOverColumns(Diagnosis):
+    """A vector with one number per sample is applied to the last dimension, which has the same size."""
+
+    what: str
+    vector: str
+    rows: int
+    shape: Shape
+    vector_at: SourceSpan | None
+    rows_at: SourceSpan | None
+    message = (
+        "{vector} holds one number for each of the {rows} samples, but {what} spreads it over the last dimension of "
+        "{shape}, which has the same size: each sample gets the numbers of all"
+    )
+    advice = "give it a dimension for each of the others: `vector.view(-1, 1, 1, 1)`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"it has shape [{self.rows}]", location=self.vector_at)
+        yield Evidence(
+            "the same draw is given to the samples one by one here", location=self.rows_at
+        )
+
+
 class SamplesMixed(Detector):
     """A reshape in place of a transpose mixes values of different samples or axes."""
 
@@ -101,6 +124,27 @@ class SamplesMixed(Detector):
             yield self._finding(trace, reshape, answer if mixed else None)
         if not seen:
             yield from self._averaged(trace, graph)
+        yield from self._over_columns(trace, graph)
+
+    def _over_columns(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        """Yield the first vector of numbers per sample that meets the last dimension."""
+        for one in misplaced_vectors(graph):
+            diagnosis = VectorOverColumns(
+                what=expression_of(one.operation.location, "an operation"),
+                vector=expression_of(one.vector.location, "a vector"),
+                rows=one.drawn.shape[0],
+                shape=one.shape,
+                vector_at=one.vector.location,
+                rows_at=one.rows_at.location,
+            )
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="error",
+                step=one.operation.step,
+                location=one.operation.location,
+            )
+            return
 
     def _averaged(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
         """Yield the reduction over the samples that leaves the same output for all of them."""
