@@ -53,6 +53,30 @@ class EveryPairCompared(Diagnosis):
                 yield Evidence(claim, location=place)
 
 
+class ColumnsOfAllRows(Diagnosis):
+    """An index with one column per sample was applied to all samples, and the result compared with one value each."""
+
+    what: str
+    rows: int
+    columns: int
+    loss_at: SourceSpan | None
+    message = (
+        "{what} takes the columns of all {rows} samples from every row: it has shape ({rows}, {rows}), "
+        "and the loss compares each sample with the values of all"
+    )
+    advice = "take one column per row: `values.gather(1, index.unsqueeze(1)).squeeze(1)`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"shape ({self.rows}, {self.columns}), indexed by {self.rows} numbers along dimension 1, gives "
+            f"({self.rows}, {self.rows})"
+        )
+        yield Evidence(
+            f"it meets a tensor of shape ({self.rows},) here, one value per sample",
+            location=self.loss_at,
+        )
+
+
 class BroadcastInLoss(Detector):
     """Shapes (n, 1) and (n,) met in a loss and broadcast to (n, n)."""
 
@@ -86,11 +110,41 @@ class BroadcastInLoss(Detector):
             yield self.found(
                 trace, diagnosis, severity="error", step=operation.step, location=operation.location
             )
+        yield from self._columns(trace, graph)
+
+    def _columns(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        """Yield an index along the wrong dimension whose result a loss compares with one value per sample."""
+        for operation in graph.operations("sub", *ERRORS):
+            for place, index in enumerate(graph.sources(operation)[:2]):
+                if index is None or not _takes_columns_of_all(index) or not graph.trains(index):
+                    continue
+                rows, columns = index.input_shapes[0]
+                if operation.input_shapes[1 - place : 2 - place] != [[rows]]:
+                    continue
+                diagnosis = ColumnsOfAllRows(
+                    what=expression_of(index.location, "an index"),
+                    rows=rows,
+                    columns=columns,
+                    loss_at=operation.location,
+                )
+                yield self.found(
+                    trace, diagnosis, severity="error", step=index.step, location=index.location
+                )
+                return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
             case EveryPairCompared(left=left, right=right):
                 yield from modules.same_shape(finding.location, source, left=left, right=right)
+
+
+def _takes_columns_of_all(index: GraphOperation) -> bool:
+    """Tell whether an operation takes n columns, with repeats, from each of n rows."""
+    if base_of(index) not in ("index", "index_select") or len(index.input_shapes) != 2:
+        return False
+    given, columns = index.input_shapes
+    is_table = len(given) == 2 and given[1] < given[0] and columns == [given[0]]
+    return is_table and index.shape == [given[0], given[0]]
 
 
 def broadcast_to_pairs(left: list[int], right: list[int]) -> list[int] | None:
