@@ -8,8 +8,7 @@ from torchwhy.detect.checks.standing_questions import FALLS
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
-from torchwhy.detect.views.graph.loss_errors import error_behind
-from torchwhy.detect.views.graph.summed_terms import reversed_divergence
+from torchwhy.detect.views.graph.loss_errors import error_behind, reversed_divergence
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis

@@ -15,7 +15,7 @@ from torchwhy.detect.views.graph.reshapes import (
     swaps_rows,
     unfolds_otherwise,
 )
-from torchwhy.detect.views.graph.row_vectors import misplaced_vectors
+from torchwhy.detect.views.inputs.row_vectors import misplaced_vectors
 from torchwhy.detect.views.training.network_facts import constant_output, last_observed_step
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
