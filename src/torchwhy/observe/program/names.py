@@ -39,14 +39,26 @@ class Names:
         self._known: dict[int, weakref.ref[nn.Module]] = {}
 
     def learn(self, frame: FrameType | None) -> None:
-        """Look for modules in the user's frames from here outwards."""
+        """Look for modules in the user's frames from here outwards, then in those of libraries.
+
+        A library that was given a model has a name of its own for it, which the program never uses.
+        """
+        of_libraries: list[FrameType] = []
         for _ in range(MOST_FRAMES * 8):
             if frame is None:
-                return
-            if layer_of(frame.f_code.co_filename) != "torch":
-                for name, module in _modules_in(frame):
-                    self.add_root(name, module)
+                break
+            layer = layer_of(frame.f_code.co_filename)
+            if layer == "user":
+                self._learn_from(frame)
+            elif layer == "library":
+                of_libraries.append(frame)
             frame = frame.f_back
+        for one in of_libraries:
+            self._learn_from(one)
+
+    def _learn_from(self, frame: FrameType) -> None:
+        for name, module in _modules_in(frame):
+            self.add_root(name, module)
 
     def add_root(self, name: str, module: nn.Module) -> None:
         """Remember a module under the name of the variable that holds it, unless it is part of a known one."""
