@@ -160,8 +160,9 @@ class SoftmaxOverBatch(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case SoftmaxOfOne(made_at=place):
-                yield from modules.sigmoid_for_one(finding.location, source)
+            case SoftmaxOfOne(made_at=place, axis=axis):
+                if axis:
+                    yield from modules.sigmoid_for_one(finding.location, source)
                 yield from modules.other_dimension([place, finding.location], source)
             case RowsCompete(judged_at=place) | WeightsOverOtherDimension(summed_at=place):
                 yield from modules.other_dimension([place, finding.location], source)

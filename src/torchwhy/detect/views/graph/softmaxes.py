@@ -20,7 +20,8 @@ def layer_of_one_output(graph: ForwardGraph, softmax: GraphOperation) -> GraphOp
     axis, shape, layer = axis_of(softmax), softmax.shape, graph.source(softmax)
     if axis is None or layer is None or shape[axis] != 1 or elements(shape) < 2:
         return None
-    is_output = axis == len(shape) - 1 or (len(shape) == 4 and axis == 1)
+    # Over the rows of one sample, the classes are each alone.
+    is_output = axis == len(shape) - 1 or (len(shape) == 4 and axis == 1) or len(shape) == 2
     is_longer_elsewhere = any(
         other.location == softmax.location and other.shape[axis : axis + 1] != [1]
         for other in graph.operations(*SOFTMAXES)
