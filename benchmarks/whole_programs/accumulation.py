@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(0)
-EVERY, EPOCHS = 4, 20
+EVERY, EPOCHS = 4, 32
 x = torch.randn(1024, 3, 12, 12)
 y = (x.mean((1, 2, 3)) > 0).long()
 loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)

@@ -28,7 +28,7 @@ model = nn.Sequential(Layer(16, 32), Layer(32, 32), nn.Linear(32, 3))
 optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, weight_decay=5e-4)
 train = torch.rand(NODES) < 0.7
 lap()
-for epoch in range(900):
+for epoch in range(1400):
     model.train()
     optimizer.zero_grad()
     loss = nn.functional.cross_entropy(model(features)[train], group[train])

@@ -19,7 +19,7 @@ x, y = torch.stack(rows), torch.cat(targets)
 lap()
 model = nn.Sequential(nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-for epoch in range(16):
+for epoch in range(32):
     for first in range(0, len(x), 128):
         loss = nn.functional.cross_entropy(model(x[first : first + 128]), y[first : first + 128])
         optimizer.zero_grad()
