@@ -31,10 +31,12 @@ MOST_WORK = 20_000  # of the microscope for one later step, in operations
 MOST_AT_ONCE = 64  # losses of quiet steps that are judged together
 MOST_MEASURED = 4  # measurements of the curvature in one run
 OVER = "the look at a later step is over"
-# With more parameter tensors, an observation or the curvature takes as long as ten steps, so what may be a whim of the
-# first steps does not suffice: a loss that was once twice as high, or that has not fallen by the first mark.
+# With more parameter tensors, an observation or the curvature takes as long as five steps, so what may be a whim of the
+# first steps does not suffice: a loss that was once twice as high, or that has not fallen by the first mark. For one
+# that rests later, the two are made in different steps; one that grows may be infinite by the next.
 MOST_PARAMETERS = 100
-WHIMS = ("grew early", f"rests at {2 * FIRST_MARK}")
+RESTS = "rests at"
+WHIMS = ("grew early", f"{RESTS} {2 * FIRST_MARK}")
 
 
 class Triggers:
@@ -93,6 +95,8 @@ class Triggers:
         if self._wanted is None or not losses:
             return
         reason, watched = self._wanted
+        if self.is_observing and reason.startswith(RESTS) and _is_large(watched):
+            return  # Measure after the observation.
         self._wanted = None
         if self._switch.compiles or self._interleaved:
             return
@@ -152,7 +156,7 @@ class Triggers:
         """Want the next step for an experiment or an observation; once for each reason."""
         if reason is None or reason in self._asked:
             return
-        if reason in WHIMS and len(watched.parameters()) > MOST_PARAMETERS:
+        if reason in WHIMS and _is_large(watched):
             return
         self._asked.append(reason)
         if len(self._asked) <= MOST_MEASURED and reason != "no gradient":
@@ -181,6 +185,10 @@ class Triggers:
             self._switch.take_off(OVER)
 
 
+def _is_large(watched: WatchedOptimizer) -> bool:
+    return len(watched.parameters()) > MOST_PARAMETERS
+
+
 def _reason(statistics: LossStatistics, watched: WatchedOptimizer) -> str | None:
     """Return what is odd about the losses so far, in a word."""
     if statistics.steps > 1 and _nothing_flows(watched):
@@ -190,7 +198,7 @@ def _reason(statistics: LossStatistics, watched: WatchedOptimizer) -> str | None
     if statistics.grew_early:
         return "grew early"
     if statistics.at_mark() and not statistics.falls():
-        return f"rests at {statistics.mark}"
+        return f"{RESTS} {statistics.mark}"
     return None
 
 
