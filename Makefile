@@ -6,6 +6,8 @@ STAMP := $(VENV)/installed
 RIGHT_OF_THE_RECORD := tests/detect tests/explain tests/report tests/source tests/test_programs.py \
 	tests/test_snapshots.py tests/test_prose.py tests/test_pipeline.py tests/test_layers.py tests/test_house.py \
 	tests/test_sizes.py tests/test_private_names.py
+# All tests of a program run in one worker (tests/support/by_program.py). At the end stands what ran, and the slowest.
+SHARED_OUT := --dist loadscope --no-loadscope-reorder --kinds --durations=20
 
 export OMP_NUM_THREADS ?= 1
 # The suite starts thousands of interpreters; without bytecode each would compile torchwhy again.
@@ -18,7 +20,7 @@ demo: $(STAMP)
 	@$(BIN)/torchwhy run examples/demo.py; code=$$?; test $$code -eq 1
 
 test: lint browser
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q -n 2 $(SHARED_OUT)
 
 # Pages are tested in a real browser. Where there is none and apt cannot bring it, these tests are skipped and say so.
 browser:
@@ -29,7 +31,7 @@ browser:
 
 # What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
 test-fast: $(STAMP)
-	$(BIN)/pytest -q --cached -n 2 -m "not slow" $(RIGHT_OF_THE_RECORD)
+	$(BIN)/pytest -q --cached -n 2 $(SHARED_OUT) -m "not slow" $(RIGHT_OF_THE_RECORD)
 
 # Random programs, faults put into them, kills and damaged runs, for as long as there is time (docs/explanation/how-we-test.md).
 # `make fuzz PARTS=mutants SEEDS=100:140 MINUTES=30` runs one part with other seeds; MINUTES count for each part.

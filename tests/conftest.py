@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="read the traces of earlier runs, and run only what has none",
     )
+    group.addoption("--kinds", action="store_true", help="tell at the end which tests ran, by kind")
     group.addoption(
         "--traces",
         type=Path,
@@ -34,10 +35,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a program together, under `--dist loadscope`."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    from tests.support.by_program import ByProgram
+
+    return ByProgram(config, log)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Tell what kinds of tests ran."""
+    if not config.getoption("--kinds"):
+        return
+    from tests.support.by_program import told
+
+    reports = [
+        report
+        for outcome in ("", "passed", "failed", "error")
+        for report in terminalreporter.stats.get(outcome, [])
+    ]
+    terminalreporter.section("what ran")
+    for line in told(reports):
+        terminalreporter.line(line)
+
+
 @pytest.fixture(scope="session")
-def outcomes(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Outcomes]:
+def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """Run the program of a test when the test asks for it; workers of one session share what they ran."""
     wanted: dict[str, ProgramText] = {}
     for item in request.session.items:
@@ -49,14 +76,12 @@ def outcomes(
     traces = request.config.getoption("--traces")
     base = tmp_path_factory.getbasetemp()
     session = base.parent if hasattr(request.config, "workerinput") else base
-    known = Outcomes(
+    return Outcomes(
         wanted,
         TraceCache(traces or default_folder()),
         session / "programs",
         trusted=bool(traces) or request.config.getoption("--cached"),
     )
-    yield known
-    known.close()
 
 
 # Started in the background of a shell, or by nohup, tests would hand on that these signals are ignored, and send them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,7 +13,7 @@ from tests.fuzz.pairs import compare
 from tests.fuzz.plan import draw
 from tests.fuzz.program import text_of
 from tests.fuzz.tamperer import record_runs, tamper
-from tests.support.children import Zygote
+from tests.support.children import Zygote, shared_zygote
 from torchwhy.detect.registry import all_detectors
 
 TRIED = (  # one of each way to find a fault: a graph, an exception, a birth, a course of the loss, memory
@@ -28,11 +27,9 @@ TRIED = (  # one of each way to find a fault: a graph, an exception, a birth, a 
 )
 
 
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    one = Zygote()
-    yield one
-    one.close()
+@pytest.fixture
+def zygote() -> Zygote:
+    return shared_zygote()
 
 
 @pytest.mark.parametrize("seed", range(0, 1000, 100))

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.children import Ended, Zygote
+from tests.support.children import Ended, Zygote, shared_zygote
 from torchwhy.record.events import Event
 from torchwhy.record.run_file import Run, write_run
 from torchwhy.record.trace import read_events
@@ -53,7 +53,8 @@ class Pairs:
 
     def __init__(self, folder: Path, *, native: bool = True) -> None:
         self.folder = self._folder = folder
-        self._zygote = Zygote() if native else Zygote(TORCHWHY_NATIVE="0")
+        self._own = None if native else Zygote(TORCHWHY_NATIVE="0")
+        self._zygote = self._own or shared_zygote()
         self._pool = ThreadPoolExecutor(AT_A_TIME)
         self._runs: dict[tuple[str, bool, str, tuple[str, ...], str], Future[Left]] = {}
 
@@ -124,7 +125,8 @@ class Pairs:
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
-        self._zygote.close()
+        if self._own is not None:
+            self._own.close()
 
     def _run(
         self,

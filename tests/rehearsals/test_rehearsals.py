@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.children import Zygote
+from tests.support.children import Zygote, shared_zygote
 from tests.support.rehearsals import rehearse
 
 HERE = Path(__file__).parent
@@ -17,11 +16,9 @@ PINNED = sorted(HERE.glob("*/*/*.py"))
 HEALTHY = sorted(HERE.glob("healthy/*.py"))
 
 
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    started = Zygote()
-    yield started
-    started.close()
+@pytest.fixture
+def zygote() -> Zygote:
+    return shared_zygote()
 
 
 @pytest.mark.parametrize("program", PINNED, ids=lambda path: str(path.relative_to(HERE)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, cast
@@ -41,7 +43,7 @@ class Zygote:
             [sys.executable, "-c", START, str(Path(__file__).with_name("zygote.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**clean_environment(), **environment},
+            env={**AT_START, **environment},
             text=True,
         )
         self._requests = cast("IO[str]", self._process.stdin)
@@ -103,6 +105,17 @@ class Zygote:
             waiting.set_result(answer)
 
 
+@lru_cache(maxsize=1)
+def shared_zygote() -> Zygote:
+    """Return the zygote that all tests of this process may share; nobody closes it before the end.
+
+    Programs leave no trace in it.
+    """
+    zygote = Zygote()
+    atexit.register(zygote.close)
+    return zygote
+
+
 def clean_environment() -> dict[str, str]:
     """Return our environment without what pytest or the shell may have set for Python's warnings."""
     environment = {
@@ -121,3 +134,6 @@ def environment_of(run_directory: Path | None) -> dict[str, str]:
     if run_directory is None:
         return {}
     return {"TORCHWHY_RUN": str(run_directory), "PYTHONPATH": f"{BOOT}{os.pathsep}{SOURCE}"}
+
+
+AT_START = clean_environment()  # before a test changes the environment for itself

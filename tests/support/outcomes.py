@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.children import Zygote
+from tests.support.children import shared_zygote
 from tests.support.run_program import Outcome, ProgramText, recorded_program, run_program
 from tests.support.trace_cache import TraceCache, digest
+
+# Tests of one program follow one another. The garbage collector would walk through the reports of all again and again.
+MOST_KEPT = 50
 
 
 class Outcomes(dict[str, Outcome]):
@@ -31,7 +34,6 @@ class Outcomes(dict[str, Outcome]):
         self._cache = cache
         self._shared = shared
         self._trusted = trusted
-        self._zygote: Zygote | None = None
         shared.mkdir(parents=True, exist_ok=True)
 
     def __missing__(self, name: str) -> Outcome:
@@ -42,24 +44,19 @@ class Outcomes(dict[str, Outcome]):
             outcome = (recorded_program(program, self._cache) if known else None) or self._run(
                 program, mark
             )
+        while len(self) >= MOST_KEPT:
+            del self[next(iter(self))]
         self[name] = outcome
         return outcome
 
     def _run(self, program: ProgramText, mark: Path) -> Outcome:
-        if self._zygote is None:
-            self._zygote = Zygote()
         folder = mark.with_suffix(".run")
         shutil.rmtree(folder, ignore_errors=True)  # of an attempt that raised
         folder.mkdir()
-        outcome = run_program(program, zygote=self._zygote, folder=folder)
+        outcome = run_program(program, zygote=shared_zygote(), folder=folder)
         self._cache.keep(program.files, folder, outcome.ended)
         mark.touch()
         return outcome
-
-    def close(self) -> None:
-        """End the process that forks programs."""
-        if self._zygote is not None:
-            self._zygote.close()
 
 
 @contextmanager

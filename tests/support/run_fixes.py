@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.support.children import Zygote
+from tests.support.children import Zygote, shared_zygote
 from tests.support.run_program import (
     AT_A_TIME,
     SCRIPT,
@@ -74,18 +74,15 @@ class Fixed:
 
 def run_fixes(programs: Sequence[ProgramText], folder: Path) -> dict[str, Fixed]:
     """Diagnose many programs and try their fixes, two at a time, each in a folder of its own."""
-    zygote = Zygote()
+    zygote = shared_zygote()
 
     def one(program: ProgramText) -> Fixed:
         own = folder / program.id
         own.mkdir(parents=True)
         return try_fixes(run_program(program, zygote=zygote, folder=own), zygote=zygote)
 
-    try:
-        with ThreadPoolExecutor(AT_A_TIME) as pool:
-            return {fixed.outcome.program.id: fixed for fixed in pool.map(one, programs)}
-    finally:
-        zygote.close()
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        return {fixed.outcome.program.id: fixed for fixed in pool.map(one, programs)}
 
 
 def try_fixes(outcome: Outcome, *, zygote: Zygote) -> Fixed:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from tests.support.children import Ended, Zygote
+from tests.support.children import Ended, Zygote, shared_zygote
 from tests.support.trace_cache import TraceCache
 from torchwhy.detect.registry import all_detectors
 from torchwhy.finding import Finding
@@ -297,18 +297,15 @@ def recorded_program(program: ProgramText, cache: TraceCache) -> Outcome | None:
 
 def run_programs(programs: list[ProgramText], folder: Path) -> dict[str, Outcome]:
     """Run many, two at a time, each in a folder of its own."""
-    zygote = Zygote()
+    zygote = shared_zygote()
 
     def one(program: ProgramText) -> Outcome:
         own = folder / program.id
         own.mkdir(parents=True)
         return run_program(program, zygote=zygote, folder=own)
 
-    try:
-        with ThreadPoolExecutor(AT_A_TIME) as pool:
-            return {outcome.program.id: outcome for outcome in pool.map(one, programs)}
-    finally:
-        zygote.close()
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        return {outcome.program.id: outcome for outcome in pool.map(one, programs)}
 
 
 def documented_programs(*names: str) -> list[ProgramText]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.add_program import RefusedError, add, main
-from tests.support.children import Zygote
+from tests.support.children import Zygote, shared_zygote
 from tests.support.run_program import read_program, run_program
 
 BROKEN = """\
@@ -29,11 +29,9 @@ UNMARKED = BROKEN.format(mark="")
 HEALTHY = UNMARKED.replace("x - x.min()", "x + 1")
 
 
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    started = Zygote()
-    yield started
-    started.close()
+@pytest.fixture
+def zygote() -> Zygote:
+    return shared_zygote()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset
 
-from tests.support.children import Zygote
+from tests.support.children import shared_zygote
 from tests.support.rehearsals import rehearse
 from torchwhy.observe.probes.loaders.seen_loader import SeenLoader
 from torchwhy.record.inputs.data_events import EVALUATION_QUESTION, VALUES_QUESTION
@@ -72,11 +72,9 @@ def _loader() -> SeenLoader:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def zygote():
-    started = Zygote()
-    yield started
-    started.close()
+    return shared_zygote()
 
 
 def test_a_row_that_changes_is_named_with_the_line_that_draws():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.support.children import Zygote
+from tests.support.children import Zygote, shared_zygote
 from tests.support.rehearsals import Rehearsed, rehearse
 
 PROGRAM = """
@@ -38,11 +36,9 @@ STAY_APART = {
 }
 
 
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    made = Zygote()
-    yield made
-    made.close()
+@pytest.fixture
+def zygote() -> Zygote:
+    return shared_zygote()
 
 
 def _rehearse(loss: str, zygote: Zygote) -> Rehearsed:

@@ -6,7 +6,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.support.children import Zygote
+from tests.support.children import shared_zygote
 from tests.support.run_program import Outcome, ProgramText, run_program
 from torchwhy.finding import LoopPosition
 from torchwhy.report.model import from_json
@@ -284,11 +284,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         ProgramText(name, PRELUDE + dedent(body), beside=(("tqdm.py", PROGRESS_BAR),))
         for name, body in bodies.items()
     ]
-    found, zygote = {}, Zygote()
+    found, zygote = {}, shared_zygote()
     for program in programs:
         folder = tmp_path_factory.mktemp(program.id)
         found[program.id] = run_program(program, zygote=zygote, folder=folder)
-    zygote.close()
     return found
 
 
