@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 # The suite starts thousands of interpreters; without bytecode each would compile torchwhy again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test browser test-fast fuzz sanitize lint bench wheel docs clean
+.PHONY: demo test browser test-fast coverage fuzz sanitize lint bench wheel docs clean
 
 demo: $(STAMP)
 	@# The demo is a broken program: torchwhy stops it with exit code 1, which is the success of the demo.
@@ -32,6 +32,17 @@ browser:
 # What thinks about traces, on traces that `make test` recorded; what has no trace yet is run first.
 test-fast: $(STAMP)
 	$(BIN)/pytest -q --cached -n 2 $(SHARED_OUT) -m "not slow" $(RIGHT_OF_THE_RECORD)
+
+# Lines and branches of src/ that tests reach, also in the processes that they start. Not with the guest tests: a traced
+# program is not the program they compare. `make coverage COVERED="tests/detect tests/explain"` measures some tests.
+COVERED ?= tests --ignore=tests/guest --ignore=tests/devices --ignore=tests/fuzz
+coverage: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt coverage
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	-$(BIN)/python -m coverage run -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder $(COVERED)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --sort=cover | tee build/coverage/report.txt
 
 # Random programs, faults put into them, kills and damaged runs, for as long as there is time (docs/explanation/how-we-test.md).
 # `make fuzz PARTS=mutants SEEDS=100:140 MINUTES=30` runs one part with other seeds; MINUTES count for each part.

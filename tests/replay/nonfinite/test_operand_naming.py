@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support.children import SOURCE, Zygote
+from tests.support.run_program import ProgramText, run_program
 
 LIBRARY = """import torch
 
@@ -67,85 +64,61 @@ def findings(tmp_path_factory):
     (site / "library-1.0.dist-info").mkdir()
     (site / "library").mkdir()
     (site / "library" / "__init__.py").write_text(LIBRARY)
+    zygote = Zygote(PYTHONPATH=os.pathsep.join([str(SOURCE), str(site)]))
     found = {}
     for name, expression in PROGRAMS.items():
-        folder = tmp_path_factory.mktemp(name)
-        (folder / "train.py").write_text(PROGRAM.format(expression=expression))
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "torchwhy",
-                "run",
-                "--no-rerun",
-                "--json",
-                "report.json",
-                "train.py",
-            ],
-            cwd=folder,
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(site)]),
-                "OMP_NUM_THREADS": "1",
-            },
-            capture_output=True,
-            check=False,
-        )
-        found[name] = json.loads((folder / "report.json").read_text())["findings"][0]
+        program = ProgramText(name, PROGRAM.format(expression=expression))
+        outcome = run_program(program, zygote=zygote, folder=tmp_path_factory.mktemp(name))
+        found[name] = outcome.report.findings[0]
+    zygote.close()
     return found
 
 
-@pytest.mark.slow
 def test_a_library_names_what_it_made_itself(findings):
     finding = findings["inside-a-library"]
 
-    assert finding["message"].startswith(
+    assert finding.message.startswith(
         "values / torch.relu(raw_scale) in library/__init__.py:6 (called from train.py:11) divides by zero: "
         "torch.relu(raw_scale) was exactly 0"
     )
-    assert finding["location"]["line"] == 11
-    assert finding["evidence"][0]["location"]["file"] == "library/__init__.py"
-    assert finding["evidence"][0]["location"]["line"] == 6
-    assert all("values" not in fix["title"] for fix in finding["fixes"])
+    assert finding.location.line == 11
+    assert finding.evidence[0].location.file == "library/__init__.py"
+    assert finding.evidence[0].location.line == 6
+    assert all("values" not in fix.title for fix in finding.fixes)
 
 
-@pytest.mark.slow
 def test_a_tensor_that_the_program_hands_over_keeps_its_name(findings):
-    assert findings["handed-to-a-library"]["message"].startswith(
+    assert findings["handed-to-a-library"].message.startswith(
         "library.logged(w * x) takes the logarithm of 0: w * x was 0"
     )
 
 
-@pytest.mark.slow
 def test_a_layer_of_a_library_names_its_own_values(findings):
-    message = findings["layer-of-a-library"]["message"]
+    message = findings["layer-of-a-library"].message
 
     assert "points / length in library/__init__.py:20 (called from train.py:11)" in message
     assert "length was exactly 0" in message
 
 
-@pytest.mark.slow
 def test_a_distribution_names_its_own_values(findings):
-    message = findings["distribution"]["message"]
+    message = findings["distribution"].message
 
     assert "torch/distributions/normal.py" in message
     assert "targets was" not in message
     assert "called from train.py:11" in message
 
 
-@pytest.mark.slow
 def test_an_argument_that_torch_passes_on_keeps_its_name(findings):
-    message = findings["thin-function"]["message"]
+    message = findings["thin-function"].message
 
     assert "zeros was 0" in message
     assert "targets was" not in message
     assert "x * w was" not in message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["layer-of-torch", "constant-argument"])
 def test_a_division_in_the_program_is_named_by_it(findings, name):
-    message = findings[name]["message"]
+    message = findings[name].message
 
     assert "torch/" not in message
     assert "False" not in message.partition(": ")[2]
