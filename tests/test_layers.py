@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,13 @@ WITHOUT_TORCH = (
 MODULES = sorted((SOURCE / "torchwhy").rglob("*.py"))
 
 
-def _imports(path: Path) -> Iterator[str]:
-    """Yield every module that a file imports anywhere, also inside functions."""
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """Return every module that a file imports anywhere, also inside functions."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
