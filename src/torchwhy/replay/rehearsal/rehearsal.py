@@ -33,6 +33,7 @@ from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.capture_mode import CaptureMode, is_inside_another
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
 from torchwhy.replay.rehearsal.capture.custom_functions import CustomFunctions
+from torchwhy.replay.rehearsal.capture.given_arguments import GivenArguments
 from torchwhy.replay.rehearsal.capture.operation_log import (
     CannotCapture,
     OperationLog,
@@ -72,6 +73,7 @@ class Rehearsal:
         self.log = OperationLog(self.parameters)
         self._orders = RowOrders(recorder.write, state)
         self._reads = BatchReads(batches)
+        self._arguments = GivenArguments()
         self._replace_attribute: Callable[[Any, str, Any], Any] = setattr
         self.mode = CaptureMode(
             self.log,
@@ -80,6 +82,7 @@ class Rehearsal:
             failed=self._stop_because(failed),
             orders=self._orders,
             reads=self._reads,
+            arguments=self._arguments,
         )
         self.collection = StepCollection()
         self._pools = RowPools()
@@ -229,6 +232,7 @@ class Rehearsal:
             refused=self.collection.refused,
             pools=self._pools,
             reads=self._reads,
+            arguments=self._arguments,
         )
         found = list(_questions())
         for place, question in enumerate(found):

@@ -14,6 +14,7 @@ from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, same
+from torchwhy.replay.rehearsal.capture.given_arguments import GivenArguments
 from torchwhy.replay.rehearsal.capture.operation_log import ParameterTable
 from torchwhy.replay.rehearsal.data_code.row_pools import RowPools
 
@@ -124,8 +125,10 @@ class CapturedSteps:
         refused: Counter[str] | None = None,
         pools: RowPools | None = None,
         reads: BatchReads | None = None,
+        arguments: GivenArguments | None = None,
     ) -> None:
         self.reads = reads
+        self.arguments = arguments or GivenArguments()
         self.pools = pools or RowPools()
         self.groups = sorted(groups, key=lambda group: -group.seen)
         self.parameters = parameters

@@ -29,6 +29,7 @@ from torchwhy.replay.rehearsal.capture.captured_program import (
     exchanged,
     flat,
 )
+from torchwhy.replay.rehearsal.capture.given_arguments import GivenArguments
 from torchwhy.replay.rehearsal.capture.operation_log import (
     MOST_BYTES,
     MOST_OPERATIONS,
@@ -74,6 +75,7 @@ class CaptureMode(PausableMode):
         failed: Callable[[BaseException], None],
         orders: RowOrders,
         reads: BatchReads,
+        arguments: GivenArguments,
     ) -> None:
         super().__init__()
         self.log = log
@@ -85,6 +87,7 @@ class CaptureMode(PausableMode):
         self._orders = orders
         self._note_order = self.guarded(unseen(orders.operation))
         self._note_read = self.guarded(unseen(reads.operation))
+        self._arguments = arguments
         self.logged = 0  # operations so far
         self.before_next: Callable[[], object] | None = (
             None  # called once, when a backward pass is over
@@ -150,6 +153,7 @@ class CaptureMode(PausableMode):
         if info.base in DRAWS or any(map(self._is_of_parameter, written)):
             return None  # a draw is data; what writes into a parameter belongs to no step
         site = self._site()
+        self._arguments.look(frame_at(2))
         owned = [log.find(one) or log.own(one, site) for one in written]
         filled = exchanged((args, kwargs), lambda one: self.ref(one, site))
         state = None

@@ -1,4 +1,4 @@
-"""Is every part of a batch read? If one marks padding and is not, the padding is changed, and the loss compared."""
+"""Is every part of a batch read, and every argument? If an unread part marks padding, the padding is changed."""
 
 from __future__ import annotations
 
@@ -19,6 +19,20 @@ Parts = dict[str, torch.Tensor]
 
 
 def ask(steps: CapturedSteps) -> Answer:
+    """Return the parts of batches that no operation reads, and the tensors that a function is given and never reads."""
+    arguments = steps.arguments.unread()
+    if not arguments:
+        return _parts(steps)
+    try:
+        answer = _parts(steps)
+    except CannotAsk:
+        answer = Answer({"unread": 0})
+    first = arguments[0]
+    named = {"argument": first.name, "function": first.function, "arguments": len(arguments)}
+    return Answer({**answer.facts, **named}, {**answer.places, "argument": first.place})
+
+
+def _parts(steps: CapturedSteps) -> Answer:
     """Return the parts of batches that no operation reads, apart from row numbers and constants."""
     reads = steps.reads
     if reads is None or not reads.given:

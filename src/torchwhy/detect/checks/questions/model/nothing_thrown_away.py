@@ -1,4 +1,4 @@
-"""Is every result used that a step computes, and every part of a batch?"""
+"""Is every result used that a step computes, every part of a batch, and every argument?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torchwhy.detect.checks import measured_answers as measured
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
 from torchwhy.diagnosis import Diagnosis
+from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -26,6 +27,29 @@ class PartUnread(Diagnosis):
     message = (
         "{operations} operations of the observed step; none reads `{part}` in {batches} batches"
     )
+
+
+class ArgumentUnread(Diagnosis):
+    """A function of the program never reads a tensor that it is given, which need not be a fault."""
+
+    operations: int
+    function: str
+    argument: str
+    place: SourceSpan
+    more: int
+    part: str | None = None
+    message = "{shown}"
+
+    @property
+    def shown(self) -> str:
+        """Return the argument with its place, how many others there are, and an unread part of the batches."""
+        shown = (
+            f"{self.operations} operations of the observed step; `{self.function}` is given a tensor as "
+            f"`{self.argument}` and never reads it ({self.place.file}:{self.place.line})"
+        )
+        if self.more:
+            shown += f", and {self.more} more like it"
+        return shown if self.part is None else f"{shown}; no operation reads `{self.part}`"
 
 
 class PaddingUnmarked(Diagnosis):
@@ -48,8 +72,25 @@ def _facts(trace: Trace) -> Mapping[str, Any]:
     return next((one.answer for one in facts.answered(trace, PARTS)), {})
 
 
+def _unread_argument(trace: Trace) -> ArgumentUnread | None:
+    for made in facts.answered(trace, PARTS):
+        found, place = made.answer, made.places.get("argument")
+        if place is not None:
+            return ArgumentUnread(
+                operations=len(trace.of(GraphOperation)),
+                function=str(found["function"]),
+                argument=str(found["argument"]),
+                place=place,
+                more=int(float(str(found["arguments"]))) - 1,
+                part=str(found["part"]) if "part" in found else None,
+            )
+    return None
+
+
 def _measured(trace: Trace) -> Diagnosis:
-    found = _facts(trace)
+    found, argument = _facts(trace), _unread_argument(trace)
+    if argument is not None:
+        return argument
     if "part" not in found:
         return measured.graph(trace)
     return PartUnread(
