@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
+from torchwhy.detect.checks.recorded_facts import Need
 from torchwhy.detect.views.rehearsed.changed_elements import PADDING, padding_tried
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
@@ -20,6 +21,15 @@ class PaddingChanged(Diagnosis):
         "changing the {padded} padded of {elements} elements moved the other outputs by {moved:.2g} of their size, "
         "and by {moved_turned:.2g} with the mask the other way round"
     )
+
+
+def _mask_helps(trace: Trace) -> bool:
+    tried = padding_tried(trace)
+    return tried is None or tried.padding <= tried.padding_turned
+
+
+# Padding in a mean over all positions, say, moves the outputs whatever the mask does.
+HELPS = Need(_mask_helps, "padding moves the outputs with the mask either way round")
 
 
 def measured(trace: Trace) -> Diagnosis | None:
@@ -39,6 +49,7 @@ QUESTION = ask(
     PADDING,
     "Are padding masks the right way round?",
     facts.experiment(PADDING, "no step was captured"),
+    HELPS,
     by=measured,
     in_rehearsal=True,
 )
