@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 
@@ -64,42 +63,8 @@ def without_repeats(steps: Sequence[CapturedStep], slots: Sequence[int]) -> list
     return kept
 
 
-def rebatched(
-    steps: Sequence[CapturedStep], inputs: Sequence[int], targets: Sequence[int]
-) -> list[CapturedStep]:
-    """Return steps of new batches in which every sample occurs once; none if the data have no samples in common rows.
-
-    Two samples are the same if all their inputs are, so that none of them is on both sides of a split.
-    """
-    data = [*inputs, *targets]
-    sizes = {rows_of(step.slots[n].tensor).shape[0] for step in steps for n in data}
-    if len(sizes) != 1:
-        return []
-    (size,) = sizes
-    seen: set[tuple[bytes, ...]] = set()
-    kept: list[tuple[CapturedStep, int]] = []
-    for step in steps:
-        rows = zip(*(_bytes_of_rows(step.slots[n].tensor) for n in inputs), strict=True)
-        for place, sample in enumerate(rows):
-            if sample not in seen:
-                seen.add(sample)
-                kept.append((step, place))
-    groups = [kept[first : first + size] for first in range(0, len(kept) - size + 1, size)]
-    return [_of_samples(steps[0], group, data) for group in groups]
-
-
-def _of_samples(
-    like: CapturedStep, samples: Sequence[tuple[CapturedStep, int]], data: Sequence[int]
-) -> CapturedStep:
-    slots = list(like.slots)
-    for number in data:
-        rows = [rows_of(step.slots[number].tensor)[place] for step, place in samples]
-        shape = like.slots[number].tensor.shape
-        slots[number] = replace(slots[number], tensor=torch.stack(rows).reshape(shape))
-    return replace(like, slots=tuple(slots))
-
-
-def _bytes_of_rows(tensor: torch.Tensor) -> list[bytes]:
+def bytes_of_rows(tensor: torch.Tensor) -> list[bytes]:
+    """Return the content of each row."""
     rows = rows_of(tensor).contiguous()
     flat = rows.reshape(rows.shape[0], -1).cpu()
     if flat.dtype in (torch.bfloat16, torch.float16):
@@ -108,7 +73,7 @@ def _bytes_of_rows(tensor: torch.Tensor) -> list[bytes]:
 
 
 def _row_bytes(tensor: torch.Tensor, slot: int) -> set[bytes]:
-    return {slot.to_bytes(4, "little") + row for row in _bytes_of_rows(tensor)}
+    return {slot.to_bytes(4, "little") + row for row in bytes_of_rows(tensor)}
 
 
 def planted(

@@ -150,10 +150,16 @@ class CapturedSteps:
 
     @property
     def only(self) -> StepGroup:
-        """Return the main group if all optimizers work for one loss; raises CannotAsk for a game of several."""
+        """Return the main group if its optimizer works alone; raises CannotAsk for a game of several.
+
+        Optimizers that train one after another, as those of a teacher and of its student, play no game.
+        """
         main = self.main
-        owners = {step.optimizer for group in self.groups for step in group.steps}
-        if len(owners) > 1:
+        every = [step for group in self.groups for step in group.steps]
+        own = {step.optimizer for step in main.steps}
+        numbers = [step.number for step in every if step.optimizer in own]
+        others = [step.number for step in every if step.optimizer not in own]
+        if len(own) > 1 or any(min(numbers) < one < max(numbers) for one in others):
             raise CannotAsk("several optimizers minimise losses of their own")
         return main
 
@@ -196,7 +202,8 @@ def find_constants(group: StepGroup) -> None:
         for place, step in enumerate(steps):
             slots = list(step.slots)
             if slots[number].role != "buffer":
-                slots[number] = replace(slots[number], role="constant")
+                use = slots[number].use
+                slots[number] = replace(slots[number], role="constant", constant_use=use)
             steps[place] = replace(step, slots=tuple(slots))
 
 

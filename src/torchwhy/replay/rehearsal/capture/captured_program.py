@@ -58,11 +58,17 @@ class CapturedOperation:
 
 @dataclass(frozen=True)
 class Slot:
-    """A copy of data that feeds the program and depends on no parameter."""
+    """A copy of data that feeds the program and depends on no parameter; `use` is its role if it is no constant."""
 
     tensor: torch.Tensor
     role: Role = "input"
     site: Site | None = None  # of the first operation that uses it
+    constant_use: Role | None = None
+
+    @property
+    def use(self) -> Role:
+        """Return what the data are for, whether or not they differ between steps."""
+        return self.constant_use or self.role
 
     @property
     def span(self) -> SourceSpan | None:
