@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
+
+from torchwhy.plain_data import dataclass
 
 _ABSENT = object()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Slot
 from torchwhy.replay.rehearsal.changed_runs import ChangedRuns

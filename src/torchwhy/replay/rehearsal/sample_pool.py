@@ -7,11 +7,12 @@ size, so that samples recur within a side. That asks of a model that samples sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
 from torchwhy.observe.torch_features.tensor_parts import precise
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep
 from torchwhy.replay.rehearsal.changed_runs import ChangedRuns, Values

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
+from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import GraphOperation
 
 JOINS = ("mul", "add", "sub", "div")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType, FrameType
 from typing import Any
 
@@ -14,6 +14,7 @@ from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import Site
 from torchwhy.observe.program.names import borrowed_locals
 from torchwhy.observe.program.user_modules import user_sources
+from torchwhy.plain_data import dataclass
 from torchwhy.replay.microscope.call_sites import part_of
 from torchwhy.source.analyses.unread_arguments import (
     is_handed_on,
