@@ -74,7 +74,7 @@ def test_accelerator_leaves_nothing_of_an_ordinary_step_to_python(accelerated):
 
 
 def test_optimizers_that_step_in_turn_cruise_as_one_does(pairs):
-    """Each batch has two steps, the second one with three forwards and a draw."""
+    """Each batch has two steps, the second one with three forwards and a draw; a third optimizer is never used."""
     if records.fast is None:
         pytest.skip("the accelerator was not built")
     counts = counts_of(pairs, "in_turn")

@@ -61,6 +61,14 @@ class IdleOptimizerWatch:
                 )
             )
 
+    def is_out_of_reach(self, watched: WatchedOptimizer) -> bool:
+        """Tell whether an optimizer was asked about often enough, and no backward pass reached its parameters.
+
+        A target network may bring an optimizer along that nobody uses.
+        """
+        index = watched.index
+        return self._backwards.get(index, 0) >= FIRST_TOLD and index not in self._reached_at
+
 
 def _reaches(roots: list[torch.Tensor], wanted: set[int]) -> bool:
     """Tell whether the backward pass of these losses gives one of these parameters a gradient."""

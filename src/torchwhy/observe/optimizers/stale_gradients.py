@@ -59,6 +59,10 @@ class StaleGradientWatch:
         self._used.clear()
         self._suspect.clear()
 
+    def awaits(self, watched: WatchedOptimizer) -> bool:
+        """Tell whether an optimizer steps, or has not stepped yet although a backward pass reached its parameters."""
+        return watched.steps > 0 or not self._idle.is_out_of_reach(watched)
+
     @unseen
     def after_step(self, watched: WatchedOptimizer, step: int) -> None:
         """Remember the gradients this step has used."""

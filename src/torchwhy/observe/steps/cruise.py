@@ -332,7 +332,8 @@ class Cruise(CruiseRecord):
     def _may_begin(self) -> bool:
         """Tell whether the loop is known well enough; called after each step that went the thorough way."""
         state, guests, quiet = self._state, self._guests, self._handlers.current.quiet
-        scaler, living = self._scale.scaler, self._optimizers.all()
+        scaler = self._scale.scaler
+        used = [one for one in self._optimizers.all() if self._stale_gradients.awaits(one)]
         if (
             guests.all_off
             or guests.fault is not None
@@ -341,14 +342,14 @@ class Cruise(CruiseRecord):
             or state.frozen
             or (scaler is not None and scale_tensor(scaler) is None)
             or self._is_bounded
-            or not living
-            or any(w.steps < FIRST_STEPS or w.steps >= w.next_sample for w in living)
+            or not used
+            or any(w.steps < FIRST_STEPS or w.steps >= w.next_sample for w in used)
             or quiet is None
             or not quiet.is_quiet()
         ):
             return False
         self._forget_the_dead()
-        for watched in living:
+        for watched in used:
             entry = self._entry_of(watched)
             if not entry.reading.is_possible:
                 return False
@@ -356,10 +357,10 @@ class Cruise(CruiseRecord):
         self._quiet = quiet
         self._stale_gradients.rest()
         self.is_plain = scaler is None
-        self._is_alone = len(living) == 1
+        self._is_alone = len(used) == 1
         self._copies, self._only_random = quiet.copies_after_steps()
         self._serial = self._batches.serial
-        to_sample = min(watched.next_sample - watched.steps for watched in living)
+        to_sample = min(watched.next_sample - watched.steps for watched in used)
         self._until = min(self._holdings.next_step, state.step + to_sample)
         return True
 
