@@ -87,6 +87,8 @@ def _parts(graph: ForwardGraph, sign: int, operation: GraphOperation) -> Iterato
     if base in ("mul", "div"):
         if not isinstance(factor, (int, float)) or len(operation.input_shapes) != 1:
             return
+        if decode(factor) == 0:
+            return  # A weight that is still 0 in the first step, as in annealing, has no sign.
         signs = [sign if decode(factor) > 0 else -sign]
     elif base in ("sub", "rsub"):
         signs = [sign, -sign] if base == "sub" else [-sign, sign]
