@@ -13,6 +13,7 @@ PER_SAMPLE = {
     "index", "log",
 }  # fmt: skip
 OF_A_CHOICE = {"gather", "index", "log"}
+PRODUCTS = {"mm", "bmm", "mv", "dot", "mul", "addmm", "baddbmm"}
 
 
 def layer_of_one_output(graph: ForwardGraph, softmax: GraphOperation) -> GraphOperation | None:
@@ -20,8 +21,10 @@ def layer_of_one_output(graph: ForwardGraph, softmax: GraphOperation) -> GraphOp
     axis, shape, layer = axis_of(softmax), softmax.shape, graph.source(softmax)
     if axis is None or layer is None or shape[axis] != 1 or elements(shape) < 2:
         return None
-    # Over the rows of one sample, the classes are each alone.
-    is_output = axis == len(shape) - 1 or (len(shape) == 4 and axis == 1) or len(shape) == 2
+    is_output = axis == len(shape) - 1 or (len(shape) == 4 and axis == 1)
+    # Over the rows of one sample, the classes are each alone. As a factor, they weigh a bag of one instance.
+    weighs = any(base_of(one) in PRODUCTS for one in graph.consumers_of(softmax))
+    is_output = is_output or (len(shape) == 2 and not weighs)
     is_longer_elsewhere = any(
         other.location == softmax.location and other.shape[axis : axis + 1] != [1]
         for other in graph.operations(*SOFTMAXES)
