@@ -21,8 +21,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 scaler = torch.amp.GradScaler("cpu", init_scale=8.0) if "scaled" in sys.argv else None
 judge = nn.Linear(1, 1) if "in_turn" in sys.argv else None
 of_judge = torch.optim.SGD(judge.parameters(), lr=1e-3) if judge is not None else None
-target = nn.Linear(1, 1)  # as a target network brings an optimizer along that never steps
-of_target = torch.optim.SGD(target.parameters(), lr=1e-3) if judge is not None else None
+if judge is not None:  # as a target network brings an optimizer along that never steps
+    target = nn.Linear(1, 1)
+    of_target = torch.optim.SGD(target.parameters(), lr=1e-3)
 batches = iter(loader)
 
 
