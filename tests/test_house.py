@@ -52,7 +52,6 @@ CLOCKS = {
     "replay/experiments/curvature.py": "CPU time of one gradient: three products instead of twelve if it is long",
     "replay/experiments/sample_independence.py": "what the experiment took",
     "replay/microscope/dispatch_mode.py": "what looking takes",
-    "replay/observing/collector_rest.py": "what the program was spared",
     "replay/rehearsal/allowance.py": "the time for questions that the user sets: one that takes longer is refused",
     "replay/rehearsal/rehearsal.py": "what a question took",
 }

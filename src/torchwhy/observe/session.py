@@ -95,7 +95,7 @@ class Session:
         self._children = ChildProcesses(self._begin_in_child)
 
     def spend(self, seconds: float) -> None:
-        """Add to our own time what no probe counts; negative: what the program was spared."""
+        """Add to our own time what no probe counts."""
         self._own_seconds += seconds
 
     def stop_program(self, *, follows: bool) -> None:
@@ -175,7 +175,7 @@ class Session:
                     steps=parts.state.step,
                     stopped_by_us=self.stopped_by_us,
                     cut_short=self._cut_short,
-                    own_seconds=round(max(0.0, self.spent_seconds), 4),
+                    own_seconds=round(self.spent_seconds, 4),
                     wall_seconds=round(time.perf_counter() - self.began, 4),
                 )
             )

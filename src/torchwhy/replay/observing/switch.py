@@ -177,7 +177,7 @@ class MicroscopeSwitch:
             return
         microscope.leave()
         self._is_first = False
-        self._spend(-self._collector.end())  # the program was spared that
+        self._collector.end()
         self._earlier_steps.clear()
         self._fetch_pause.end()
         self._modules.tells = False
