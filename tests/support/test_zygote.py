@@ -79,6 +79,20 @@ def test_exit_handlers_run_after_the_program(zygote, tmp_path):
     assert stdout.split() == ["first", "last"]
 
 
+def test_finalizers_of_the_program_run_at_exit(zygote, tmp_path):
+    text = """
+import weakref
+class Kept: pass
+kept = Kept()
+weakref.finalize(kept, print, 'last')
+print('first')
+"""
+
+    _, stdout, _ = run_bare(zygote, tmp_path, text)
+
+    assert stdout.split() == ["first", "last"]
+
+
 def test_warnings_are_no_errors_inside_the_program(zygote, tmp_path):
     ended, _, stderr = run_bare(
         zygote, tmp_path, "import warnings\nwarnings.warn('careful', stacklevel=1)"
