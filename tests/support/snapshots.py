@@ -1,7 +1,8 @@
 """The rendered report of a program, pinned in a file beside it.
 
 The file holds the numbers of the machine that wrote it. Measured numbers differ between machines, and with them
-the place where a line wraps, so the comparison leaves both out: it reads words, whole numbers, signs and diffs.
+the place where a line wraps, so the comparison leaves both out: it reads words, whole numbers, signs and diffs. It
+leaves out the version of torch, too. Where a report rightly depends on Python or torch, there are files for `VARIANTS`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import difflib
 import io
 import os
 import re
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
@@ -19,6 +22,17 @@ from torchwhy.finding import Fix
 from torchwhy.report.model import Report
 from torchwhy.report.text.terminal import EVIDENCE_SHOWN, Place, show
 from torchwhy.verify.candidates import candidates
+
+
+def is_built_with_cuda() -> bool:
+    """Tell whether torch has code for CUDA, without importing torch."""
+    torch = find_spec("torch")
+    assert torch is not None
+    assert torch.origin is not None
+    return (
+        "cuda: Optional[str] = None" not in Path(torch.origin).with_name("version.py").read_text()
+    )
+
 
 FLOAT = re.compile(r"(?<![\w.])[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+)(?!\w)")
 MEASURED = re.compile(
@@ -30,9 +44,17 @@ CHECKS_MADE = re.compile(
 MEMORY = re.compile(
     r"[·.] meanwhile the memory of the process grew by .*? per 1000 steps"
 )  # Shown where it grew by enough, which depends on the allocator.
+TORCH = re.compile(r"(?<![\w.])\d+\.\d+\.\d+\+\w+")  # 2.13.0+cpu
 CURVE = re.compile("[▁▂▃▄▅▆▇█]+")
 RULE = re.compile("─+")
 NUMBER = re.compile(r"[-+]?(\d+|#)")
+# `name.report.monitored.txt` takes the place of `name.report.txt` where it is there and its variant is given here.
+VARIANTS = {
+    "monitored": sys.version_info >= (3, 12),  # caught exceptions are seen from the first one on
+    "fused": sys.version_info
+    >= (3, 13),  # a comparison and its truth are one instruction, so one place
+    "cuda": is_built_with_cuda(),  # what is missing is the device, not torch's code for it
+}
 PROPOSED = "--- proposed changes"
 FURTHER = "--- findings in full"
 
@@ -83,6 +105,17 @@ def _proposals(outcome: Outcome) -> Iterator[str]:
         yield change.diff.rstrip()
 
 
+def pinned_file(snapshot: Path) -> Path:
+    """Return the file that pins a report here: that of a variant, or the common one."""
+    own = [variant_of(snapshot, name) for name, is_given in VARIANTS.items() if is_given]
+    return next((path for path in own if path.exists()), snapshot)
+
+
+def variant_of(snapshot: Path, name: str) -> Path:
+    """Return the file for a report where one variant is given."""
+    return snapshot.with_name(f"{snapshot.name.removesuffix('.txt')}.{name}.txt")
+
+
 def differences(pinned: str, new: str) -> list[str]:
     """Return the lines of a diff between two reports that say different things; nothing if only numbers differ."""
     if _same_words(_words(pinned), _words(new)):
@@ -92,7 +125,7 @@ def differences(pinned: str, new: str) -> list[str]:
 
 def _words(report: str) -> list[str]:
     masked = CHECKS_MADE.sub("(#", CURVE.sub("▁", RULE.sub("─", report)))
-    masked = MEASURED.sub("#", FLOAT.sub("#", masked))
+    masked = MEASURED.sub("#", FLOAT.sub("#", TORCH.sub("TORCH", masked)))
     return MEMORY.sub("", " ".join(masked.split())).split()
 
 
