@@ -5,8 +5,8 @@
 Start-up, launcher and report included. *ratio* is the median over the pairs. *stall* is the step that watching
 lengthens most, each step compared with the same step of the bare run, in seconds and in usual steps; goal: at most
 0.3 s or five usual steps. *said* is what the report says that watching took; goal: within a fifth of the difference.
-`empty` is `import torch` and nothing else: what a run costs before it has done anything. Prints a Markdown table. All
-programs take 5 to 30 s on an idle core, one pair of each about six minutes.
+`empty` is `import torch` and nothing else: what a run costs before it has done anything. Prints a Markdown table. The
+programs take 5 to 25 s on an idle core, a third of them less than 8 s; one pair of each about eight minutes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def advance(state, action):
 state = 0.05 * torch.randn(ENVIRONMENTS, 4)
 falls = 0
 lap()
-for update in range(900):
+for update in range(1900):
     states, actions, kept = [], [], []
     with torch.no_grad():
         for _ in range(LENGTH):

@@ -14,7 +14,7 @@ model = nn.Sequential(
 )
 optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, nesterov=True)
 lap()
-for epoch in range(32):
+for epoch in range(64):
     model.train()
     for rows in torch.randperm(800).split(32):
         images = x[rows]

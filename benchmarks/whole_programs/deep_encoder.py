@@ -24,7 +24,7 @@ y = x[:, 0] % 4
 model = Classifier()
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
 lap()
-for step in range(80):
+for step in range(200):
     rows = torch.randint(0, 256, (8,))
     loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
     optimizer.zero_grad()

@@ -51,7 +51,7 @@ net = Denoiser()
 average = copy.deepcopy(net)
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
 lap()
-for step in range(800):
+for step in range(1700):
     x = moons(256)
     t = torch.randint(0, STEPS, (256,))
     noise = torch.randn_like(x)

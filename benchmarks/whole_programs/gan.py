@@ -11,7 +11,7 @@ of_generator = torch.optim.Adam(generator.parameters(), lr=2e-4, betas=(0.5, 0.9
 of_critic = torch.optim.Adam(critic.parameters(), lr=2e-4, betas=(0.5, 0.999))
 loss_of = nn.BCEWithLogitsLoss()
 lap()
-for step in range(3000):
+for step in range(6500):
     real = torch.randn(64, 2) * 0.5 + torch.tensor([1.0, -1.0])
     fake = generator(torch.randn(64, 8))
     critic_loss = loss_of(critic(real), torch.ones(64, 1)) + loss_of(critic(fake.detach()), torch.zeros(64, 1))

@@ -38,7 +38,7 @@ loader = DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, weight_decay=1e-4)
 loss_of = nn.CrossEntropyLoss()
 lap()
-for epoch in range(6):
+for epoch in range(20):
     for images, labels in loader:
         optimizer.zero_grad()
         loss = loss_of(model(images), labels)

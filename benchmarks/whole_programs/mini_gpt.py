@@ -66,7 +66,7 @@ model = GPT()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / 20))
 lap()
-for step in range(360):
+for step in range(1100):
     if step % 40 == 0:
         model.eval()
         with torch.no_grad():

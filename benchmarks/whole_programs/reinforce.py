@@ -24,7 +24,7 @@ def play(length):
 
 
 lap()
-for update in range(20):
+for update in range(52):
     losses, returns = [], []
     for _ in range(10):
         log_probability, reward = play(100)

@@ -5,7 +5,7 @@ from laps import lap
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-EPOCHS = 10
+EPOCHS = 20
 
 
 class Table(Dataset):
