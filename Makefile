@@ -101,7 +101,7 @@ $(VENV)/installed-docs: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 
 bench: $(STAMP)
 	@# Half an hour on an idle machine; the tables are kept in docs/explanation/cost.md. Transformers is a rival in them.

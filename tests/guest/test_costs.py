@@ -73,6 +73,16 @@ def test_accelerator_leaves_nothing_of_an_ordinary_step_to_python(accelerated):
     assert 0 < accelerated["watched"]["bytes"] <= MOST_BYTES
 
 
+def test_buffers_are_copied_without_python_or_operations(pairs):
+    """A BatchNorm layer moves its statistics in every forward pass; a replay needs them as they were before."""
+    if records.fast is None:
+        pytest.skip("the accelerator was not built")
+    counts = counts_of(pairs, "buffers")
+
+    assert counts["watched"]["calls"] <= MOST_CALLS_IN_C
+    assert counts["watched"]["operations"] == counts["bare"]["operations"]
+
+
 def test_optimizers_that_step_in_turn_cruise_as_one_does(pairs):
     """Each batch has two steps, the second one with three forwards and a draw; a third optimizer is never used."""
     if records.fast is None:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 
 if TYPE_CHECKING:
+    import weakref
+
     from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
     from torchwhy.observe.steps.check import Check
     from torchwhy.observe.steps.random_state import RandomState
+
+
+class CopiedAfterStep(NamedTuple):
+    """What a replay of the next step needs: the random state, and buffers with the tensors they are copied into."""
+
+    random: RandomState | None = None
+    copies: list[torch.Tensor] | None = None
+    buffers: list[weakref.ref[torch.Tensor]] | None = None
 
 
 class QuietSteps(Protocol):
     """What a handler does while the loop cruises."""
 
     def is_quiet(self) -> bool: ...
-    def copies_after_steps(self) -> tuple[bool, RandomState | None]: ...
+    def copies_after_steps(self) -> tuple[bool, CopiedAfterStep]: ...
     def after_step(self) -> None: ...
     def forget_old_batches(self) -> None: ...
     def drew_batches(self, before: int, now: int) -> int: ...

@@ -16,6 +16,8 @@ torch.manual_seed(0)
 inputs = torch.randn(6400, 10)
 loader = DataLoader(TensorDataset(inputs, inputs.sum(1, keepdim=True)), batch_size=32)
 layers = [nn.Linear(10, 32)] + [layer for _ in range(8) for layer in (nn.ReLU(), nn.Linear(32, 32))]
+if "buffers" in sys.argv:
+    layers.insert(1, nn.BatchNorm1d(32))
 model = nn.Sequential(*layers, nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 scaler = torch.amp.GradScaler("cpu", init_scale=8.0) if "scaled" in sys.argv else None

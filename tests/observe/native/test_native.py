@@ -6,6 +6,7 @@ import gc
 import math
 import sys
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -172,6 +173,61 @@ def test_numbers_are_read_as_item_reads_them():
     assert math.isnan(records.fast.number_in(torch.tensor(NAN)))
     assert records.fast.number_in((torch.ones(3, requires_grad=True) * 2).sum()) == 6.0
     assert records.fast.number_in(torch.ones(2)) is None
+
+
+def copies_of(tensors):
+    return [torch.zeros_like(tensor) for tensor in tensors], [weakref.ref(one) for one in tensors]
+
+
+def test_plain_tensors_are_copied_whatever_their_type_and_strides():
+    tensors = [
+        torch.randn(3, 4),
+        torch.arange(6).reshape(2, 3).t(),
+        torch.tensor(7),
+        torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last),
+        torch.tensor([True, False]),
+        torch.randn(5).bfloat16(),
+        torch.randn(3, dtype=torch.complex64),
+        torch.zeros(0, 2),
+    ]
+    copies, references = copies_of(tensors)
+
+    assert records.fast.copied(copies, references)
+    for copy, tensor in zip(copies, tensors, strict=True):
+        assert copy.stride() == tensor.stride()
+        assert torch.equal(copy, tensor)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.randn(4, 4)[:, ::2],
+        torch.randn(1).expand(4),
+        torch.randn(4).to_sparse(),
+        torch.empty(2, device="meta"),
+        torch.zeros(2**20 + 1),
+    ],
+    ids=["gaps", "expanded", "sparse", "meta", "large"],
+)
+def test_tensors_that_are_not_plain_memory_are_not_copied(tensor):
+    assert not records.fast.copied([torch.empty(tensor.shape)], [weakref.ref(tensor)])
+
+
+def test_nothing_is_copied_over_a_tensor_of_another_shape_type_or_life():
+    tensor = torch.ones(3)
+    dead = weakref.ref(torch.ones(3))
+
+    for copy, reference in [
+        (torch.zeros(4), weakref.ref(tensor)),
+        (torch.zeros(1, 3), weakref.ref(tensor)),
+        (torch.zeros(3, dtype=torch.int32), weakref.ref(tensor)),
+        (torch.zeros(3), dead),
+        (torch.zeros(3), tensor),
+    ]:
+        assert not records.fast.copied([copy], [reference])
+        assert not copy.any()
+    assert not records.fast.copied([], [])
+    assert not records.fast.copied([torch.zeros(3)], [])
 
 
 def test_reading_leaves_no_trace_in_a_tensor():

@@ -272,11 +272,23 @@ static int ends_ordinarily(NativeCruise *self) {
     PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *number = OBJECT(self->cruise, CRUISE_LOSS);
     if (!FLAG(self->cruise, CRUISE_ON) || !IS(entry, EntryType) || number == NULL || !PyFloat_CheckExact(number)) return 0;
     PyObject *losses = OBJECT(entry, ENTRY_LOSSES), *dropped = OBJECT(self->state, STATE_DROPPED);
-    if (losses == NULL || !PyList_CheckExact(losses) || !IS(OBJECT(entry, ENTRY_WATCHED), WatchedType)) return 0;
+    PyObject *watched = OBJECT(entry, ENTRY_WATCHED);
+    if (losses == NULL || !PyList_CheckExact(losses) || !IS(watched, WatchedType)) return 0;
+    if (WHOLE(watched, WATCHED_STEPS) + 1 >= WHOLE(watched, WATCHED_NEXT_SAMPLE)) return 0;
     if (!IS(dropped, DroppedType) || PyFloat_AS_DOUBLE(number) > REAL(entry, ENTRY_HIGHEST)) return 0;
     if (PyList_GET_SIZE(losses) + 1 >= WHOLE(entry, ENTRY_MOST) || WHOLE(dropped, DROPPED_IN_A_ROW) != 0) return 0;
     if (OBJECT(self->batches, BATCHES_RECENT) == NULL || !batches_are_ordinary(self)) return 0;
     return (double)(WHOLE(self->state, STATE_STEP) + 1) < REAL(self->cruise, CRUISE_UNTIL);
+}
+
+/* QuietSteps.after_step: copy the buffers and keep the random state; 0 if Python has to. */
+static int is_kept_for_replay(NativeCruise *self) {
+    PyObject *random = OBJECT(self->cruise, CRUISE_RANDOM), *buffers = OBJECT(self->cruise, CRUISE_BUFFERS);
+    PyObject *copies = OBJECT(self->cruise, CRUISE_COPY_OF);
+    if (random == NULL || buffers == NULL || copies == NULL || (random == Py_None && buffers == Py_None)) return 0;
+    if (buffers != Py_None && !copy_memory(copies, buffers)) return 0;
+    /* To take the random state runs Python, in which the garbage collector may run code that changes all this. */
+    return random == Py_None || (random_is_kept(self, random) && ends_ordinarily(self));
 }
 
 /* Cruise._close, if nothing is due afterwards: 1 if the step was closed. */
@@ -284,8 +296,7 @@ static int close_step(NativeCruise *self) {
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
     double started = timed ? spent() : 0.0;
     if (!ends_ordinarily(self)) return 0;
-    /* To take the random state runs Python, in which the garbage collector may run code that changes all this. */
-    if (FLAG(self->cruise, CRUISE_COPIES) && !(random_is_kept(self, OBJECT(self->cruise, CRUISE_ONLY_RANDOM)) && ends_ordinarily(self))) return 0;
+    if (FLAG(self->cruise, CRUISE_COPIES) && !is_kept_for_replay(self)) return 0;
     PyObject *entry = OBJECT(self->cruise, CRUISE_CHECKED), *watched = OBJECT(entry, ENTRY_WATCHED);
     if (PyList_Append(OBJECT(entry, ENTRY_LOSSES), OBJECT(self->cruise, CRUISE_LOSS)) < 0) return 0;
 

@@ -43,14 +43,14 @@ enum { STATE_STEP, STATE_BACKWARDS, STATE_NEXT_NODE_BEFORE, STATE_NEXT_NODE };
 enum { STATE_BEGAN };
 enum { STATE_IN_UPDATE, STATE_BAD_EVALUATIONS };
 enum { DROPPED_IN_A_ROW };
-enum { CRUISE_ENTRIES, CRUISE_CHECKED, CRUISE_LOSS, CRUISE_ONLY_RANDOM };
+enum { CRUISE_ENTRIES, CRUISE_CHECKED, CRUISE_LOSS, CRUISE_RANDOM, CRUISE_COPY_OF, CRUISE_BUFFERS };
 enum { CRUISE_STEPS, CRUISE_SERIAL, CRUISE_LOOKOUT };
 enum { CRUISE_SECONDS, CRUISE_UNTIL };
 enum { CRUISE_ON, CRUISE_IS_ALONE, CRUISE_COPIES, CRUISE_IS_PLAIN };
 enum { ENTRY_REFERENCE, ENTRY_WATCHED, ENTRY_MEMBERS, ENTRY_READING, ENTRY_RATES, ENTRY_LOSSES };
 enum { ENTRY_INDEX, ENTRY_MOST };
 enum { ENTRY_HIGHEST };
-enum { WATCHED_STEPS, WATCHED_BATCHES_AT_LAST_STEP };
+enum { WATCHED_STEPS, WATCHED_BATCHES_AT_LAST_STEP, WATCHED_NEXT_SAMPLE };
 enum { READING_ARE_SMALL };
 enum { READING_IS_POSSIBLE };
 enum { BATCHES_RECENT, BATCHES_SHAPES, BATCHES_SITES, BATCHES_VERSIONS, BATCHES_RANDOM, BATCHES_FOLLOWING, BATCHES_SEEN };
@@ -118,6 +118,7 @@ int is_tensor(PyObject *object); /* a plain tensor or parameter, no subclass */
 int one_number(PyObject *tensor, double *value); /* 1 if it is a plain tensor with one real number on the CPU */
 int is_plain_and_finite(PyObject *tensor);       /* 1 yes, 0 no or unknown */
 int has_shape(PyObject *tensor, const Shape *shape);
+int copy_memory(PyObject *copies, PyObject *references); /* of tensors behind weak references; 1 if all are plain and copied */
 
 typedef struct {
     const void *data;
@@ -180,7 +181,6 @@ typedef struct {
     PyObject_HEAD
     PyObject *cruise, *state, *batches, *modes, *log, *guests; /* their Python twins use these */
     PyObject *before, *after;                                     /* Cruise's hooks around an optimizer's step */
-    PyObject *copy;                                               /* keeps what a replay needs after a step */
     PyObject *gradients;                                          /* of the step that is being made */
     double rate_change;
     long long most_bytes, batches_without_step, lines_at_once, slots, still, seldom, inputs_compared;

@@ -111,6 +111,14 @@ static PyObject *surely_finite(PyObject *module, PyObject *tensor) {
     return PyBool_FromLong(is_plain_and_finite(tensor));
 }
 
+/* For tests: what `copy_memory` does after a step. */
+static PyObject *copied(PyObject *module, PyObject *args) {
+    PyObject *copies, *references;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &copies, &references)) return NULL;
+    return PyBool_FromLong(copy_memory(copies, references));
+}
+
 /* Calls a function of ours a little later, between two instructions of the program, in the main thread. */
 static int run_pending(void *function) {
     PyObject *result = PyObject_CallNoArgs((PyObject *)function);
@@ -134,6 +142,7 @@ static PyMethodDef methods[] = {
      "Take what is needed of torch; False if this torch does not give access to its tensors."},
     {"number_in", number_in, METH_O, "Return the one number of a plain tensor on the CPU, else None."},
     {"surely_finite", surely_finite, METH_O, "Tell whether a tensor is plain, on the CPU, and finite throughout."},
+    {"copied", copied, METH_VARARGS, "Copy plain tensors behind weak references; False if one of them is not plain."},
     {"measured", measured, METH_O, "Return NaNs, infinities of both signs, zeros, range and sum of squares, else None."},
     {"has_nonzero", has_nonzero, METH_O, "Tell whether any element is not 0; None if unknown here."},
     {"same_rows", same_rows, METH_O, "Tell whether all rows are equal; None if unknown here."},
@@ -158,7 +167,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     /* As in records.py; raise both with every change of this interface, so that an older build is not used. */
-    if (PyModule_AddIntConstant(module, "EDITION", 8) < 0) {
+    if (PyModule_AddIntConstant(module, "EDITION", 9) < 0) {
         Py_DECREF(module);
         return NULL;
     }

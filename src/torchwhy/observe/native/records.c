@@ -56,7 +56,8 @@ DEFINE_RECORD(DroppedType, "DroppedRecord", FIELD_WHOLE("in_a_row", DROPPED_IN_A
 
 DEFINE_RECORD(CruiseType, "CruiseRecord",
               FIELD_OBJECT("_entries", CRUISE_ENTRIES), FIELD_OBJECT("_checked", CRUISE_CHECKED),
-              FIELD_OBJECT("_loss", CRUISE_LOSS), FIELD_OBJECT("_only_random", CRUISE_ONLY_RANDOM),
+              FIELD_OBJECT("_loss", CRUISE_LOSS), FIELD_OBJECT("_random", CRUISE_RANDOM),
+              FIELD_OBJECT("_copy_of", CRUISE_COPY_OF), FIELD_OBJECT("_buffers", CRUISE_BUFFERS),
               FIELD_WHOLE("steps", CRUISE_STEPS), FIELD_WHOLE("_serial", CRUISE_SERIAL),
               FIELD_WHOLE("_lookout", CRUISE_LOOKOUT), FIELD_REAL("seconds", CRUISE_SECONDS),
               FIELD_REAL("_until", CRUISE_UNTIL), FIELD_FLAG("on", CRUISE_ON),
@@ -71,7 +72,8 @@ DEFINE_RECORD(EntryType, "EntryRecord",
               FIELD_WHOLE("most", ENTRY_MOST), FIELD_REAL("highest", ENTRY_HIGHEST));
 
 DEFINE_RECORD(WatchedType, "WatchedRecord",
-              FIELD_WHOLE("steps", WATCHED_STEPS), FIELD_WHOLE("batches_at_last_step", WATCHED_BATCHES_AT_LAST_STEP));
+              FIELD_WHOLE("steps", WATCHED_STEPS), FIELD_WHOLE("batches_at_last_step", WATCHED_BATCHES_AT_LAST_STEP),
+              FIELD_WHOLE("next_sample", WATCHED_NEXT_SAMPLE));
 
 DEFINE_RECORD(ReadingType, "ReadingRecord",
               FIELD_OBJECT("_are_small", READING_ARE_SMALL), FIELD_FLAG("is_possible", READING_IS_POSSIBLE));

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 VARIABLE = "TORCHWHY_NATIVE"
-EDITION = 8  # an accelerator of another edition is not used
+EDITION = 9  # an accelerator of another edition is not used
 
 
 def is_refused() -> bool:

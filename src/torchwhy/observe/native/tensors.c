@@ -158,6 +158,39 @@ int plain_values(PyObject *tensor, Values *values) {
     return 1;
 }
 
+/* Tell whether two views show elements of one type in the same order, and fill their memory without a gap. */
+static int are_alike(const View *one, const View *other, int64_t *bytes) {
+    int64_t count, span;
+    if (one->device.device_type != ON_CPU || other->device.device_type != ON_CPU) return 0;
+    if (memcmp(&one->type, &other->type, sizeof one->type) != 0 || one->type.bits % 8 != 0 || one->type.lanes != 1) return 0;
+    if (one->dimensions != other->dimensions || (one->strides == NULL) != (other->strides == NULL)) return 0;
+    for (int d = 0; d < one->dimensions; d++) {
+        if (one->shape[d] != other->shape[d]) return 0;
+        if (one->strides != NULL && one->shape[d] > 1 && one->strides[d] != other->strides[d]) return 0;
+    }
+    if (!count_elements(one, &count) || count > MOST_READ) return 0;
+    *bytes = count * (one->type.bits / 8);
+    if (count == 0) return 1;
+    if (one->data == NULL || other->data == NULL) return 0;
+    return one->strides == NULL || (is_dense(one, &span) && span == count);
+}
+
+int copy_memory(PyObject *copies, PyObject *references) {
+    if (!PyList_CheckExact(copies) || !PyList_CheckExact(references)) return 0;
+    Py_ssize_t count = PyList_GET_SIZE(copies);
+    if (count == 0 || PyList_GET_SIZE(references) != count) return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *reference = PyList_GET_ITEM(references, i);
+        View from, to;
+        int64_t bytes;
+        if (!PyWeakref_CheckRef(reference)) return 0;
+        if (!take_view(PyWeakref_GetObject(reference), &from) || !take_view(PyList_GET_ITEM(copies, i), &to)) return 0;
+        if (!are_alike(&from, &to, &bytes)) return 0;
+        if (bytes > 0) memcpy((char *)to.data + to.byte_offset, (const char *)from.data + from.byte_offset, (size_t)bytes);
+    }
+    return 1;
+}
+
 int has_shape(PyObject *tensor, const Shape *shape) {
     View view;
     if (!take_view(tensor, &view) || view.dimensions != shape->dimensions) return 0;

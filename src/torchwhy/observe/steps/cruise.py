@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchwhy.observe.guest import Guests
+from torchwhy.observe.guest import TIMED, Guests
 from torchwhy.observe.native.records import CruiseRecord
 from torchwhy.observe.optimizers.stale_gradients import StaleGradientWatch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
@@ -21,7 +21,7 @@ from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.memory.holdings import HoldingsProbe
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.recorder import Recorder
-from torchwhy.observe.step_handler import CurrentHandler, QuietSteps
+from torchwhy.observe.step_handler import CopiedAfterStep, CurrentHandler, QuietSteps
 from torchwhy.observe.steps.cruise_entry import Entry
 from torchwhy.observe.steps.gradients import read_together
 from torchwhy.observe.steps.loss_scale import LossScale
@@ -95,7 +95,8 @@ class Cruise(CruiseRecord):
         self._waiting = BACKWARDS_WITHOUT_STEP  # losses that may wait for a scaler's step
         self._is_alone = True  # there is one optimizer
         self._copies = True  # the handler copies something after each step
-        self._only_random: Any = None  # the random state, if that is all it copies
+        # What the accelerator copies in its place; all None if only the handler can.
+        self._random, self._copy_of, self._buffers = CopiedAfterStep()
         self._checked: Entry | None = None
         self._loss: float | None = None
         self._serial = 0  # of the batch that the last step used
@@ -116,7 +117,8 @@ class Cruise(CruiseRecord):
             if type(loss) is not torch.Tensor or hides or not self.on:
                 thoroughly(outputs, accumulates=accumulates)
                 return
-            began = thread_time()
+            is_timed = self.steps % TIMED == 0
+            began = thread_time() if is_timed else 0.0
             try:
                 with DisableTorchFunction():  # a mode of the program must not see us ask
                     value = None if loss.dim() else item(loss) if loss.is_cpu else loss.detach()
@@ -132,7 +134,8 @@ class Cruise(CruiseRecord):
             state.last_read = None
             state.losses.append(value)
             state.backwards += 1
-            self.seconds += thread_time() - began
+            if is_timed:
+                self.seconds += TIMED * (thread_time() - began)
 
         return before_backward
 
@@ -147,12 +150,14 @@ class Cruise(CruiseRecord):
                 return
             hides = dispatch_depth() or is_profiling()
             if self.on and len(args) == 1 and not kwargs and not hides:
-                began = thread_time()
+                is_timed = self.steps % TIMED == 0
+                began = thread_time() if is_timed else 0.0
                 entry = entries.get(id(optimizer))
                 if entry is not None and self._is_fine(entry, optimizer, perf_counter()):
                     self._checked = entry
                     state.in_update = True
-                    self.seconds += thread_time() - began
+                    if is_timed:
+                        self.seconds += TIMED * (thread_time() - began)
                     return
             self._checked = None
             self.leave()
@@ -261,7 +266,8 @@ class Cruise(CruiseRecord):
 
     def _close(self, entry: Entry) -> None:
         """Close the step; send the next one the thorough way if there is a reason."""
-        began = thread_time()
+        is_timed = self.steps % TIMED == 0
+        began = thread_time() if is_timed else 0.0
         state, batches = self._state, self._batches
         try:
             loss = self._loss
@@ -281,9 +287,10 @@ class Cruise(CruiseRecord):
         state.step += 1
         entry.watched.steps += 1
         self.steps += 1
-        if state.step >= self._until:
+        if state.step >= self._until or entry.watched.steps >= entry.watched.next_sample:
             self.leave()
-        self.seconds += thread_time() - began
+        if is_timed:
+            self.seconds += TIMED * (thread_time() - began)
 
     def _follow_batches(self, entry: Entry, batches: BatchKeeper) -> None:
         """Release the batches of this step; tell the handler of a step that used more than one."""
@@ -358,10 +365,10 @@ class Cruise(CruiseRecord):
         self._stale_gradients.rest()
         self.is_plain = scaler is None
         self._is_alone = len(used) == 1
-        self._copies, self._only_random = quiet.copies_after_steps()
+        self._copies, kept = quiet.copies_after_steps()
+        self._random, self._copy_of, self._buffers = kept
         self._serial = self._batches.serial
-        to_sample = min(watched.next_sample - watched.steps for watched in used)
-        self._until = min(self._holdings.next_step, state.step + to_sample)
+        self._until = self._holdings.next_step
         return True
 
     def _entry_of(self, watched: WatchedOptimizer) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer
 from torchwhy.observe.recorder import Recorder
-from torchwhy.observe.steps.random_state import RandomState
+from torchwhy.observe.step_handler import CopiedAfterStep
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.step.replay_state import ReplayState
@@ -42,8 +42,8 @@ class QuietSteps:
             and self._caught_exceptions.is_resting
         )
 
-    def copies_after_steps(self) -> tuple[bool, RandomState | None]:
-        """Tell whether anything is copied after each step; and the random state, if that is all."""
+    def copies_after_steps(self) -> tuple[bool, CopiedAfterStep]:
+        """Tell whether anything is copied after each step; and what of it the accelerator can copy."""
         return self._replay_state.copies_after_steps()
 
     def after_step(self) -> None:

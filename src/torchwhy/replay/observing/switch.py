@@ -71,6 +71,7 @@ class MicroscopeSwitch:
         self.compiles = False  # the program has entered torch's compiler
         self._eager = EagerStance()
         self.gave_up = False  # the first step was too long to be observed
+        self.ran_out = False  # a later step took more work than an observation may
         self._is_first = False  # the microscope is on for the first observation
         self._is_learning = False  # and a model that can learn was called
         self._calls = 0  # of such models since the last backward pass
@@ -126,6 +127,7 @@ class MicroscopeSwitch:
             self._microscope.sleep()
         else:
             self.gave_up = self.gave_up or self._is_first
+            self.ran_out = self.ran_out or not self._is_first
             self.take_off("the work for one observation was used up", cut_short=True)
 
     def put_on_for_late_optimizer(self, number: int, *, work: int) -> None:

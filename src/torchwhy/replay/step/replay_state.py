@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.probes.batches import BatchKeeper
-from torchwhy.observe.steps.random_state import RandomState
+from torchwhy.observe.step_handler import CopiedAfterStep
 from torchwhy.replay.step.snapshot import Snapshot
 
 
@@ -41,9 +41,9 @@ class ReplayState:
         if oldest:
             self._batches.forget_before(oldest)
 
-    def copies_after_steps(self) -> tuple[bool, RandomState | None]:
-        """Tell whether anything is copied after each step; and the random state, if that is all."""
-        return self._snapshot.is_needed, self._snapshot.only_random
+    def copies_after_steps(self) -> tuple[bool, CopiedAfterStep]:
+        """Tell whether anything is copied after each step; and what of it the accelerator can copy."""
+        return self._snapshot.is_needed, self._snapshot.parts
 
     def after_quiet_step(self) -> None:
         """Take a snapshot after a step at cruising speed, which releases its batches itself."""

@@ -10,6 +10,7 @@ import torch
 from torchwhy.observe.devices.generator_states import GeneratorStates
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.names import Names
+from torchwhy.observe.step_handler import CopiedAfterStep
 from torchwhy.observe.steps.random_state import RandomState
 from torchwhy.observe.torch_features.mode_stack import unseen
 from torchwhy.observe.torch_features.tensor_parts import copy_all, has_values
@@ -30,6 +31,7 @@ class Snapshot:
         self._buffers: list[weakref.ref[torch.Tensor]] | None = None
         self._copies: list[torch.Tensor] = []
         self._shapes: list[torch.Size] = []
+        self._are_plain = True  # no buffer is stored negated or conjugated
         self._random = RandomState()
 
     @property
@@ -38,9 +40,14 @@ class Snapshot:
         return self._buffers is None or bool(self._buffers) or not self._batches.serial
 
     @property
-    def only_random(self) -> RandomState | None:
-        """Return the keeper of the random state if there is nothing else to copy."""
-        return self._random if self._buffers == [] else None
+    def parts(self) -> CopiedAfterStep:
+        """Return what there is to copy, as far as it is chosen and plain memory holds its values."""
+        random = None if self._batches.serial else self._random
+        if self._buffers == []:
+            return CopiedAfterStep(random)
+        if self._buffers is None or not self._are_plain:
+            return CopiedAfterStep()
+        return CopiedAfterStep(random, self._copies, self._buffers)
 
     @property
     def random_state(self) -> GeneratorStates | None:
@@ -54,6 +61,7 @@ class Snapshot:
 
     def begin_anew(self) -> None:
         """Choose the buffers anew: the program has made an optimizer, perhaps for another model."""
+        self._copies.clear()  # The cruise may hold the list, and must not take its copies for ours.
         self._buffers, self._copies = None, []
 
     def take(self) -> None:
@@ -103,3 +111,4 @@ class Snapshot:
         self._buffers = [weakref.ref(buffer) for buffer in chosen]
         self._copies = [torch.empty_like(buffer) for buffer in chosen]
         self._shapes = [copy.shape for copy in self._copies]
+        self._are_plain = not any(buffer.is_neg() or buffer.is_conj() for buffer in chosen)
