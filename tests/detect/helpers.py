@@ -89,7 +89,8 @@ def tensor(at_born: float | None, name: str | None = "x", **more: Any) -> Operan
     """Return a tensor operand with its value at the first bad element."""
     size = abs(at_born) if at_born is not None else None
     dtype = more.pop("dtype", "float32")
-    facts = TensorFacts(dtype=dtype, shape=[8, 4], minimum=at_born, maximum=size)
+    shape = more.pop("shape", [8, 4])
+    facts = TensorFacts(dtype=dtype, shape=shape, minimum=at_born, maximum=size)
     value: Real | None = None if at_born is None else encode(at_born)
     return Operand(name=name, tensor=facts, at_born=value, **more)
 

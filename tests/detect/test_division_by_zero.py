@@ -155,3 +155,17 @@ def test_division_in_a_hook_of_the_user_is_told_as_the_users_own() -> None:
     (finding,) = DivisionByZero().scan(trace_with(born))
 
     assert finding.message == "g / g.norm() divides by zero: g.norm() was exactly 0"
+
+
+def test_the_gradient_of_a_decomposition_divides_by_a_difference_of_its_values() -> None:
+    born = birth(
+        "aten.div.Tensor",
+        tensor(1.0),
+        tensor(0.0, shape=[6, 6]),
+        node="LinalgSvdBackward0",
+        forward=twin("aten._linalg_svd.default", names=["w"]),
+    )
+
+    (finding,) = DivisionByZero().scan(trace_with(born))
+
+    assert "singular values of w, and two of them were equal" in finding.message

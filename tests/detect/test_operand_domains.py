@@ -44,11 +44,12 @@ EXAMPLES: dict[str, tuple[list[Operand], dict[str, Any]]] = {
     "empty-reduction: nothing": ([EMPTY], {"op": "aten.mean.default", "reduced": 0}),
     "log-of-nonpositive: gradient BinaryCrossEntropyBackward": (BY_ZERO, {}),
     "root-gradient-at-zero: root SqrtBackward": (BY_ZERO, {}),
-    "root-gradient-at-zero: root PowBackward pow": ([tensor(0.0), number(-0.5)], {}),
+    "root-gradient-at-zero: power PowBackward pow": ([tensor(0.0), number(-0.5)], {}),
     "root-gradient-at-zero: root LinalgVectorNormBackward": (BY_ZERO, {}),
     "root-gradient-at-zero: root CdistBackward": (BY_ZERO, {}),
     "root-gradient-at-zero: root HypotBackward": (BY_ZERO, {}),
     "root-gradient-at-zero: deviation StdBackward": (BY_ZERO, {}),
+    "division-by-zero: repeated LinalgEigBackward": (BY_ZERO, {}),
     "domain-error: exponent PowBackward log": ([tensor(-2.0)], {}),
     "half-precision-overflow: overflow": (
         [tensor(300.0), tensor(300.0)],

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from torchwhy.detect.rules import dimension_messages as dimensions
 from torchwhy.detect.rules import message_kinds as kinds
 from torchwhy.detect.rules.message_kinds import TorchMessage
 from torchwhy.detect.rules.torch_layers import LOSSES
@@ -112,9 +113,24 @@ SIZES: list[tuple[type[TorchMessage], Callable[[], object]]] = [
     (kinds.Elementwise, lambda: zeros(3) + zeros(4)),
     (kinds.Joined, lambda: torch.cat([zeros(2, 3), zeros(2, 4)])),
     (kinds.HiddenSize, lambda: nn.GRU(4, 5)(zeros(3, 2, 4), zeros(1, 3, 5))),
-    (kinds.OtherSizes, lambda: zeros(3, 4).expand(3, 5)),
-    (kinds.OtherSizes, lambda: torch.cat([zeros(2, 3), zeros(3)])),
-    (kinds.OtherSizes, lambda: zeros(3).add_(zeros(2, 3))),
+    (dimensions.RoomShape, lambda: zeros(3, 4).expand(3, 5)),
+    (dimensions.DimensionsDiffer, lambda: torch.cat([zeros(2, 3), zeros(3)])),
+    (dimensions.InPlaceShape, lambda: zeros(3).add_(zeros(2, 3))),
+    (dimensions.DimensionCount, lambda: zeros(2, 3).permute(2, 0, 1)),
+    (dimensions.DimensionCount, lambda: zeros(2, 3)[:, :, 0]),
+    (dimensions.DimensionCount, lambda: zeros(2, 3).sum(2)),
+    (dimensions.DimensionCount, lambda: zeros(2, 3).expand(3)),
+    (dimensions.TooSmall, lambda: nn.Conv2d(1, 1, 3)(zeros(1, 1, 2, 2))),
+    (dimensions.TooSmall, lambda: nn.MaxPool2d(2)(zeros(1, 1, 1, 1))),
+    (
+        dimensions.MaskShape,
+        lambda: nn.MultiheadAttention(4, 2)(*[zeros(5, 2, 4)] * 3, attn_mask=zeros(4, 4)),
+    ),
+    (dimensions.RangeRefused, lambda: functional.binary_cross_entropy(zeros(3) - 1, zeros(3))),
+    (dimensions.RangeRefused, lambda: torch.multinomial(zeros(3) - 1, 1)),
+    (dimensions.MatrixRefused, lambda: torch.linalg.cholesky(-torch.eye(3))),
+    (dimensions.MatrixRefused, lambda: torch.linalg.solve(zeros(3, 3), zeros(3))),
+    (dimensions.MatrixRefused, lambda: torch.linalg.svd(zeros(3, 3) / 0)),
     (kinds.OtherSizes, lambda: zeros(4, 4)[torch.ones(5, dtype=torch.bool)]),
     (kinds.OtherSizes, lambda: zeros(3, 4).gather(1, LONG)),
     (kinds.Stacked, lambda: torch.stack([zeros(3), zeros(4)])),

@@ -81,7 +81,14 @@ def test_samples_drawn_in_a_game_of_two_networks_are_a_note():
     assert finding.severity == "note"
 
 
-EVALUATION = mode(training=False, grad=False, first_step=20, last_step=LAST)
+EVALUATION = mode(
+    training=False,
+    grad=False,
+    first_step=20,
+    last_step=LAST,
+    switched="eval",
+    switched_at=EVAL_CALL,
+)
 TRAINED_BEFORE = mode(backwards=20, first_step=1, last_step=19)
 
 

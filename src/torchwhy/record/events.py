@@ -341,12 +341,15 @@ AnyEvent = (
     | learning.Experiment
     | learning.Evaluated
     | learning.MetricReduced
+    | learning.ComparedAll
     | wiring.SchedulerSeen
+    | wiring.PlateauMetrics
     | wiring.CallsCounted
     | wiring.IdleOptimizer
     | wiring.ParametersFollowed
     | wiring.LateParameters
     | wiring.AliasLoaded
+    | wiring.KeptLoaded
     | wiring.LookedAt
     | wiring.DroppedResult
     | rank_events.AnyRankEvent

@@ -31,6 +31,7 @@ class CallSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         False  # Torch's code for several ranks makes it, such as the schedule of a pipeline.
     )
     used: bool = False  # The program uses the result; recorded only where that matters.
+    again: bool = False  # A clip of a gradient that another one clipped since the last step.
 
 
 class StepCalls(Event, frozen=True, tag="calls"):
@@ -73,7 +74,8 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     `owner` is the class of its module, `registered` whether a model held by a variable reaches it. `made_at` is the
     line that wrote its values last, `rows_equal` whether all its rows are equal. `module` is the path of its module,
     `training` that module's mode, `model` the variable that holds the whole model, `inside` the module in whose
-    forward an unregistered one ran.
+    forward an unregistered one ran. `unheeded` is an attribute that was set to False on it or on a module around it, as
+    if to freeze it, and that torch does not read.
     """
 
     name: str
@@ -92,6 +94,7 @@ class ParameterSeen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     model: str | None = None
     training: bool = True
     inside: str | None = None
+    unheeded: str | None = None
 
 
 class ParameterCensus(Event, frozen=True, tag="census"):
@@ -354,6 +357,15 @@ class MetricReduced(Event, frozen=True, tag="metric"):
     last_batch: int
     location: SourceSpan | None = None
     added_at: SourceSpan | None = None
+
+
+class ComparedAll(Event, frozen=True, tag="compared-all"):
+    """A comparison in an evaluation that torch spreads: each of n predictions with each of n labels."""
+
+    step: int
+    operands: list[str]
+    shapes: list[list[int]]
+    location: SourceSpan | None = None
 
 
 class Evaluated(Event, frozen=True, tag="evaluated"):

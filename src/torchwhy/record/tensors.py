@@ -12,7 +12,12 @@ from torchwhy.record.numbers import Real
 
 
 class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A tensor in a few numbers; minimum and maximum are over its finite elements, None if it has none."""
+    """A tensor in a few numbers; minimum and maximum are over its finite elements, None if it has none.
+
+    Of labels, `zero_runs` counts the stretches of zeros in memory order, and `zero_ends` is the greatest number that
+    divides all their ends: the length of a row if zeros only stand at the end of rows. `own_rows` counts labels that
+    are the number of their own row.
+    """
 
     dtype: str
     shape: list[int]
@@ -22,6 +27,9 @@ class TensorFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     positive_infinity: int = 0
     negative_infinity: int = 0
     zeros: int = 0
+    zero_runs: int = 0
+    zero_ends: int = 0
+    own_rows: int = 0
     first_bad_index: list[int] | None = None
     device: str = "cpu"
 

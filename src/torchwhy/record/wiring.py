@@ -27,6 +27,19 @@ class SchedulerSeen(Event, frozen=True, tag="scheduler"):
     location: SourceSpan | None = None
 
 
+class PlateauMetrics(Event, frozen=True, tag="plateau-metrics"):
+    """The numbers that the program gave a `ReduceLROnPlateau`, and the optimizer steps before each.
+
+    `metric` is the expression that it passes, `mode` the direction in which the scheduler takes it for an improvement.
+    """
+
+    index: int
+    mode: str
+    metric: str
+    steps: list[int]
+    values: list[float]
+
+
 class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """The number of each watched call in the whole run; `schedulers` counts by their index."""
 
@@ -95,6 +108,15 @@ class LateParameters(Event, frozen=True, tag="late-parameters"):
     step: int
     parameters: list[LateParameter]
     replaced: list[str] = []
+
+
+class KeptLoaded(Event, frozen=True, tag="kept-loaded"):
+    """A model loads weights that the program took from it before; `taken_step` is when it last did so."""
+
+    step: int
+    taken_step: int
+    location: SourceSpan | None = None
+    taken_at: SourceSpan | None = None
 
 
 class LookedAt(Event, frozen=True, tag="looked-at"):

@@ -15,6 +15,8 @@ Turn = Loop | Function  # what is run again and again
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 NEW_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+UNNAMED = {ast.Lambda: "<lambda>", ast.GeneratorExp: "<genexpr>"}  # as Python names their code
 
 
 def enclosing(source: Text, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
@@ -94,6 +96,17 @@ def function_of_code(tree: ast.Module, name: str, first_line: int) -> Function |
             and first_line_of(scope) <= first_line <= scope.lineno
         ):
             return scope
+    return None
+
+
+def name_around_comprehension(source: Text, line: int) -> str | None:
+    """Return the name of the code around the comprehension that begins on a line; None if there is none."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, COMPREHENSIONS) and node.lineno == line:
+            around = enclosing(source, node, *NEW_SCOPES, ast.GeneratorExp)
+            if around is None:
+                return "<module>"
+            return UNNAMED.get(type(around)) or str(getattr(around, "name", None))
     return None
 
 

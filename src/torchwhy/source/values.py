@@ -209,3 +209,14 @@ def references_in(node: ast.AST) -> Iterator[ast.expr]:
     for part in ast.walk(node):
         if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)):
             yield part
+
+
+def indices_in(node: Node | None) -> int | None:
+    """Return how many dimensions `x[:, -1, :]` selects along; None for other expressions."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    added = [
+        one for one in parts if isinstance(one, ast.Constant) and not isinstance(one.value, int)
+    ]
+    return len(parts) - len(added)

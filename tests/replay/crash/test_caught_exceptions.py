@@ -118,8 +118,35 @@ def own_error() -> TracebackType:
         return trace_to_here(error)
 
 
+def schedule_error() -> TracebackType:
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=2)
+    optimizer.step()
+    try:
+        for _ in range(4):
+            schedule.step()
+    except ValueError as error:
+        return trace_to_here(error)
+    raise AssertionError
+
+
+def update_error() -> TracebackType:
+    """Raise in an optimizer's step, which a schedule has wrapped."""
+    parameter = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.SparseAdam([parameter], lr=0.1)
+    torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    parameter.grad = torch.zeros(1)
+    try:
+        optimizer.step()
+    except RuntimeError as error:
+        return trace_to_here(error)
+    raise AssertionError
+
+
 def test_only_errors_of_operations_count():
     assert comes_out_of_a_step(step_error())
+    assert comes_out_of_a_step(update_error())
+    assert not comes_out_of_a_step(schedule_error())
     assert not comes_out_of_a_step(loading_error())
     assert not comes_out_of_a_step(own_error())
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+from tests.support.children import shared_zygote
 
 # Divides by zero for one row of the dataset, unless FIX is set; RESUME goes on from a kept state.
 TRAINING = """
@@ -74,6 +77,16 @@ def python(*words: str, folder: Path, **variables: str) -> subprocess.CompletedP
         timeout=120,
         check=False,
     )
+
+
+def forked(script: str, folder: Path, **variables: str) -> str:
+    """Return what a script prints, without torchwhy, in a process that need not import torch."""
+    output = Path(tempfile.mkdtemp(dir=folder, prefix="output-"))
+    ended = shared_zygote().run(
+        folder / script, directory=folder, output=output, run_directory=None, environment=variables
+    )
+    assert ended.exit_code == 0, (output / "stderr").read_text()
+    return (output / "stdout").read_text()
 
 
 def last_run(folder: Path) -> Path:

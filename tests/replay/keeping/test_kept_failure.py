@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.replay.keeping.programs import TRAINING, last_run, python, torchwhy
+from tests.replay.keeping.programs import TRAINING, forked, last_run, python, torchwhy
 from torchwhy.record.kept.tensor_file import read_tensors
 
 
@@ -28,15 +28,15 @@ def report_of(folder: Path) -> dict:
 
 def test_a_resumed_run_has_the_losses_of_a_run_with_the_fix_from_the_start(failed):
     kept = report_of(failed)["kept"]
-    fixed = python("train.py", folder=failed, FIX="1").stdout.splitlines()
+    fixed = forked("train.py", failed, FIX="1").splitlines()
 
-    resumed = python(
-        "train.py", folder=failed, FIX="1", RESUME=kept["state"], LINES="\n".join(kept["load"])
+    resumed = forked(
+        "train.py", failed, FIX="1", RESUME=kept["state"], LINES="\n".join(kept["load"])
     )
 
     assert 0 < kept["step"] < len(fixed) - 1
     assert len(kept["load"]) == 3
-    assert resumed.stdout.splitlines() == fixed[kept["step"] :], resumed.stderr
+    assert resumed.splitlines() == fixed[kept["step"] :]
 
 
 def test_the_batch_is_as_the_loader_gave_it(failed):
@@ -91,7 +91,7 @@ def test_the_failing_step_is_repeated_alone(failed):
     assert "DataLoader" not in (failed / "alone" / "repro.py").read_text()
     told = python("alone/repro.py", folder=failed)
     assert "that are not finite: body.0.weight" in told.stdout, told.stderr
-    assert "not finite: none" in python("alone/repro.py", folder=failed, FIX="1").stdout
+    assert "not finite: none" in forked("alone/repro.py", failed, FIX="1")
 
 
 def test_a_folder_with_files_is_left_alone(failed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchwhy.detect.rules.message_kinds import BeginnersError
-from torchwhy.detect.rules.message_rows import Row
+from torchwhy.detect.rules.message_rows import SPECIAL, Row
 
 ADVICE = {
     "tuple-for-tensor": "take the tensor out of the tuple: a recurrent layer returns output and state, "
@@ -12,6 +12,14 @@ ADVICE = {
     "numpy-of-bfloat16": "convert it first, because NumPy has no bfloat16: `.float().numpy()`",
     "before-module-init": "call `super().__init__()` first in the `__init__` of the module",
     "no-forward": "define a method with exactly this name: `def forward(self, x)`",
+    "list-called": "call its layers one after another, `for layer in self.layers: x = layer(x)`, or make it an "
+    "nn.Sequential, which does so",
+    "topk-of-fewer": "ask for no more than there are: `k = min(k, x.size(dim))`",
+    "float-for-slice": "divide integers with `//`, which gives an integer, where the bound is computed",
+    "pickled-function": "define the function at the top of the file, not as a lambda or inside another function: a "
+    "worker process that is spawned gets the dataset by pickle; or load with `num_workers=0`",
+    "tensor-for-parameter": "change the values of the parameter in place, `with torch.no_grad(): weight.copy_(new)`, "
+    "which keeps it in the optimizer",
     "no-parameters": "give the optimizer a model whose layers are attributes, or in an nn.ModuleList, "
     "not in a plain list",
     "non-leaf": "create the tensor first and make it require gradients last: "
@@ -32,6 +40,14 @@ ADVICE = {
     "passes per step, unscale only before the step",
     "no-inf-checks": "find out why no parameter of this optimizer has a gradient: the scaled loss does not depend on "
     "them (a `detach()` or `no_grad` between), or the gradients were cleared before the step",
+    "unscaled-half": "keep the weights in float32 (no `.half()` and no `.to(torch.float16)`) and let `torch.autocast` "
+    "compute in float16: a GradScaler divides the gradients of float32 weights only",
+    "norm-in-vmap": "replace the BatchNorm by a GroupNorm, or make it with `track_running_stats=False`: under vmap "
+    "each sample would update the same running statistics",
+    "random-in-vmap": 'say how vmap draws random numbers: `vmap(function, randomness="different")` gives each call its '
+    "own dropout mask",
+    "metric-for-schedule": "pass the number to watch, `scheduler.step(validation_loss)`: ReduceLROnPlateau lowers the "
+    "rate when it stops falling",
     "targets-in-unit-interval": "bring the targets to 0 … 1 (images without their normalisation, labels from 0), or "
     "use a loss for any values, such as mse_loss",
     "frames-of-ctc": "give the lengths in frames of the model's output: strides and poolings shorten them",
@@ -87,6 +103,33 @@ BEGINNER_MESSAGES = (
         r'missing the required "forward" function',
         'Module [Net] is missing the required "forward" function',
     ),
+    Row(
+        BeginnersError,
+        r'Module \[Module(?:List|Dict)\] is missing the required "forward" function',
+        'Module [ModuleList] is missing the required "forward" function',
+        specificity=SPECIAL,
+        fields={"name": "list-called"},
+    ),
+    _row(
+        "topk-of-fewer",
+        r"selected index k out of range",
+        "selected index k out of range",
+    ),
+    _row(
+        "float-for-slice",
+        r"slice indices must be integers or None",
+        "slice indices must be integers or None or have an __index__ method",
+    ),
+    _row(
+        "pickled-function",
+        r"Can't (?:pickle|get) local object",
+        "Can't pickle local object 'Data.__init__.<locals>.<lambda>'",
+    ),
+    _row(
+        "tensor-for-parameter",
+        r"cannot assign '.*' as parameter '\w+' \(torch\.nn\.Parameter or None expected\)",
+        "cannot assign 'torch.FloatTensor' as parameter 'weight' (torch.nn.Parameter or None expected)",
+    ),
     _row(
         "no-parameters",
         r"optimizer got an empty parameter list",
@@ -137,6 +180,28 @@ BEGINNER_MESSAGES = (
         "no-inf-checks",
         r"No inf checks were recorded for this optimizer",
         "No inf checks were recorded for this optimizer.",
+    ),
+    _row(
+        "unscaled-half",
+        r"Attempting to unscale FP16 gradients",
+        "Attempting to unscale FP16 gradients.",
+    ),
+    _row(
+        "norm-in-vmap",
+        r"Batch norm got a batched tensor as input while the running_mean or running_var",
+        "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in "
+        "place, were not batched.",
+    ),
+    _row(
+        "random-in-vmap",
+        r"vmap: called random operation while in randomness error mode",
+        "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+        "randomness flags on vmap or perform the randomness operation out of vmap",
+    ),
+    _row(
+        "metric-for-schedule",
+        r"ReduceLROnPlateau\.step\(\) missing 1 required positional argument: 'metrics'",
+        "ReduceLROnPlateau.step() missing 1 required positional argument: 'metrics'",
     ),
     _row(
         "targets-in-unit-interval",

@@ -64,7 +64,10 @@ class Joined(UnequalSizes):
 
 
 class HiddenSize(UnequalSizes):
-    """The state of a recurrent layer has another batch size than its input: `left` wanted, `right` given."""
+    """The state of a recurrent layer has another shape than wanted: batch sizes `left` wanted, `right` given."""
+
+    wanted: Shape
+    given: Shape
 
 
 class OtherSizes(UnequalSizes):

@@ -98,6 +98,8 @@ EDGE_NODES = _names(
     "AcosBackward AsinBackward AtanhBackward AcoshBackward ErfinvBackward LogitBackward LgammaBackward "
     "DigammaBackward PolygammaBackward Atan2Backward SpecialNdtriBackward"
 )
+# Backward formulas that divide by differences of eigenvalues, or of squared singular values.
+DECOMPOSITION_NODES = _names("LinalgSvdBackward LinalgEighBackward LinalgEigBackward")
 
 MADE = _names("operation from-infinity")
 OUTSIDE_UPDATES = EVERY_PHASE - {"update"}
@@ -132,7 +134,7 @@ ROWS = (
     Row(LOG, "gradient", S.FORMULA, nodes=LOG_NODES, phases=OUTSIDE_UPDATES, operand=divisor_of, needs=NONZERO),
     Row(ROOT, "root", S.FORMULA, nodes=_names("SqrtBackward"), operand=divisor_of, needs=NONZERO,
         noun="a square root"),
-    Row(ROOT, "root", S.FORMULA, _names("pow"), nodes=_names("PowBackward"), given=(1, Interval(-1.0, 0.0)),
+    Row(ROOT, "power", S.FORMULA, _names("pow"), nodes=_names("PowBackward"), given=(1, Interval(-1.0, 0.0)),
         operand=0, needs=NONZERO, noun="a power below 1"),
     Row(ROOT, "root", S.FORMULA, nodes=_names("LinalgVectorNormBackward NormBackward"),
         operand=divisor_of, needs=NONZERO, noun="a norm"),
@@ -142,6 +144,8 @@ ROWS = (
         noun="a hypotenuse"),
     Row(ROOT, "deviation", S.FORMULA, nodes=_names("StdBackward StdMeanBackward"),
         operand=divisor_of, needs=NONZERO, noun="a standard deviation"),
+    Row(DIVISION, "repeated", S.FORMULA, nodes=DECOMPOSITION_NODES, phases=OUTSIDE_UPDATES,
+        operand=divisor_of, needs=NONZERO),
     Row(DOMAIN, "exponent", S.FORMULA, _names("log"), nodes=_names("PowBackward"), phases=OUTSIDE_UPDATES),
 
     Row("half-precision-overflow", "overflow", S.HALF, when=fits_a_wider_type, operand=largest_operand),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from torchwhy.detect.rules.beginner_messages import BEGINNER_MESSAGES
+from torchwhy.detect.rules.dimension_messages import DIMENSION_MESSAGES
 from torchwhy.detect.rules.everyday_messages import EVERYDAY_MESSAGES
 from torchwhy.detect.rules.graph_messages import GRAPH_MESSAGES
 from torchwhy.detect.rules.message_kinds import TorchMessage
@@ -20,6 +21,7 @@ TABLE: tuple[Row, ...] = (
     *BEGINNER_MESSAGES,
     *EVERYDAY_MESSAGES,
     *RANK_MESSAGES,
+    *DIMENSION_MESSAGES,
 )
 MOST_SPECIFIC_FIRST = sorted(TABLE, key=lambda row: -row.specificity)
 DEVICE = re.compile(r"\b[a-z]+:\d+\b|\b(?:cuda|mps|xpu|meta|cpu)\b")

@@ -6,8 +6,8 @@ import dis
 import functools
 import math
 import weakref
-from collections.abc import Callable
-from types import CodeType, FrameType
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from torch.optim import lr_scheduler
 
 from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.probes.metrics.plateau_metrics import Metrics
 from torchwhy.observe.probes.modes import Switch, is_whole_statement
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.weak_table import WeakTable
@@ -29,6 +30,7 @@ from torchwhy.source.files import layer_of
 
 GROUP = "call order"  # of hooks that are not needed once the order is recorded
 STEPS_TOLD = 6  # optimizer steps whose order of calls is recorded; a loop repeats itself
+NOTHING: set[int] = set()
 MOST_CALLS = 64  # calls recorded per step
 SETTINGS = (
     "step_size",
@@ -58,11 +60,13 @@ class CallOrder:
         self._position = position
         self._optimizer_of = optimizer_of
         self._calls: list[CallSeen] = []
+        self._clipped: set[int] = set()  # identities of the parameters clipped since the last step
         self._told = 0
         self._hooks: Hooks | None = None
         self._switches: dict[int, tuple[weakref.ref[Any], Switch]] = {}
         self._schedulers = WeakTable[int]()
         self._scheduler_calls: dict[int, int] = {}
+        self._metrics = Metrics()
         self.counts: dict[str, int] = {}
         self._is_over = False
 
@@ -83,7 +87,9 @@ class CallOrder:
                 self._watch(hooks, protect, kind, "step", name="scheduler")
         note = protect("call order probe", self.note)
         for function in ("clip_grad_norm_", "clip_grad_value_"):
-            stand_in = _noting_clip(getattr(clip_grad, function), note)
+            stand_in = _noting_clip(
+                getattr(clip_grad, function), note, lambda: self._told < STEPS_TOLD
+            )
             for namespace in (clip_grad, torch.nn.utils):
                 hooks.replace_function(namespace, function, stand_in)
 
@@ -95,6 +101,7 @@ class CallOrder:
         target: str | None = None,
         *,
         by_ranks: bool = False,
+        clipped: set[int] = NOTHING,
     ) -> None:
         """Note one call made at `frame`, unless torch makes it."""
         if frame is None or layer_of(frame.f_code.co_filename) == "torch":
@@ -117,8 +124,10 @@ class CallOrder:
                     optimizer=optimizer,
                     by_ranks=by_ranks,
                     used=name == "clip" and not is_whole_statement(sites[0] if sites else None),
+                    again=not clipped.isdisjoint(self._clipped),
                 )
             )
+            self._clipped |= clipped
 
     def note_inner(self, name: str, frame: FrameType | None) -> None:
         """Note a call that torch's own code makes for the user: backward, step."""
@@ -144,6 +153,7 @@ class CallOrder:
             if self._told == STEPS_TOLD and self._hooks is not None:
                 self._hooks.remove_group(GROUP)
         self._calls = []
+        self._clipped.clear()
 
     def end(self) -> None:
         """Record no more, because calls go unseen from now on, and tell no counts."""
@@ -158,6 +168,8 @@ class CallOrder:
         if self._calls:
             self._write(StepCalls(step=step, calls=self._calls))
         if self.counts.get("step") or self.counts.get("backward"):
+            for seen in self._metrics.events():
+                self._write(seen)
             self._write(
                 CallsCounted(step=step, counts=self.counts, schedulers=self._scheduler_calls)
             )
@@ -171,9 +183,11 @@ class CallOrder:
         index = self._schedulers.get(scheduler)
         if index is not None:
             self._scheduler_calls[index] += 1
+            self._metrics.note(index, scheduler, frame, step=self._position()[0])
             return
         index = self._schedulers[scheduler] = len(self._scheduler_calls)
         self._scheduler_calls[index] = 1
+        self._metrics.note(index, scheduler, frame, step=self._position()[0])
         sites: tuple[Site, ...] = user_sites(frame, limit=1)
         optimizer, steps = self._optimizer_of(getattr(scheduler, "optimizer", None))
         self._write(
@@ -226,14 +240,44 @@ def _position(scheduler: Any) -> int:
     return position if isinstance(position, int) else -1
 
 
-def _noting_clip(function: Callable[..., Any], note: Callable[..., object]) -> Callable[..., Any]:
-    """Return the clipping function with a note before it; an infinite bound only measures and is not noted."""
+def _noting_clip(
+    function: Callable[..., Any], note: Callable[..., object], is_needed: Callable[[], bool]
+) -> Callable[..., Any]:
+    """Return the clipping function with a note of it; an infinite bound only measures and is not noted.
+
+    As long as it is needed, the note has the identities of the parameters.
+    """
 
     @functools.wraps(function)
     def clipping(*args: Any, **kwargs: Any) -> Any:
         bound = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
-        if isinstance(bound, (int, float)) and math.isfinite(bound):
-            note("clip", frame_at(1), None, f"{function.__name__}({bound:g})")
-        return function(*args, **kwargs)
+        if not isinstance(bound, (int, float)) or not math.isfinite(bound):
+            return function(*args, **kwargs)
+        told = f"{function.__name__}({bound:g})"
+        if not args or not is_needed():
+            note("clip", frame_at(1), None, told)
+            return function(*args, **kwargs)
+        clipped: set[int] = set()
+        given = _told_of(args[0], clipped)
+        try:
+            return function(given, *args[1:], **kwargs)
+        finally:
+            note("clip", frame_at(1), None, told, clipped=clipped)
 
     return shown_as(clipping, function)
+
+
+def _told_of(parameters: Any, clipped: set[int]) -> Any:
+    """Return the parameters given to a clip, whose identities are added to `clipped`, at once or as it takes them."""
+    if isinstance(parameters, GeneratorType):
+        return _noting_each(parameters, clipped)
+    known = [parameters] if isinstance(parameters, torch.Tensor) else parameters
+    if type(known) in (list, tuple):
+        clipped.update(map(id, known))
+    return parameters
+
+
+def _noting_each(parameters: Iterator[Any], clipped: set[int]) -> Iterator[Any]:
+    for parameter in parameters:
+        clipped.add(id(parameter))
+        yield parameter

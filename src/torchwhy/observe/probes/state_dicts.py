@@ -18,7 +18,7 @@ from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.observe.torch_features.tensor_parts import storage_key
 from torchwhy.record.events import Event
-from torchwhy.record.wiring import AliasLoaded, LookedAt
+from torchwhy.record.wiring import AliasLoaded, KeptLoaded, LookedAt
 from torchwhy.source.calls import Call, keyword
 from torchwhy.source.files import layer_of, loaded
 from torchwhy.source.scopes import covers
@@ -78,6 +78,7 @@ class StateDicts:
             return
         self._compared += 1
         own = {storage_key(tensor) for tensor in (*model.parameters(), *model.buffers())} - {None}
+        self._tell_when(places, frame)
         for name, value in _values_named_in(call, frame):
             shared = sum(storage_key(item) in own for item in _tensors_of(value))
             if not shared:
@@ -99,6 +100,19 @@ class StateDicts:
                     )
                 )
             return
+
+    def _tell_when(self, places: Places, frame: FrameType) -> None:
+        """Write when the program took the weights that it loads, if one line takes them all."""
+        ((site, (_, last)), *others) = places.items()
+        if not others and last < self._step():
+            self._write(
+                KeptLoaded(
+                    step=self._step(),
+                    taken_step=last,
+                    location=span_of(Site(frame.f_code, frame.f_lasti)),
+                    taken_at=span_of(site),
+                )
+            )
 
 
 def _place_of(name: str, places: Places) -> Site:

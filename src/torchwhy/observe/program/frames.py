@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
+import opcode
 import sys
 from functools import lru_cache
 from itertools import islice
@@ -12,7 +14,8 @@ from typing import Any, NamedTuple, cast
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source import files
-from torchwhy.source.files import layer_of, shown_path
+from torchwhy.source.files import layer_of, loaded, shown_path
+from torchwhy.source.scopes import name_around_comprehension
 from torchwhy.source.text import Position, between
 
 STACK_LIMIT = (
@@ -20,6 +23,8 @@ STACK_LIMIT = (
 )
 # Methods by which modes and tensor subclasses of the program hand on an operation that other code asks for.
 HANDS_ON = frozenset({"__torch_dispatch__", "__torch_function__"})
+FOR_ITER = opcode.opmap["FOR_ITER"]
+COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 
 
 class Site(NamedTuple):
@@ -63,9 +68,19 @@ def span_of(site: Site) -> SourceSpan:
         end_line=end_line,
         column=column,
         end_column=end_column,
-        function=code.co_name,
+        function=function_of(code),
         expression=text_at(code.co_filename, (line, end_line, column, end_column)),
     )
+
+
+def function_of(code: CodeType) -> str:
+    """Return the name of the function of a code object; a comprehension belongs to the function around it.
+
+    Since Python 3.12 it has no code of its own, so a place has the same name in every Python.
+    """
+    if code.co_name in COMPREHENSIONS and (source := loaded(code.co_filename)) is not None:
+        return name_around_comprehension(source, code.co_firstlineno) or code.co_name
+    return code.co_name
 
 
 def _is_loop_header(filename: str, line: int) -> bool:
@@ -78,7 +93,7 @@ def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:
         index = instruction // 2
         position = next(islice(code.co_positions(), index, None), None) if index >= 0 else None
         if position is not None and position[0] is not None:
-            line, end_line, column, end_column = position
+            line, end_line, column, end_column = _of_whole_loop(site, position)
             return (
                 line or code.co_firstlineno,
                 end_line,
@@ -87,6 +102,20 @@ def _position(site: Site) -> tuple[int, int | None, int | None, int | None]:
             )
         return code.co_firstlineno, None, None, None
     return _position_by_executing(code, instruction)
+
+
+def _of_whole_loop(site: Site, position: Position) -> Position:
+    """Return the position of a loop that fetches its next item, for which Python 3.13 reports what it goes over."""
+    code, instruction = site
+    if sys.version_info < (3, 13) or code.co_code[instruction] != FOR_ITER:
+        return position
+    source = loaded(code.co_filename)
+    for node in ast.walk(source.tree) if source is not None else ():
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            over = node.iter
+            if (over.lineno, over.end_lineno, over.col_offset, over.end_col_offset) == position:
+                return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+    return position
 
 
 def _in_characters(code: CodeType, line: int | None, column: int | None) -> tuple[int | None]:

@@ -221,3 +221,12 @@ def borrowed_locals(frame: FrameType) -> Mapping[str, Any]:
     copy = dict(variables)
     variables.clear()
     return copy
+
+
+def forget_snapshot(frame: FrameType) -> None:
+    """Empty the snapshot of a function's variables that reading `f_locals` left in its frame.
+
+    Not inside of a trace function: Python copies the snapshot back into the variables after it.
+    """
+    if sys.version_info < (3, 13):
+        borrowed_locals(frame)

@@ -30,6 +30,8 @@ STEP_FILES = (
     "_ops.py",
     "utils/checkpoint.py",
 )
+# Where schedules raise; it also wraps `step` of optimizers.
+SCHEDULES_FILE = "/torch/optim/lr_scheduler.py"
 RANKS_FOLDER = f"torch{os.sep}distributed{os.sep}"
 DEVICE_START = "_lazy_init"  # a function that prepares a device
 BACKWARD_ENTRY = "_engine_run_backward"

@@ -1,8 +1,8 @@
 """Finds exceptions of torch that the program catches: which, where, how often, and whether they cost steps.
 
 Only exceptions of an operation, a model's forward or a backward pass count, if the user's own code handles them so that
-the step is lost: by `continue`, or by a `try` around the whole step. A fallback (`view`, else `reshape`) costs nothing,
-and is recorded only if training never gets to a step.
+the step is lost: by `continue`, or by a `try` around the whole step. A fallback (`view`, else `reshape`) and what runs
+once, outside of every loop, cost nothing, and are recorded only if training never gets to a step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.program.exceptions import without_own_frames
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
-from torchwhy.observe.torch_features.torch_internals import DEVICE_START, STEP_FILES
+from torchwhy.observe.torch_features.torch_internals import (
+    DEVICE_START,
+    SCHEDULES_FILE,
+    STEP_FILES,
+)
 from torchwhy.plain_data import dataclass
 from torchwhy.record.crashes import Crash
 from torchwhy.replay.crash.exception_watchers import watcher_for
@@ -32,7 +36,8 @@ from torchwhy.source.analyses.handlers import (
     handlers_around,
     tells_of_it,
 )
-from torchwhy.source.files import is_own, scope_of
+from torchwhy.source.files import is_own, layer_of, scope_of
+from torchwhy.source.scopes import loops_around
 from torchwhy.source.values import Expression
 
 # What a broken step raises. KeyError, AttributeError, NotImplementedError … are often control flow.
@@ -215,7 +220,8 @@ class CaughtExceptions:
             self._forget(error)
         elif is_watched and handler is not None and comes_out_of_a_step(trace):
             if self._has_begun or tells_of_it(handler):
-                self._take_up(error, trace, costs_step=costs_step(handler))
+                costs = costs_step(handler) and runs_in_a_loop(trace.tb_frame, trace.tb_lineno)
+                self._take_up(error, trace, costs_step=costs)
         elif is_watched and len(self._ignored) < MOST_TIMES:
             self._ignored.add(key)
         if ours and handler is not None:
@@ -264,6 +270,20 @@ def handler_of(frame: FrameType, line: int, error: BaseException) -> Handler | N
     return None
 
 
+def runs_in_a_loop(frame: FrameType, line: int) -> bool:
+    """Tell whether a line may run again: in a loop of the program around it or its callers, or called by a library."""
+    running: FrameType | None = frame
+    while running is not None:
+        layer = layer_of(running.f_code.co_filename)
+        scope = scope_of(running.f_code) if layer == "user" else None
+        if layer == "library" or (layer == "user" and (scope is None or loops_around(scope, line))):
+            return True
+        is_main = running.f_globals.get("__name__") == "__main__"
+        running = None if is_main and running.f_code.co_name == "<module>" else running.f_back
+        line = running.f_lineno if running is not None else 0
+    return False
+
+
 def _takes(kinds: list[Expression], frame: FrameType, error: BaseException) -> bool:
     for kind in kinds:
         try:
@@ -287,4 +307,6 @@ def comes_out_of_a_step(trace: TracebackType) -> bool:
     if any(map(is_own, files)):
         return True
     slashed = [file.replace("\\", "/") for file in files]
+    if slashed and slashed[-1].endswith(SCHEDULES_FILE):
+        return False  # The update of this step has been made.
     return any(f"/torch/{part}" in file for file in slashed for part in STEP_FILES)

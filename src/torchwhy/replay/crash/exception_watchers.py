@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from torchwhy.observe.native.records import fast
 from torchwhy.observe.program.handled_exceptions import HandledExceptions
+from torchwhy.observe.program.names import forget_snapshot
 from torchwhy.observe.torch_features.interpreter import frame_at
 from torchwhy.source.files import layer_of
 
@@ -156,3 +157,4 @@ class Monitor:
             and trace.tb_frame.f_code is code
         ):
             self._arrived(error, trace)
+            forget_snapshot(trace.tb_frame)  # It runs on, and its batch shall die with its loop.

@@ -64,6 +64,82 @@ def averages_at(source: Source, line: int, values: Values) -> Iterator[Average]:
                 yield Average(variable, kind, added, loop, division, divisors)
 
 
+@dataclass(frozen=True)
+class Overwritten:
+    """A variable that a loop assigns anew, and that is divided like a sum of the same loop."""
+
+    variable: str
+    other: str
+    divisor: str
+    assigned: ast.Assign
+
+
+def overwritten_at(source: Source, line: int) -> Overwritten | None:
+    """Return the variable that the loop around a line should add to and assigns instead.
+
+    It begins at 0 before the loop, a comparison gives its value, nothing in the loop reads it, and after the loop it is
+    divided by what a sum of the same loop is divided by.
+    """
+    statement = source.statement_at(line)
+    loop = next(iter(source.loops_of(statement)), None) if statement is not None else None
+    if not isinstance(loop, ast.For):
+        return None
+    function = source.function_of(loop)
+    sums = {name for added, name, _ in _sums(source, function) if loop in source.around(added)}
+    shared = {
+        name: {ast.unparse(one) for _, given in _divisions(source, function, name) for one in given}
+        for name in sums
+    }
+    for node in loop.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name):
+            continue
+        if not any(isinstance(part, ast.Compare) for part in ast.walk(node.value)):
+            continue  # A call may return a running total.
+        name = target.id
+        if name in sums or not _begins_at_zero(function, name, loop):
+            continue
+        if any(_reads(part, name) for part in loop.body):
+            continue
+        for division, divisors in _divisions(source, function, name):
+            own = ast.unparse(divisors[0])
+            other = next((one for one, given in shared.items() if own in given), None)
+            if other is not None and division.lineno > (loop.end_lineno or loop.lineno):
+                return Overwritten(name, other, f"`{own}`", node)
+    return None
+
+
+def _reads(part: ast.stmt, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(part)
+    )
+
+
+def _begins_at_zero(function: ast.AST, name: str, loop: ast.For) -> bool:
+    """Tell whether the last assignment of a name before a loop gives it 0."""
+    before = [
+        (target, value)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and node.lineno < loop.lineno
+        for target, value in _pairs(node)
+        if isinstance(target, ast.Name) and target.id == name
+    ]
+    value = before[-1][1] if before else None
+    return isinstance(value, ast.Constant) and value.value == 0
+
+
+def _pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the targets of an assignment with their values: two for `a, b = 0, 0`."""
+    found = []
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            found += list(zip(target.elts, node.value.elts, strict=False))
+        else:
+            found.append((target, node.value))
+    return found
+
+
 def _is_begun_anew(
     function: ast.AST, variable: str, loop: ast.For, division: ast.expr | ast.stmt
 ) -> bool:

@@ -79,6 +79,25 @@ def freezing(files: Files) -> list[SourceSpan]:
     return _statements(files, REQUIRES_GRAD, _freezes)
 
 
+def set_to_false(files: Files, attribute: str) -> list[SourceSpan]:
+    """Return the statements that set an attribute of something else than `self` to False.
+
+    Those of a loop over parameters are left out, and those whose attribute the program reads.
+    """
+    return [
+        place
+        for source in files
+        if attribute in source.text
+        for place in _statements(
+            [source],
+            re.compile(re.escape(attribute)),
+            lambda node, source=source: (  # type: ignore[misc]
+                _sets_to_false(node, attribute) and not _has_effect(source, node)
+            ),
+        )
+    ]
+
+
 def thawing(files: Files) -> list[SourceSpan]:
     """Return the statements that set `requires_grad` to True."""
     return _statements(files, REQUIRES_GRAD, _thaws)
@@ -121,6 +140,47 @@ def _span(source: Source, node: ast.stmt) -> SourceSpan:
         end_column=end_column,
         function=getattr(function, "name", None),
         expression=source.of(node),
+    )
+
+
+def _sets_to_false(node: ast.stmt, attribute: str) -> bool:
+    """Tell whether a statement is `x.attribute = False`, where x is not `self`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        return False
+    return node.value.value is False and any(
+        isinstance(one, ast.Attribute)
+        and one.attr == attribute
+        and not (isinstance(one.value, ast.Name) and one.value.id == "self")
+        for one in node.targets
+    )
+
+
+def _has_effect(source: Source, assignment: ast.stmt) -> bool:
+    """Tell whether x of `x.attribute = False` is a parameter from a loop, or the program reads `x.attribute`."""
+    target = assignment.targets[0] if isinstance(assignment, ast.Assign) else None
+    if not isinstance(target, ast.Attribute):
+        return True
+    holder = ast.unparse(target.value)
+    return any(
+        _loops_over_parameters(node, holder) and target.attr == REQUIRES_GRAD.pattern
+        if isinstance(node, ast.For)
+        else _reads_attribute(node, holder, target.attr)
+        for node in ast.walk(source.tree)
+    )
+
+
+def _loops_over_parameters(loop: ast.For, name: str) -> bool:
+    """Tell whether a loop binds a name to one parameter after another."""
+    bound = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    return name in bound and "parameters" in ast.unparse(loop.iter)
+
+
+def _reads_attribute(node: ast.AST, holder: str, attribute: str) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and node.attr == attribute
+        and ast.unparse(node.value) == holder
     )
 
 

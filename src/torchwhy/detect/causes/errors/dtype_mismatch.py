@@ -24,6 +24,7 @@ from torchwhy.source.values import expression_of
 NUMPY_DEFAULT = "float64"
 REFUSED = ("Long", "Int", "Bool", "Half", "Byte", "Double", "Short", "Char", "BFloat16")
 MOST_FIXES = 3
+INDICES = ("index", "indices")  # torch's names for an argument of indices
 FACTORIES = ("zeros", "ones", "empty", "full")
 
 
@@ -38,9 +39,7 @@ class TypesMixed(Diagnosis):
     def remedies(self) -> tuple[str, ...]:
         if self.from_dataset is None:
             return ()
-        return (
-            f"or convert the dataset to float32 once: `{self.from_dataset}.astype(np.float32)`",
-        )
+        return (f"convert the dataset to float32 once: `{self.from_dataset}.astype(np.float32)`",)
 
 
 class MeanOfWholeNumbers(TypesMixed):
@@ -59,6 +58,35 @@ class IndexNotWhole(TypesMixed):
     tensor: str
     dtype: str
     message = "{tensor} is {dtype}, but {expression} needs integers (int64) as indices"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return ("convert the indices where they are made, or here: `.long()`", *super().remedies)
+
+
+class ComplexRefused(TypesMixed):
+    """An operation takes no complex numbers beside its real ones."""
+
+    tensor: str
+    dtype: str
+    layer: str | None
+    other_dtype: str
+    message = (
+        "{tensor} is {dtype}, but {others} {other_dtype}: {expression} takes no complex numbers"
+    )
+    advice = (
+        "say which part is meant: `.real` if the imaginary part is 0 in theory (`torch.fft.rfft` with "
+        "`torch.fft.irfft` keeps it so), `.abs()` for the magnitude, or `torch.view_as_real` for both"
+    )
+
+    @property
+    def others(self) -> str:
+        """Return the weights or tensors that are real, with the verb."""
+        return f"{self.layer}'s weights are" if self.layer is not None else "the others are"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (self.advice,)
 
 
 class TypesDiffer(TypesMixed):
@@ -122,6 +150,14 @@ def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMi
     if isinstance(crash.said, IndexDtype) or (layer is not None and layer.kind in EMBEDDINGS):
         return IndexNotWhole(expression=what, from_dataset=field, tensor=odd.name, dtype=odd.dtype)
     refusing = crash.refusing_layer
+    if odd.dtype.startswith("complex") and not others.startswith("complex"):
+        return ComplexRefused(
+            expression=what,
+            tensor=odd.name,
+            dtype=odd.dtype,
+            layer=refusing.path if refusing is not None else None,
+            other_dtype=others or "float32",
+        )
     return TypesDiffer(
         expression=what,
         from_dataset=field,
@@ -143,6 +179,8 @@ def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
         weights = [tensor.dtype for tensor in inputs if tensor.kind == "parameter"]
         named = (one for one in dtypes_in(crash.event.message) if one != given.dtype)
         return given, weights[0] if weights else next(named, "float32")
+    if isinstance(crash.said, IndexDtype) and (index := _index(crash)) is not None:
+        return index, ""
     tensors = _rivals(operands or inputs)
     weights = [tensor.dtype for tensor in operands if tensor.kind == "parameter"]
     common = weights[0] if weights else "float32"
@@ -151,6 +189,19 @@ def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:
     if odd is None:
         return None, ""
     return odd, next((one.dtype for one in tensors if one.dtype != odd.dtype), "")
+
+
+def _index(crash: CrashView) -> NamedTensor | None:
+    """Return what the operation takes for its indices, by the program's text for it if that is certain."""
+    given = next((one for one in crash.event.inputs if one.argument in INDICES), None)
+    if given is None:
+        return None
+    same = [
+        one
+        for one in crash.event.operands
+        if (one.shape, one.dtype, one.made_by) == (given.shape, given.dtype, given.made_by)
+    ]
+    return same[0] if len(same) == 1 else given
 
 
 def _rivals(tensors: list[NamedTensor]) -> list[NamedTensor]:

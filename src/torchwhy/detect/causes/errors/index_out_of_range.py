@@ -74,6 +74,8 @@ class IndicesOutsideTable(Diagnosis):
             advice.append(
                 f"construct the table with at least {self.rows} rows, or map the indices to rows that it has"
             )
+        if bad.counts_from_one:
+            advice.append("subtract 1 from them first, if they count from 1")
         if bad.minimum < 0:
             advice.append(
                 f"give padding ({bad.minimum}) its own row, and pass that row as `padding_idx`"

@@ -44,6 +44,15 @@ class InnerSizesDiffer(Diagnosis):
         return f"{sentence}: {self.left} and {self.right} must be equal"
 
 
+class DimensionMissing(InnerSizesDiffer):
+    """A product of batches of matrices got a tensor that has no matrix for each sample."""
+
+    advice = (
+        "give each operand three dimensions, (batch, rows, columns): `unsqueeze` a vector for each sample, or use `@`, "
+        "which takes any number of them"
+    )
+
+
 class LetterDiffers(InnerSizesDiffer):
     """One letter of an einsum stands for two sizes."""
 
@@ -80,7 +89,7 @@ class MatmulSizeMismatch(Detector):
             self.name,
             diagnosed(crash, said),
             evidence=[*_only_one(transposed), *crash.operand_evidence, *crash.walk_evidence],
-            cures=transposed,
+            cures=[*transposed, *crash.fixes("unsqueeze-operand")],
         )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
@@ -107,6 +116,8 @@ def diagnosed(crash: CrashView, said: TorchMessage) -> InnerSizesDiffer:
     match said:
         case EinsumLetter(letter=letter):
             return LetterDiffers(**common, letter=letter)
+        case NotAMatrix():
+            return DimensionMissing(**common)
     return InnerSizesDiffer(**common)
 
 

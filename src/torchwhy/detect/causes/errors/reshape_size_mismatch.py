@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -60,6 +61,14 @@ class SizesDoNotMultiply(Diagnosis):
     @property
     def remedies(self) -> tuple[str, ...]:
         mend = f"or change what gave {self.tensor} its shape"
+        torn = remainder(self.asked, self.shape)
+        if torn is not None:
+            whole, part = torn
+            advice = (
+                f"choose a number that divides {whole}, because {whole} is no multiple of {part}, or pad or resize "
+                f"the data to {whole // part * part} or {(whole // part + 1) * part}"
+            )
+            return (advice,)
         if self.fitting is None:
             return (f"make the sizes multiply to {math.prod(self.shape)}, {mend}",)
         then = ""
@@ -122,6 +131,18 @@ def diagnosed(crash: CrashView, asked: Shape, there: int) -> SizesDoNotMultiply:
         taker=crash.fact("taker"),
         taker_size=crash.count("taker_size"),
     )
+
+
+def remainder(asked: Shape, shape: Shape) -> tuple[int, int] | None:
+    """Return the one size that is split into two with a remainder, and what it is divided by."""
+    found = {
+        (whole, part)
+        for first, second in itertools.pairwise(asked)
+        for part, rounded in ((first, second), (second, first))
+        for whole in shape
+        if 1 < part < whole and whole % part and whole // part == rounded
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _unflatten(crash: CrashView) -> Layer | None:

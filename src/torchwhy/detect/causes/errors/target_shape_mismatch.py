@@ -64,6 +64,21 @@ class ImagesDiffer(ShapesDiffer):
         return sizes(self.wanted)
 
 
+class ColumnsDiffer(ShapesDiffer):
+    """The output and the target have as many rows, but different numbers of columns."""
+
+    there: int  # columns of the output
+    wanted: int  # columns of the target
+    layer: str | None  # the layer that made the output
+    message = "{expression} compares {output} with {target}: {there} columns with {wanted}"
+    advice = "give {maker} {wanted} outputs instead of {there}, or the target {there} columns instead of {wanted}"
+
+    @property
+    def maker(self) -> str:
+        """Return the layer that makes the output."""
+        return f"`{self.layer}`" if self.layer is not None else "the last layer"
+
+
 class ArgumentsSwapped(ShapesDiffer):
     """The loss works with the output and the target swapped."""
 
@@ -156,6 +171,9 @@ def diagnosed(crash: CrashView) -> ShapesDiffer:
     """Return the two shapes, and how they differ if that is known."""
     output, target = crash.tensor("input", "self"), crash.tensor("target")
     first = sized(output) if output is not None else Sized("an output")
+    if target is None and output is not None:
+        # A loss of several outputs, such as that of triplets, has no target.
+        target = next((one for one in crash.event.operands if one.shape != output.shape), None)
     second = sized(target) if target is not None else Sized("a target")
     if crash.working("swap-arguments"):
         return ArgumentsSwapped(expression=crash.expression, output=first, target=second)
@@ -167,7 +185,28 @@ def diagnosed(crash: CrashView) -> ShapesDiffer:
             there=output.shape[-2:],
             wanted=target.shape[-2:],
         )
+    if output is not None and target is not None and _are_other_columns(output, target):
+        made = [one.what for one in crash.event.walk if list(one.shape) == list(output.shape)]
+        return ColumnsDiffer(
+            expression=crash.expression,
+            output=first,
+            target=second,
+            there=output.shape[-1],
+            wanted=target.shape[-1],
+            layer=made[-1] if made else None,
+        )
     return ShapesDiffer(expression=crash.expression, output=first, target=second)
+
+
+def _are_other_columns(output: NamedTensor, target: NamedTensor) -> bool:
+    """Tell whether the last sizes alone differ, and neither is 1, which is a missing or superfluous dimension."""
+    are_tables = len(output.shape) == len(target.shape) > 1
+    alike = are_tables and output.shape[:-1] == target.shape[:-1]
+    return (
+        alike
+        and output.shape[-1] != target.shape[-1]
+        and 1 not in (output.shape[-1], target.shape[-1])
+    )
 
 
 def _batch_first(crash: CrashView) -> BatchTakenForTime | None:

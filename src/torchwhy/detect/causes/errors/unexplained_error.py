@@ -35,6 +35,7 @@ from torchwhy.detect.views.crash.raised_errors import (
     WronglyUnpacked,
     last_answer,
 )
+from torchwhy.detect.views.crash.refused_arguments import refused
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
@@ -42,6 +43,8 @@ from torchwhy.source.edits import Source
 VARIABLES_SHOWN = 4
 # The program or the user raises these on purpose.
 ENDINGS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
+# Messages of Python's that name a method of torch's.
+OF_TORCHS_API = ("metric-for-schedule",)
 # Their message names the file.
 FILES = (
     "FileNotFoundError",
@@ -85,12 +88,22 @@ def _concerns_torch(crash: CrashView) -> bool:
     event = crash.event
     if _is_at_loader(crash) or crash.fact("returns_nothing") is not None:
         return True
+    if "unpacked_shape" in event.facts or _is_of_torchs_api(crash):
+        return True
     if event.raised_by == "python":
         # The traceback of plain Python says it all, but not for which sample of a dataset.
         return "index" in event.facts and event.type not in FILES
     if event.raised_by == "torch" or event.worker is not None or event.layers:
         return True
     return bool(crash.tensors or "index" in event.facts)
+
+
+def _is_of_torchs_api(crash: CrashView) -> bool:
+    """Tell whether Python's message names a method of torch's that the table of advice knows."""
+    match crash.said:
+        case BeginnersError(name=name):
+            return name in OF_TORCHS_API
+    return False
 
 
 def diagnosed(crash: CrashView) -> Raised:
@@ -120,7 +133,7 @@ def diagnosed(crash: CrashView) -> Raised:
         return WronglyUnpacked(**common, parts=event.loader.last_batch, wanted=crash.said.wanted)
     if module is not None:
         return NothingReturned(**common, module=module)
-    return _of_message(crash, common) or Raised(**common)
+    return _of_message(crash, common) or refused(crash, common) or Raised(**common)
 
 
 def _of_message(crash: CrashView, common: dict[str, Any]) -> Raised | None:
@@ -180,6 +193,9 @@ def _is_at_loader(crash: CrashView) -> bool:
 
 def _tensors(crash: CrashView) -> list[Evidence]:
     """Return the tensors of the failing expression, or those of its frame if it has none."""
+    is_known = isinstance(crash.said, BeginnersError)
+    if is_known and not crash.event.operands:
+        return []  # The advice says it all; the variables of the frame do not matter to it.
     found = crash.operand_evidence
     if found or not crash.event.frames:
         return found

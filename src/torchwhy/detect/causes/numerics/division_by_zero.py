@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.sizes import shapes
@@ -19,7 +20,7 @@ from torchwhy.detect.views.nonfinite.judging import (
     operand_fact,
     operand_value,
 )
-from torchwhy.detect.views.nonfinite.operand_facts import argument, is_formula
+from torchwhy.detect.views.nonfinite.operand_facts import argument, is_formula, node_of
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
@@ -92,6 +93,42 @@ class SingularMatrix(BirthDiagnosis):
     advice = "add a small multiple of the identity to {name}, or use torch.linalg.lstsq"
 
 
+class EqualValues(BirthDiagnosis):
+    """The gradient of a decomposition divides by differences of its eigenvalues or singular values."""
+
+    name: str
+    values: Literal["eigenvalues", "singular values"]
+    function: str  # computes the values alone
+    message = (
+        "the gradient of {expression} divides by the differences of the {values} of {name}, and two of them were equal"
+        "{samples}"
+    )
+    headline = (
+        "the gradient of {expression} divides by a difference of two {values} that were equal"
+    )
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        alone = f"if the loss needs only the {self.values}, take `torch.linalg.{self.function}`, which divides by none"
+        apart = (
+            f"keep them apart: an identity, an orthogonal matrix and one of lower rank have equal {self.values}; "
+            f"begin elsewhere, or add small random numbers to {self.name}"
+        )
+        return (alone, apart)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            "the forward value is finite, only the gradient of the vectors is not", step=self.step
+        )
+
+
+class ZeroSingularValue(EqualValues):
+    """The gradient of a decomposition divides by its singular values, one of which is 0."""
+
+    message = "the gradient of {expression} divides by the {values} of {name}, and one of them was 0{samples}"
+    headline = "the gradient of {expression} divides by one of its {values}, which was 0"
+
+
 class DivisionByZero(Detector):
     """A number was divided by exactly zero."""
 
@@ -101,6 +138,8 @@ class DivisionByZero(Detector):
         yield from findings_by_place(trace, self.name, judge)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
+        if isinstance(finding.diagnosis, EqualValues):
+            return
         lowest, highest, hides, is_number = 0.0, 0.0, True, False
         if isinstance(finding.diagnosis, ZeroDivisor):
             is_number = finding.diagnosis.is_number
@@ -134,6 +173,8 @@ def judge(birth: Birth) -> Judgement | None:
                 weight=operand_value(first),
             )
             return Judgement(diagnosis)
+        case "repeated":
+            return Judgement(_of_decomposition(birth, violation))
         case "matrix":
             name = name_of(first, otherwise="its matrix")
             return Judgement(
@@ -141,6 +182,22 @@ def judge(birth: Birth) -> Judgement | None:
                 (operand_fact(birth, first),),
             )
     return Judgement(_zero_divisor(birth, violation))
+
+
+def _of_decomposition(birth: Birth, violation: Violation) -> EqualValues:
+    """Return which numbers of a decomposition its gradient divides by: a table of differences, or the numbers."""
+    facts = violation.operand.tensor if violation.operand is not None else None
+    shape = facts.shape if facts is not None else []
+    is_table = len(shape) > 1 and shape[-1] == shape[-2] > 1
+    is_svd = node_of(birth) == "LinalgSvdBackward"
+    functions = {"LinalgSvdBackward": "svdvals", "LinalgEighBackward": "eigvalsh"}
+    kind = EqualValues if is_table or not is_svd else ZeroSingularValue
+    return kind(
+        at=born(birth),
+        name=forward_operand(birth),
+        values="singular values" if is_svd else "eigenvalues",
+        function=functions.get(node_of(birth) or "", "eigvals"),
+    )
 
 
 def _zero_divisor(birth: Birth, violation: Violation) -> ZeroDivisor:

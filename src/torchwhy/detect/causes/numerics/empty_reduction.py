@@ -31,7 +31,7 @@ class TooFewForDeviation(Reduction):
         "{expression} is a standard deviation or variance over {count}: "
         "with Bessel's correction it divides by n - 1, which is 0 here"
     )
-    advice = "skip batches of one sample (`drop_last=True`), or pass `unbiased=False`"
+    advice = "leave out the case of a single element (with a loader, `drop_last=True`), or pass `unbiased=False`"
 
     @property
     def count(self) -> str:

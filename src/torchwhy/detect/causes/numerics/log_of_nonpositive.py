@@ -21,8 +21,11 @@ from torchwhy.detect.views.nonfinite.rounding import is_rounded_difference
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import called
 from torchwhy.source.edits import Source
+from torchwhy.source.values import expression_of
 
+DETERMINANTS = ("det",)
 # The forward functions of these nodes take the logarithm of their second operand.
 OF_SECOND_OPERAND = frozenset({"XlogyBackward", "SpecialXlog1PyBackward"})
 
@@ -33,7 +36,8 @@ class Logarithm(BirthDiagnosis):
     name: str
     advice = (
         "if {name} comes from a softmax or sigmoid, compute its logarithm from the logits (log_softmax, logsigmoid, "
-        "a *_with_logits loss); else keep it above 0: add a small constant, or clamp it"
+        "a *_with_logits loss), if it is a sum of exponentials, with logsumexp; else keep it above 0: add a small "
+        "constant, or clamp it"
     )
 
 
@@ -52,6 +56,24 @@ class NonpositiveOperand(Logarithm):
 
     def evidence(self) -> Iterator[Evidence]:
         yield self.fact(self.operand)
+
+
+class NegativeOperand(NonpositiveOperand):
+    """The operand of a logarithm is negative, and not by rounding."""
+
+    advice = (
+        "no small constant mends a negative number: take the logarithm before what makes {name} negative (a "
+        "normalisation, a difference), or make it positive first (`softplus`, `exp`, a square)"
+    )
+
+
+class NegativeDeterminant(NegativeOperand):
+    """The operand is the determinant of a matrix, whose sign says nothing about volume."""
+
+    advice = (
+        "take the logarithm of the absolute determinant in one step, which does not overflow either: "
+        "`torch.linalg.slogdet(…).logabsdet`"
+    )
 
 
 class NonpositiveData(NonpositiveOperand):
@@ -121,12 +143,18 @@ def judge(birth: Birth) -> Judgement | None:
                 of=violation.row.noun,
             )
             return Judgement(diagnosis, (operand_fact(birth, operand),))
-    kind = NonpositiveData if birth.phase == "data" else NonpositiveOperand
+    by_rounding = is_rounded_difference(violation)
+    is_negative = violation.value is not None and violation.value < 0 and not by_rounding
+    kind: type[NonpositiveOperand] = NegativeOperand if is_negative else NonpositiveOperand
+    if is_negative and called(expression_of(name_of(operand))) in DETERMINANTS:
+        kind = NegativeDeterminant
+    if birth.phase == "data":
+        kind = NonpositiveData
     diagnosis = kind(
         at=born(birth),
         name=forward_operand(birth) if is_formula(birth) else name_of(operand),
         operand=operand_value(operand),
         shifted=violation.row.case == "log1p",
-        by_rounding=is_rounded_difference(violation),
+        by_rounding=by_rounding,
     )
     return Judgement(diagnosis)

@@ -11,8 +11,10 @@ from torchwhy.detect.views.nonfinite.judging import (
     born,
     findings_by_place,
     forward_operand,
+    name_of,
     short,
 )
+from torchwhy.detect.views.nonfinite.operand_facts import argument, mask_over
 from torchwhy.detect.views.nonfinite.origins import word
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import Birth
@@ -53,11 +55,12 @@ class HiddenBranch(BirthDiagnosis):
             step=self.step,
             location=self.mask,
         )
-        yield Evidence(
-            f"{self.node} computed the gradient of the hidden branch",
-            value=self.value,
-            step=self.step,
-        )
+        if self.node is not None:
+            yield Evidence(
+                f"{self.node} computed the gradient of the hidden branch",
+                value=self.value,
+                step=self.step,
+            )
 
 
 class MaskedBranchGradient(Detector):
@@ -74,15 +77,16 @@ class MaskedBranchGradient(Detector):
 
 def judge(birth: Birth) -> Judgement | None:
     """Return the branch that a birth differentiates and a mask hid in the forward pass, or None."""
-    mask = birth.forward.hidden_by if birth.forward is not None else None
-    if proven(birth, MaskedBranchGradient.name) is None or birth.forward is None or mask is None:
+    mask = mask_over(birth)
+    if proven(birth, MaskedBranchGradient.name) is None or mask is None:
         return None
+    forward = birth.forward
     diagnosis = HiddenBranch(
         at=born(birth),
-        name=forward_operand(birth),
+        name=forward_operand(birth) if forward is not None else name_of(argument(birth, 0)),
         node=birth.node,
         value=birth.value,
         mask=mask,
-        hides_finite_value=birth.forward.output_finite,
+        hides_finite_value=forward is not None and forward.output_finite,
     )
     return Judgement(diagnosis)

@@ -47,6 +47,15 @@ class RootGradient(BirthDiagnosis):
         yield Evidence("the forward value is finite, only the gradient is not", step=self.step)
 
 
+class PowerGradient(RootGradient):
+    """The gradient of a power below 1 was computed at 0, where it is infinite."""
+
+    advice = (
+        "add a small constant to the base, ({name} + 1e-12), or use an exponent of at least 1, whose gradient at 0 is "
+        "finite"
+    )
+
+
 class DeviationGradient(RootGradient):
     """The gradient of a standard deviation was computed for equal values, where it is infinite."""
 
@@ -74,7 +83,8 @@ def judge(birth: Birth) -> Judgement | None:
     violation = proven(birth, RootGradientAtZero.name)
     if violation is None:
         return None
-    kind = DeviationGradient if violation.row.case == "deviation" else RootGradient
+    kinds = {"deviation": DeviationGradient, "power": PowerGradient}
+    kind = kinds.get(violation.row.case, RootGradient)
     diagnosis = kind(
         at=born(birth),
         name=forward_operand(birth),

@@ -136,6 +136,24 @@ def kept(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
     yield from _not_as_number(place, source)
 
 
+def with_graph_of_gradient(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield the call of `torch.autograd.grad` at the place with `create_graph=True`."""
+    for call in source.calls("grad"):
+        if place is None or call.lineno != place.line:
+            continue
+        given = keyword(call, "create_graph")
+        if given is not None:
+            edit = source.replace(given, "True")
+        else:
+            last = max((*call.args, *(one.value for one in call.keywords)), key=_end_of)
+            edit = source.replace(last, f"{source.of(last)}, create_graph=True")
+        yield from source.fix("keep the graph of the gradient", edit)
+
+
+def _end_of(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
 def unfrozen(source: Source) -> Iterator[Fix]:
     """Yield the program without the statements that freeze parameters: frozen ones give a loss no graph, either."""
     frozen = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchwhy.finding import Fix, SourceSpan
 from torchwhy.source.calls import keyword
-from torchwhy.source.edits import Source
+from torchwhy.source.edits import Source, in_brackets
 
 
 def mean_for_sum(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
@@ -39,6 +39,14 @@ def divided_by_samples(place: SourceSpan | None, source: Source) -> Iterator[Fix
             "divide the count by the number of samples",
             source.replace(lengths[0], f"len({inner}.dataset)"),
         )
+
+
+def one_minus(place: SourceSpan | None, source: Source) -> Iterator[Fix]:
+    """Yield one minus the expression at a place."""
+    node = source.at(place)
+    if isinstance(node, ast.expr):
+        inner = in_brackets(source.of(node), node)
+        yield from source.fix("minimise one minus it", source.replace(node, f"1 - {inner}"))
 
 
 def without_minus(place: SourceSpan | None, source: Source) -> Iterator[Fix]:

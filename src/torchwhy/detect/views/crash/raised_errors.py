@@ -108,6 +108,13 @@ class SampleIsNone(Raised):
         "sample {index} of the dataset is None, so the DataLoader cannot build a batch from it"
     )
 
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (
+            "leave such samples out when the dataset is made, so that its length counts only good ones",
+            "drop them in a `collate_fn`: `default_collate([one for one in batch if one is not None])`",
+        )
+
 
 class KeyMissing(Raised):
     """A sample of the dataset has no value for a key that another sample has."""

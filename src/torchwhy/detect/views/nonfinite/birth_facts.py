@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -263,8 +264,11 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
 
 
 def show(value: float | None) -> str:
-    """Return a number with up to six digits, `?` if it is unknown."""
-    return "?" if value is None else f"{value:.6g}"
+    """Return a number with up to six digits, nine if six would make it 1 or -1; `?` if it is unknown."""
+    if value is None:
+        return "?"
+    is_hidden = math.isfinite(value) and float(f"{value:.6g}") in (-1.0, 1.0) and abs(value) != 1
+    return f"{value:.9g}" if is_hidden else f"{value:.6g}"
 
 
 def as_real(value: float | None) -> Real | None:

@@ -8,6 +8,7 @@ from torchwhy.detect.views.nonfinite.birth_facts import op_name, value_at_born
 from torchwhy.finding import SourceSpan
 from torchwhy.record.events import Birth, Operand
 from torchwhy.record.numbers import decode
+from torchwhy.source.calls import called
 from torchwhy.source.values import expression_of, numbers_in
 
 LARGEST = {
@@ -22,6 +23,8 @@ HALF_TYPES = frozenset({"float16", "bfloat16"})
 
 DIVISIONS = frozenset({"div", "divide", "true_divide", "floor_divide", "remainder", "fmod"})
 INVERSES = frozenset({"reciprocal", "rsqrt"})
+
+MASKS = frozenset({"where", "masked_fill"})  # functions that take the place of bad values
 
 INFINITIES = (math.inf, -math.inf)
 
@@ -53,8 +56,19 @@ def is_torchs_update(birth: Birth) -> bool:
 
 
 def is_masked(birth: Birth) -> bool:
-    """Tell whether the birth is the gradient of a branch that a mask hides in forward."""
-    return birth.forward is not None and birth.forward.hidden_by is not None
+    """Tell whether a mask hides the birth in forward, and the gradient of that branch is not finite."""
+    return mask_over(birth) is not None
+
+
+def mask_over(birth: Birth) -> SourceSpan | None:
+    """Return the mask that hides a birth in forward: of a gradient, or of a value that only gradients show."""
+    if birth.forward is not None:
+        return birth.forward.hidden_by
+    shows = all(what.startswith("gradient of ") for what in birth.reaches)
+    if birth.phase != "forward" or birth.healed_by is None or not birth.reaches or not shows:
+        return None
+    healer = expression_of(birth.healed_by.expression or "")
+    return birth.healed_by if called(healer) in MASKS else None
 
 
 def arguments(birth: Birth) -> list[Operand]:

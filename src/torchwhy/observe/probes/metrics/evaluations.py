@@ -7,6 +7,7 @@ from dataclasses import field
 from types import FrameType
 from typing import Any
 
+from torchwhy.observe.probes.metrics.compared_shapes import Comparisons
 from torchwhy.observe.probes.metrics.metric_reductions import Reductions
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.recorder import Recorder
@@ -40,6 +41,7 @@ class Evaluations:
         self._state = state
         self._places: dict[Site, _Place | None] = {}
         self._reductions = Reductions(recorder)
+        self._comparisons = Comparisons(recorder)
 
     def read(self, tensor: Any) -> None:
         """Note one number that the program reads; called while gradients are off."""
@@ -50,6 +52,7 @@ class Evaluations:
         if frame is None:
             return
         site = Site(frame.f_code, frame.f_lasti)
+        self._comparisons.look(site, frame, state.step)
         if not self._reductions.is_over(site) and not tensor.is_complex():
             self._reductions.read(site, frame, step=state.step, value=_value(tensor))
         if tensor.is_floating_point():

@@ -21,6 +21,7 @@ from torchwhy.observe.steps.training_state import TrainingState
 from torchwhy.observe.torch_features.mode_stack import modes_off
 from torchwhy.record.crashes import FrameSeen, WalkStep
 from torchwhy.record.events import Crash, Layer, NamedTensor, OperandTrial
+from torchwhy.replay.crash.autopsy.argument_facts import argument_facts
 from torchwhy.replay.crash.autopsy.best_effort import BestEffort
 from torchwhy.replay.crash.autopsy.case import Case, fill
 from torchwhy.replay.crash.autopsy.consumers import consumer_facts
@@ -30,11 +31,13 @@ from torchwhy.replay.crash.autopsy.producers import dataset_source, producer_of
 from torchwhy.replay.crash.autopsy.running_layers import describe
 from torchwhy.replay.crash.autopsy.shape_walk import stations
 from torchwhy.replay.crash.autopsy.value_ranges import range_facts
+from torchwhy.replay.crash.frames.failed_call import module_call
 from torchwhy.replay.crash.frames.failed_operands import FoundOperand
 from torchwhy.replay.crash.frames.raisers import who_raised
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.trials.batch_of_one import add_batch_to_model
 from torchwhy.replay.crash.trials.layer_sizes import resize_layer, resize_table
+from torchwhy.replay.crash.trials.operand_fits import fit_operands
 from torchwhy.replay.crash.trials.reexecute import (
     Reexecution,
     model_call,
@@ -71,6 +74,7 @@ ATTEMPTS = (
     move_tensors,
     transpose_operands,
     unsqueeze_operands,
+    fit_operands,
     change_target,
     cast_target,
     shift_target,
@@ -245,7 +249,7 @@ def _facts(case: Case) -> dict[str, Any]:
     """Return further numbers by name."""
     facts: dict[str, Any] = {"in_loader": True} if any(map(_is_data_code, case.frames)) else {}
     nothing: dict[str, Any] = {}
-    for collect in (_layer_facts, range_facts, consumer_facts, _dataset_facts):
+    for collect in (_layer_facts, range_facts, argument_facts, consumer_facts, _dataset_facts):
         facts.update(case.best_effort.get(nothing, collect, case))
     return facts
 
@@ -254,12 +258,19 @@ def _layer_facts(case: Case) -> dict[str, Any]:
     """Return the shape of the innermost layer's input, and the program's name for that tensor if it has one."""
     found = layer_call(case)
     if found is None:
-        return {}
+        return _module_facts(case)
     operand = operand_of(case, found[2])
     return {
         "layer_input": list(found[2].shape),
         "layer_input_name": operand.name if operand is not None else "",
     }
+
+
+def _module_facts(case: Case) -> dict[str, Any]:
+    """Return the shape of the first tensor that the user's own module was called with, in whose forward it failed."""
+    call = module_call(case.frames, case.layer) if case.layer is not None else None
+    given = [one for one in call.args if isinstance(one, torch.Tensor)] if call is not None else []
+    return {"module_input": list(given[0].shape)} if given else {}
 
 
 def _is_data_code(frame: TracebackFrame) -> bool:

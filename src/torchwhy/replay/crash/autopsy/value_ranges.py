@@ -72,7 +72,7 @@ def _facts(index: torch.Tensor, size: int, *, ignored: int | None = None) -> dic
         "range_count": float(index.numel()),
         "range_bad": float(len(places)),
         "range_positions": [int(place[0]) for place in places[:MOST_SHOWN]]
-        if index.dim() and not _is_repeated(index)
+        if index.dim() and not _are_positions(index)
         else [],
         "range_values": [int(value) for value in values[:MOST_SHOWN]],
         "range_minimum": float(kept.min().item()) if kept.numel() else 0.0,
@@ -80,6 +80,9 @@ def _facts(index: torch.Tensor, size: int, *, ignored: int | None = None) -> dic
     }
 
 
-def _is_repeated(index: torch.Tensor) -> bool:
-    """Tell whether every sample has the same indices, such as positions in a sequence: no sample is at fault then."""
-    return index.dim() > 1 and len(index) > 1 and bool((index == index[:1]).all())
+def _are_positions(index: torch.Tensor) -> bool:
+    """Tell whether these are positions, which count up or are the same for every sample: no sample is at fault then."""
+    if len(index) < 2:
+        return False
+    first, second = index[:-1], index[1:]
+    return bool((first == second).all()) if index.dim() > 1 else bool((second - first == 1).all())

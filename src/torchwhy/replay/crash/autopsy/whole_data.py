@@ -20,8 +20,15 @@ def largest_in_all_data(case: Case, index: torch.Tensor) -> int | None:
     """Return the largest index in the data that this batch was taken from; None if that data is not found."""
     if index.dim() == 0 or not index.numel() or index.dtype not in INTEGERS:
         return None
-    found = [int(data.max().item()) for data in _reachable(case) if _holds(data, index)]
-    return max(found, default=None)
+    reachable = list(_reachable(case))
+    found = [data for data in reachable if _holds(data, index)]
+    for batch in reachable:
+        column = _column_in(batch, index)
+        if column is not None:
+            wholes = [data for data in reachable if _holds(data, batch)]
+            # The other columns are other things: users beside items.
+            found += [data[:, column] for data in ([batch] if len(batch) > len(index) else wholes)]
+    return max((int(data.max().item()) for data in found), default=None)
 
 
 def _reachable(case: Case) -> Iterator[torch.Tensor]:
@@ -57,8 +64,8 @@ def _holds(data: torch.Tensor, index: torch.Tensor) -> bool:
     """Tell whether a batch was taken from the data: it is a part of it, or the row of its largest index is there."""
     if data.device != index.device or data.numel() <= index.numel():
         return False
-    if data.untyped_storage().data_ptr() == index.untyped_storage().data_ptr():
-        return True
+    if _share_memory(data, index):
+        return data.dim() == 1 or data.shape[1:] == index.shape[1:]
     row = index[int(index.flatten(1).amax(1).argmax())] if index.dim() > 1 else index
     if index.dim() > 1 and data.shape[1:] == index.shape[1:]:
         if data.numel() > MOST_COMPARED:
@@ -68,3 +75,18 @@ def _holds(data: torch.Tensor, index: torch.Tensor) -> bool:
     if data.dim() != 1 or data.numel() * length > MOST_COMPARED:
         return False
     return bool((data.unfold(0, length, 1) == row.flatten()).all(1).any())
+
+
+def _column_in(batch: torch.Tensor, index: torch.Tensor) -> int | None:
+    """Return which column of a table, or of some of its rows, a vector of indices is; None if it is none."""
+    if batch.dim() != 2 or index.dim() != 1 or not _share_memory(batch, index):
+        return None
+    rows, columns = batch.stride()
+    if not rows or not columns or index.stride(0) % rows:
+        return None
+    first = (index.storage_offset() - batch.storage_offset()) % rows
+    return first // columns if first % columns == 0 and first // columns < batch.shape[1] else None
+
+
+def _share_memory(first: torch.Tensor, second: torch.Tensor) -> bool:
+    return first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()

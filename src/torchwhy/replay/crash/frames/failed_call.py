@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -90,6 +91,10 @@ def _written_call(frame: TracebackFrame) -> Call | None:
                 return Call(OPERATORS[type(node.op)], (left, right), {})
         if isinstance(node, ast.Call):
             return _spelled(node, lookup)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            held, index = lookup.value(node.value), lookup.value(node.slice)
+            if type(held) in PLAIN:
+                return Call(operator.getitem, (held, index), {})
     except (Unknown, KeyError):
         return None
     return None

@@ -45,15 +45,23 @@ def operands_of(frame: TracebackFrame, callees: list[TracebackFrame]) -> list[Fo
         value, argument = passed.get(position, (None, None))
         found += _tensors_of(part, lookup, value=value, argument=argument)
     if called is None:
-        return _as_dispatched(node, callees) or _each_once(found)
+        return _as_dispatched(node, callees, lookup) or _each_once(found)
     return _each_once(found)
 
 
-def _as_dispatched(node: Node, callees: list[TracebackFrame]) -> list[FoundOperand]:
-    """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as there are parts."""
+def _as_dispatched(node: Node, callees: list[TracebackFrame], lookup: Lookup) -> list[FoundOperand]:
+    """Return the operands of `a + f(b)` from the operation itself, if it got as many tensors as there are parts.
+
+    Those of a call only if the parts whose values are known are these very tensors: `linear` transposes its weight.
+    """
     _, given = inputs_of(callees)
     parts = [part for _, part in parts_of(node) if not isinstance(part, ast.Constant)]
-    if isinstance(node, ast.BinOp) and len(given) == len(parts) == 2:
+    if len(given) != len(parts) or len(parts) != 2:
+        return []
+    known = [(lookup.get(part), one.value) for part, one in zip(parts, given, strict=True)]
+    are_same = all(not is_tensor(there) or there is got for there, got in known)
+    is_plain_call = isinstance(node, ast.Call) and not node.keywords and are_same
+    if isinstance(node, ast.BinOp) or is_plain_call:
         return [
             FoundOperand(text_of(part), one.value, one.argument, part)
             for part, one in zip(parts, given, strict=True)

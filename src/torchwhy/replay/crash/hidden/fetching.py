@@ -6,6 +6,7 @@ traceback; then, in a program that is ending, the samples of that batch are fetc
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -95,7 +96,7 @@ def _in_frames(frames: list[TracebackFrame]) -> RefetchedBatch:
     indices: list[int] = []
     samples: list[Any] = []
     failing: int | None = None
-    for frame in frames:
+    for frame, called in zip(frames, [*frames[1:], None], strict=True):
         fetched = fetched_in(frame.filename, frame.variables)
         if fetched is None:
             continue
@@ -106,9 +107,29 @@ def _in_frames(frames: list[TracebackFrame]) -> RefetchedBatch:
             indices = [wanted]
         if isinstance(made, list):
             samples = made
+        if index is None and called is not None:
+            index = _index_given(called)
         if isinstance(index, int):
             failing = index
     return RefetchedBatch(indices, samples, None if samples else failing)
+
+
+def _index_given(frame: TracebackFrame) -> Any:
+    """Return the index that a dataset's `__getitem__` was called with; None if it may have changed since.
+
+    Since Python 3.12 the fetcher's comprehension has no frame, and an exception takes its variable away.
+    """
+    code = frame.code
+    if code.co_name != "__getitem__" or code.co_argcount != 2:
+        return None
+    name, scope = code.co_varnames[1], scope_of(code)
+    if scope is None or any(_is_name_set(node, name) for node in ast.walk(scope)):
+        return None
+    return frame.variables.get(name)
+
+
+def _is_name_set(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
 
 
 def _note_getitem(dataset: Any, hidden: HiddenFacts) -> None:

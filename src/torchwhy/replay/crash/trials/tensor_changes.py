@@ -135,7 +135,7 @@ def unsqueeze_operands(case: Case) -> Iterator[OperandTrial]:
     if (
         call is None
         or case.is_loss
-        or not re.search("must match|same number of dimensions", str(case.error))
+        or not re.search("must match|same number of dimensions|must be a 3D", str(case.error))
     ):
         return
     tensors = [found for found in case.operands if isinstance(found.value, torch.Tensor)]
@@ -162,6 +162,9 @@ def cast_tensors(case: Case) -> Iterator[OperandTrial]:
         wanted = weight.dtype if weight is not None else None
         if isinstance(layer, (nn.Embedding, nn.EmbeddingBag)):
             wanted = torch.int64
+        # A complex number as a real one would lose its imaginary part.
+        if given.is_complex():
+            return
         if wanted is not None and given.dtype != wanted and wanted in DTYPES:
             outer = outer_call(case, given)
             if outer is not None and outer[1].dtype == given.dtype:
@@ -174,7 +177,10 @@ def cast_tensors(case: Case) -> Iterator[OperandTrial]:
     tensors = [one.value for one in case.operands if isinstance(one.value, torch.Tensor)]
     for value in tensors:
         for wanted in dict.fromkeys(other.dtype for other in tensors if other.dtype != value.dtype):
-            if wanted in DTYPES and wanted.is_floating_point >= value.dtype.is_floating_point:
+            loses = value.is_complex() or (
+                value.is_floating_point() and not wanted.is_floating_point
+            )
+            if wanted in DTYPES and not loses:
                 yield cast(case, outermost, value, wanted, kind="cast-input")
 
 

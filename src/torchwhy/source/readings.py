@@ -1,0 +1,121 @@
+"""How a program reads the result of a call: by the largest entry, by a threshold, by rounding."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchwhy.finding import SourceSpan
+from torchwhy.plain_data import dataclass
+from torchwhy.source.edits import Source
+
+INDICES = 1  # of the pair that `max` and `topk` return
+HALF = 0.5
+RESHAPES = {"squeeze", "flatten", "view", "reshape"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An expression that reads a result: `out.argmax(1)`, `out > 0.5`, `out.round()`."""
+
+    how: str
+    node: ast.expr
+
+
+def readings_of(source: Source, place: SourceSpan) -> Iterator[Reading]:
+    """Yield what a program does directly with the result of the call at a place, or with the only name for it."""
+    call, parents = source.at(place), source.parents
+    if not isinstance(call, ast.Call):
+        return
+    result = _reshaped(call, parents)
+    for reading in _readings_of_result(source, result):
+        # In another shape, the dimensions are others.
+        if result is call or reading.how != "largest":
+            yield reading
+
+
+def _reshaped(result: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
+    """Return the calls around a result that only change its shape: `model(x).squeeze(1)`."""
+    around = parents.get(result)
+    outer = parents.get(around) if isinstance(around, ast.Attribute) else None
+    is_reshape = isinstance(around, ast.Attribute) and around.attr in RESHAPES
+    if is_reshape and isinstance(outer, ast.Call) and outer.func is around:
+        return _reshaped(outer, parents)
+    return result
+
+
+def _readings_of_result(source: Source, call: ast.expr) -> Iterator[Reading]:
+    """Yield how an expression is read where it stands, or by the only name that it gets."""
+    parents = source.parents
+    parent = parents.get(call)
+    if not isinstance(parent, ast.Assign):
+        yield from _reading(call, parents)
+        return
+    scope = source.scope_of(parent)
+    name = parent.targets[0]
+    if len(parent.targets) != 1 or not isinstance(name, ast.Name):
+        return
+    uses = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name) and node.id == name.id and source.scope_of(node) is scope
+    ]
+    if sum(isinstance(one.ctx, ast.Store) for one in uses) == 1:
+        for use in uses:
+            yield from _reading(use, parents)
+
+
+def _reading(result: ast.expr, parents: dict[ast.AST, ast.AST]) -> Iterator[Reading]:
+    """Yield how an expression is read by the operation directly around it."""
+    around = parents.get(result)
+    if isinstance(around, ast.Attribute) and around.attr in ("data", "detach"):
+        above = parents.get(around)
+        if around.attr == "data":
+            yield from _reading(around, parents)
+        elif isinstance(above, ast.Call) and above.func is around:
+            yield from _reading(above, parents)
+        return
+    if isinstance(around, ast.Compare) and around.left is result and len(around.ops) == 1:
+        bound = around.comparators[0]
+        is_half = isinstance(bound, ast.Constant) and bound.value == HALF
+        if is_half and isinstance(around.ops[0], ast.Gt | ast.GtE):
+            yield Reading("threshold", around)
+        return
+    call = parents.get(around) if isinstance(around, ast.Attribute) else around
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    is_method = call.func is around
+    if not is_method and (
+        not call.args or call.args[0] is not result or not _is_of_torch(call.func)
+    ):
+        return
+    name = call.func.attr
+    rest = call.args if is_method else call.args[1:]
+    if name == "round" and not rest:
+        yield Reading("threshold", call)
+    takes_index = name == "argmax" or (name == "max" and _takes_indices(call, parents))
+    if takes_index and _dimension(call, rest) in (1, -1):
+        yield Reading("largest", call)
+
+
+def _is_of_torch(function: ast.Attribute) -> bool:
+    return isinstance(function.value, ast.Name) and function.value.id == "torch"
+
+
+def _dimension(call: ast.Call, rest: list[ast.expr]) -> object:
+    """Return the dimension that a call is given; None if it is none or no number."""
+    given = [key.value for key in call.keywords if key.arg in ("dim", "axis")] or rest
+    try:
+        return ast.literal_eval(given[0]) if given else None
+    except (ValueError, TypeError):
+        return None
+
+
+def _takes_indices(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Tell whether the indices of a pair (values, indices) are used: `_, i = x.max(1)`, `x.max(1)[1]`."""
+    around = parents.get(call)
+    if isinstance(around, ast.Assign):
+        return isinstance(around.targets[0], ast.Tuple)
+    if isinstance(around, ast.Subscript):
+        return isinstance(around.slice, ast.Constant) and around.slice.value == INDICES
+    return isinstance(around, ast.Attribute) and around.attr == "indices"
