@@ -22,9 +22,9 @@ class Question:
 class Check:
     """The answer to a question.
 
-    `measured` holds the facts behind a yes or a no. `reason` says why the question could not be asked; `is_blind`
-    means that torchwhy is the reason (a probe failed, a detector failed, nothing was recorded) and not the program,
-    which may simply have no scheduler or no evaluation. `causes` names the causes that were found.
+    `measured` holds the facts behind a yes or a no, or those that leave it open. `reason` says why the question could
+    not be asked; `is_blind` means that torchwhy is the reason (a probe failed, a detector failed, nothing was recorded)
+    and not the program, which may simply have no scheduler or no evaluation. `causes` names the causes that were found.
     """
 
     question: Question

@@ -16,10 +16,8 @@ from torchwhy.report.model import Report
 def has_not_learned(report: Report) -> bool:
     """Tell whether the loss, as far as it measures progress, did not fall."""
     falls = next((one for one in report.checks if one.question == FALLS.question), None)
-    if falls is None or not falls.was_made:
-        return False
-    if falls.answer == "no" or falls.measured is None:
-        return falls.answer == "no"
+    if falls is None or falls.answer == "no" or falls.measured is None:
+        return falls is not None and falls.answer == "no"
     facts = falls.measured.facts()
     first, last = facts.get("first"), facts.get("last")
     return isinstance(first, float) and isinstance(last, float) and last >= first

@@ -21,7 +21,7 @@ def effect_of(finding: Finding, trace: Trace) -> Effect:
     alarm = next((one for one in trace.alarms if one.what not in READ), None)
     if alarm is None and finding.scope == "evaluation":
         return _computed(trace)
-    if finding.crash is not None and not (alarm is not None and _has_births(finding)):
+    if _ended_by_exception(finding) and not (alarm is not None and _has_births(finding)):
         return "exception"
     if alarm is not None:
         return "training-broke"
@@ -63,6 +63,11 @@ def _computed(trace: Trace) -> Effect:
 
 def _values(alarm: Alarm) -> list[float]:
     return [decode(loss) for loss in alarm.losses]
+
+
+def _ended_by_exception(finding: Finding) -> bool:
+    """Tell whether a finding, or one that it explains, is an exception."""
+    return finding.crash is not None or any(map(_ended_by_exception, finding.explains))
 
 
 def _has_births(finding: Finding) -> bool:

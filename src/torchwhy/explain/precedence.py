@@ -50,6 +50,11 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "mask-inverted": (*SYMPTOMS, "inputs-ignored"),
     "inputs-ignored": SYMPTOMS,
     "labels-unrelated": (*SYMPTOMS, "overfitting"),
+    "noise-drawn-twice": (*SYMPTOMS, "labels-unrelated", "inputs-ignored"),
+    "constant-feature": SYMPTOMS,
+    "self-as-negative": SYMPTOMS,
+    "labels-without-effect": SYMPTOMS,
+    "target-not-detached": SYMPTOMS,
     "pairs-shuffled-apart": (*SYMPTOMS, "labels-unrelated", "overfitting"),
     # The loss of the held-out batches, by which labels are compared, is that of the outlier.
     "outliers": (
@@ -112,7 +117,8 @@ MAY_EXPLAIN: dict[str, tuple[str, ...]] = {
     "reentrant-checkpoint": (*SYMPTOMS, "detached-graph", "unused-parameters"),
     "stale-running-statistics": ("evaluation-in-train-mode",),
     "zero-grad-after-backward": (*SYMPTOMS, "learning-rate-too-low", "detached-graph"),
-    "detached-graph": ("unused-parameters",),
+    "detached-graph": ("unused-parameters", "detached-loss-term"),
+    "detached-loss-term": SYMPTOMS,
     "discarded-result": (
         *SYMPTOMS,
         "future-leak",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from torchwhy.detect.checks.questions.state.resume_restores import SLUG
-from torchwhy.detect.views.training.schedule_facts import BY_METRIC
+from torchwhy.detect.views.schedules.schedule_facts import BY_METRIC
 from torchwhy.record.learning import Experiment
 from torchwhy.record.numbers import Real
 from torchwhy.record.run_file import read_traces, write_run

@@ -44,8 +44,16 @@ def moment(step: int) -> str:
 
 def _place(root: Finding) -> str:
     """Return the function in which the exception was raised, or else the file."""
-    at = root.symptom_at or root.location
+    raised = _raised(root) or root
+    at = raised.symptom_at or raised.location
     if at is None:
         return ""
     is_named = at.function is not None and not at.function.startswith("<")
     return f" in {at.function if is_named else PurePath(at.file).name}"
+
+
+def _raised(root: Finding) -> Finding | None:
+    """Return the exception among a root cause and what it explains."""
+    if root.crash is not None:
+        return root
+    return next((found for one in root.explains if (found := _raised(one)) is not None), None)

@@ -85,6 +85,7 @@ def _answer(
         return Check(
             asked.question,
             "could-not-ask",
+            measured=asked.measure(traces[0]) if obstacle.is_measured else None,
             reason=obstacle.reason,
             is_blind=obstacle.is_blind,
         )

@@ -35,23 +35,29 @@ ORDERED_STEPS = 2  # The second step shows what the first left behind.
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a question could not be asked; `is_blind` if torchwhy did not see what the program does."""
+    """Why a question could not be asked; `is_blind` if torchwhy did not see what the program does.
+
+    `is_measured`: there are numbers, which do not answer the question.
+    """
 
     reason: str
     is_blind: bool = False
+    is_measured: bool = False
 
 
 @dataclass(frozen=True)
 class Need:
     """A recorded fact. `probes` record it; if one of them failed, the fact is not known for the whole run.
 
-    `absent` says why a program may not give it. `by_microscope` means that only an observed step gives it.
+    `absent` says why a program may not give it. `by_microscope` means that only an observed step gives it. Without one
+    that `leaves_numbers`, what the question measures is known and tells nothing.
     """
 
     is_met: Callable[[Trace], bool]
     absent: str | Callable[[Trace], str]
     probes: tuple[str, ...] = ()
     by_microscope: bool = False
+    leaves_numbers: bool = False
 
     def obstacle(self, trace: Trace) -> Obstacle | None:
         """Return why a trace lacks the fact; None if it has it."""
@@ -67,7 +73,8 @@ class Need:
             )
         if self.by_microscope and any(one.cut_short for one in left):
             return Obstacle("no whole step was observed", is_blind=True)
-        return Obstacle(self.absent if isinstance(self.absent, str) else self.absent(trace))
+        reason = self.absent if isinstance(self.absent, str) else self.absent(trace)
+        return Obstacle(reason, is_measured=self.leaves_numbers)
 
     def _blindness(self, trace: Trace) -> Iterator[str]:
         for failure in trace.of(ProbeFailed):
@@ -113,6 +120,14 @@ def _why_losses_are_not_judged(trace: Trace) -> str:
     if not any(one.alone for one in every):
         return "optimizers take turns, so a lower loss of one is no progress"
     return "the losses do not measure progress: some are below 0, or they are maximised"
+
+
+def _why_it_did_not_fall(trace: Trace) -> str:
+    if trace.was_cut:
+        return (
+            "it has not fallen within the rehearsal, and only the whole run shows whether it does"
+        )
+    return "it has not fallen, and nothing shows whether it should: the loss of a policy need not"
 
 
 def answered(trace: Trace, question: str) -> list[Experiment]:
@@ -192,8 +207,9 @@ COURSE = Need(
     f"{ENOUGH_STEPS} steps or in a warm-up of the learning rate",
 )
 FELL = Need(
-    lambda trace: not trace.was_cut or any(one.fell for one in trainings(trace)),
-    "it has not fallen within the rehearsal, and only the whole run shows whether it does",
+    lambda trace: any(one.fell for one in trainings(trace)),
+    _why_it_did_not_fall,
+    leaves_numbers=True,
 )
 PROGRESS = Need(_has_judged_losses, _why_losses_are_not_judged, probes=STEP_PROBES)
 TRAINING_MODES = Need(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torchwhy.observe.program.frames import span_of
 from torchwhy.replay.microscope.operations import Operation
 
 RESHAPES = {"view", "_unsafe_view", "reshape", "_reshape_alias"}
 WRITTEN = ("view", "reshape", "unflatten")  # methods that the program calls for it
 SOFTMAXES = {"_softmax", "_log_softmax"}
+COMBINED = {"add"}
 
 
 def may_mix_samples(operations: list[Operation], rows: int) -> bool:
@@ -42,7 +45,23 @@ def _may_mix(operation: Operation, rows: int) -> bool:
         comes = before[0] != rows and before[1] == rows and after[0] == rows
         goes = before[0] == rows and after[0] != rows and after[1] == rows
         return comes or goes
-    if base in SOFTMAXES and len(after) > 1 and after[0] == rows:
+    if base in COMBINED:
+        return _has_rows_of_its_own(operation, rows)
+    if base in SOFTMAXES and len(after) > 1:
         axis = next((value for name, value in operation.scalars if name == "1"), None)
-        return isinstance(axis, int) and axis in (0, -len(after))
+        return isinstance(axis, int) and is_first_of_size(after, axis % len(after), rows)
     return False
+
+
+def _has_rows_of_its_own(operation: Operation, rows: int) -> bool:
+    """Tell whether a model adds something without a gradient that has one row for each sample: (samples, 1, …)."""
+    return operation.module is not None and any(
+        not tracked and list(shape[:2]) == [rows, 1] and list(operation.shape[:1]) == [rows]
+        for tracked, shape in zip(operation.tracked, operation.input_shapes, strict=False)
+        if len(shape) == len(operation.shape) > 2 and operation.shape[1] > 1
+    )
+
+
+def is_first_of_size(shape: Sequence[int], axis: int, rows: int) -> bool:
+    """Tell whether a dimension has the size of the batch, and none before it has; stacked results come first."""
+    return shape[axis] == rows and rows not in shape[:axis]

@@ -1,7 +1,7 @@
 """Does each output depend on its own sample alone? Tried on the live model once, after the first steps.
 
 Only if the first step gives reason to: a layer that recurs or attends over its first dimension, a reshape that may mix
-samples, or a softmax over the first dimension.
+samples, a softmax over the samples, or a constant with one row for each sample.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ from torchwhy.observe.torch_features.torch_internals import world_size
 from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import SAMPLES_QUESTION, Experiment
 from torchwhy.replay.crash.frames.construction import Builder
+from torchwhy.replay.experiments.exchanged_samples import (
+    TOLERANCE,
+    exchanged,
+    is_alone,
+    largest_difference,
+)
 from torchwhy.replay.experiments.mixing_operations import may_mix_samples
 from torchwhy.replay.experiments.quiet_forward import unnoticed, why_not
 from torchwhy.replay.microscope.dispatch_mode import Microscope
@@ -38,7 +44,6 @@ from torchwhy.replay.observing.switch import MicroscopeSwitch
 MOST_CALLS = 4  # outermost calls of the first step that are kept until it is over
 MOST_SEEN = 64  # outermost calls before the first step; a program that only infers makes more
 MOST_BYTES = 64 * 2**20  # of one call's inputs
-TOLERANCE = 1e-5  # of the largest output: rounding changes an output by 1e-7 of it, a neighbour by 1e-3 and more
 MANY_MODULES = 200  # from here on a model is not tried right after its first step
 MOST_LOOKED_AT = 64  # samples searched for one that differs from the first
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
@@ -299,6 +304,13 @@ def _try(call: Call, model: nn.Module, layer: Layer | None) -> dict[str, Any]:
                 # A change that moves nothing, not even the sample's own output, answers nothing.
                 if answer.get("moved") or answer.get("own moved"):
                     break
+            if answer.get("moved") == 0 and is_alone(call.inputs):
+                turned = [
+                    exchanged(v, axis, sample, other) if v is given else v for v in call.inputs
+                ]
+                same_chance()
+                after = exchanged(_first_tensor(model(*turned)), out_axis, sample, other)
+                answer["placed"] = largest_difference(before, after)
     except Exception as refusal:
         return {"refused": f"{type(refusal).__name__}: {refusal}"[:200]}
     finally:

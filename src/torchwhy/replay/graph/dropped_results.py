@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dis
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import Literal
 
 from torchwhy.observe.program.frames import Site, span_of
@@ -42,19 +44,29 @@ class DroppedResults:
         self._observation = observation
         self._recorder = recorder
         self._told: set[tuple[int, Site]] = set()
+        self._passed = -1  # the last one of a row of operations that drop nothing
 
     def write(self) -> None:
         """Write the results whose operand the loss depends on, as far as the graphs of the step are known."""
-        reached = self._graph.reached
         ran = self._microscope.forward_operations()
+        detached = [one for one in self._microscope.notes.cuts if one.info.base == "detach"]
+        # Most operations come twice, before the backward pass and before the update.
+        new = ran[bisect_right(ran, self._passed, key=attrgetter("order")) :]
+        found = _dropped([*new, *detached])
+        if found:
+            self._write_places(found, ran)
+        elif ran:
+            self._passed = ran[-1].order
+
+    def _write_places(self, found: Places, ran: list[Operation]) -> None:
+        reached = self._graph.reached
         used = {
             one.address
             for operation in ran
             if operation.order in reached
             for one in operation.data_operands
         }
-        detached = [one for one in self._microscope.notes.cuts if one.info.base == "detach"]
-        for site, operations in _dropped([*ran, *detached]).items():
+        for site, operations in found.items():
             place = (self._observation.number, site)
             if place in self._told or len(self._told) >= MOST_PLACES:
                 continue
@@ -87,14 +99,18 @@ class DroppedResults:
 def _dropped(operations: list[Operation]) -> Places:
     """Return the operations of the program, or of torch in its name, by the place that drops their result."""
     found: Places = {}
+    known: dict[
+        tuple[int, int], bool
+    ] = {}  # by the identity of the code: hashing it reads all of it
     for operation in operations:
-        if (
-            operation.phase == "forward"
-            and operation.sites
-            and is_dropped(operation.sites[0])
-            and all(part_of(one.code.co_filename) == "torch" for one in operation.within)
-        ):
-            found.setdefault(operation.sites[0], []).append(operation)
+        if operation.phase != "forward" or not operation.sites:
+            continue
+        site = operation.sites[0]
+        key = (id(site.code), site.instruction)
+        if key not in known:
+            known[key] = is_dropped(site)
+        if known[key] and all(part_of(one.code.co_filename) == "torch" for one in operation.within):
+            found.setdefault(site, []).append(operation)
     return found
 
 

@@ -183,7 +183,9 @@ class GraphCuts:
         # An explicit cut says more than an operation without derivative beside it.
         leading.sort(key=lambda cut: cut.by is None and cut.operation.grad_mode)
         if leading:
-            cut = leading[0]
+            # A rollout under `no_grad` comes before the pass that should have had a graph.
+            silent = [c for c in leading if c.by is None and not c.operation.grad_mode]
+            cut = silent[-1] if silent and leading[0] is silent[0] else leading[0]
             order = cut.operation.order
             same = [c for c in leading if c.by is cut.by or c.operation.order == order]
             cut = replace(cut, meets=all(c.meets for c in same))

@@ -28,10 +28,12 @@ LOSS_OPERATIONS = {
     "binary_cross_entropy_with_logits", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "log",
     "sigmoid",
 }  # fmt: skip
+OF_LABELS = {"nll_loss_forward", "nll_loss2d_forward"}
 DIFFERENCES = {"sub", "rsub"}  # the start of many losses that programs write out
 MOST_MEASURED = (
     1_000_000  # elements of an operand of a difference, up to which its range is measured
 )
+SIGNS = {"eq"}  # by which torch's losses choose between labels 1 and -1
 CUTS = {"detach", "detach_"}
 PLAIN = {int, float, bool, str, type(None), torch.dtype}
 
@@ -94,10 +96,13 @@ class ForwardNotes:
                 leaves.append("parameter")
             elif source is None:
                 leaves.append("input")
-        if base in LOSS_OPERATIONS or _enters_a_loss(operation, given):
+        is_sign = base in SIGNS and ("1", -1) in operation.scalars
+        if base in LOSS_OPERATIONS or is_sign or _enters_a_loss(operation, given):
             operation.facts = [tensor_facts.facts_of(tensor) for tensor in given[:3]]
             if base == "_ctc_loss":
                 operation.facts[1] = tensor_facts.facts_of(_labels_used(args))
+            elif base in OF_LABELS:
+                operation.facts[1] = tensor_facts.facts_of_labels(given[1])
 
     def trace_back(self, operation: Operation, operands: Operands) -> None:
         """Note of each operand whether autograd tracks it, which parameter it is, and which view."""

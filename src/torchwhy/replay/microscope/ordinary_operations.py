@@ -18,6 +18,7 @@ from torchwhy.replay.microscope.forward_notes import (
     DIFFERENCES,
     KEEPS_ARGUMENTS,
     LOSS_OPERATIONS,
+    SIGNS,
 )
 from torchwhy.replay.microscope.operations import (
     Operation,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from torchwhy.replay.microscope.dispatch_mode import Microscope
 
 READS = {"_local_scalar_dense", "item"}
-MEASURED = LOSS_OPERATIONS | DIFFERENCES | CHOOSING | READS | {"nan_to_num"}
+MEASURED = LOSS_OPERATIONS | DIFFERENCES | CHOOSING | READS | SIGNS | {"nan_to_num"}
 # Bits of a plan, as in ordinary_operations.c.
 IS_VIEW, IS_MASKED, IS_PRODUCT, IS_ACTIVATION, IS_LEFT_TO_PYTHON, IS_EMPTY = 1, 2, 4, 8, 16, 32
 IS_DETACH = 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import torch
 
 from torchwhy.observe.torch_features.tensor_parts import has_values, local_part, precise
@@ -88,6 +89,20 @@ def facts_of(tensor: torch.Tensor) -> TensorFacts:
         negative_infinity=int(torch.isneginf(values).sum().item()),
         zeros=int((values == 0).sum().item()),
         first_bad_index=None if bool(finite.all().item()) else first_index(~finite),
+    )
+
+
+def facts_of_labels(tensor: torch.Tensor) -> TensorFacts:
+    """Return the numbers that describe labels, with the stretches of zeros among them."""
+    facts = facts_of(tensor)
+    if tensor.is_floating_point() or facts.maximum is None:
+        return facts
+    labels = plain(tensor).reshape(-1)
+    own = int((labels == torch.arange(len(labels), device=labels.device)).sum().item())
+    is_zero = torch.cat([labels == 0, torch.zeros_like(labels[:1], dtype=torch.bool)])
+    ends = ((is_zero[:-1] & ~is_zero[1:]).nonzero().reshape(-1) + 1).tolist()
+    return msgspec.structs.replace(
+        facts, zero_runs=len(ends), zero_ends=math.gcd(*ends), own_rows=own
     )
 
 

@@ -27,6 +27,7 @@ from torchwhy.replay.parameters.loose_leaves import loose_leaves
 from torchwhy.replay.parameters.owners import Owners, current_owners
 from torchwhy.replay.parameters.parameter_memory import ParameterMemory
 from torchwhy.replay.parameters.parameter_watch import ParameterWatch
+from torchwhy.replay.parameters.unheeded_attributes import unheeded_by_parameter
 
 RANDOM = {
     "uniform_", "normal_", "rand", "randn", "rand_like", "randn_like", "trunc_normal_", "erfinv_", "uniform", "normal",
@@ -66,6 +67,7 @@ class Census:
         self._watch = watch
         self._recorder = recorder
         self._state = state
+        self._unheeded: dict[int, str] = {}
 
     def write(self, check: Check, *, optimizers: set[int]) -> None:
         """Write the state of every known parameter just before an optimizer's first step.
@@ -77,6 +79,7 @@ class Census:
         if watched is None:
             return
         owners = current_owners(self._names, self._modules, self._optimizers)
+        self._unheeded = unheeded_by_parameter(root for _, root in self._names.roots())
         seen = self._registered(watched, owners)
         if self._observation.number:
             seen = self._concerned(seen, owners, optimizers=optimizers)
@@ -215,6 +218,7 @@ class Census:
             made_at=_place_of(writer),
             rows_equal=rows_equal(parameter),
             rms=weight_size(parameter),
+            unheeded=self._unheeded.get(id(parameter)),
         )
         if self._observation.number:
             return self._memory.complete(parameter, entry, owner.module if owner else None)

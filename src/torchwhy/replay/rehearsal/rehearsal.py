@@ -41,7 +41,9 @@ from torchwhy.replay.rehearsal.capture.operation_log import (
 )
 from torchwhy.replay.rehearsal.capture.row_orders import RowOrders
 from torchwhy.replay.rehearsal.capture.step_cut import cut_step
+from torchwhy.replay.rehearsal.data_code.met_rows import MetRows
 from torchwhy.replay.rehearsal.data_code.row_pools import RowPools
+from torchwhy.replay.rehearsal.questions.input_exchange import meeting_parameters
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps, StepCollection, StepGroup
 
 LONGEST_REASON = 300
@@ -74,6 +76,7 @@ class Rehearsal:
         self._orders = RowOrders(recorder.write, state)
         self._reads = BatchReads(batches)
         self._arguments = GivenArguments()
+        self._rows = MetRows()
         self._replace_attribute: Callable[[Any, str, Any], Any] = setattr
         self.mode = CaptureMode(
             self.log,
@@ -83,6 +86,7 @@ class Rehearsal:
             orders=self._orders,
             reads=self._reads,
             arguments=self._arguments,
+            rows=self._rows,
         )
         self.collection = StepCollection()
         self._pools = RowPools()
@@ -146,6 +150,7 @@ class Rehearsal:
         sites = call_site(frame_at(2))
         found = sites.sites or sites.outer
         step = cut_step(self.log, losses, number=self._passes, site=found[0] if found else None)
+        self._rows.train(step, meeting_parameters(step))
         group = self.collection.group_of(step)
         if group is None:
             raise CannotCapture("its operations are others at every step")
@@ -233,6 +238,8 @@ class Rehearsal:
             pools=self._pools,
             reads=self._reads,
             arguments=self._arguments,
+            rows=self._rows,
+            lost=self.mode.lost,
         )
         found = list(_questions())
         for place, question in enumerate(found):
@@ -283,5 +290,7 @@ def _without_autocast() -> Any:
 
 
 def _questions() -> Iterator[ModuleType]:
-    for found in sorted(pkgutil.iter_modules(questions.__path__), key=lambda one: one.name):
-        yield importlib.import_module(f"{questions.__name__}.{found.name}")
+    found = pkgutil.walk_packages(questions.__path__, f"{questions.__name__}.")
+    for one in sorted(found, key=lambda one: one.name.rpartition(".")[2]):
+        if not one.ispkg:
+            yield importlib.import_module(one.name)

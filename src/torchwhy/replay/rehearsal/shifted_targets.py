@@ -1,8 +1,12 @@
-"""Targets that are an input shifted by one along time: the model is trained to predict the next element."""
+"""Targets that are an input shifted by one along time: the model is trained to predict the next element.
+
+Or that are the input itself: the model is trained to say what it gets at the same position.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import torch
 
@@ -20,6 +24,8 @@ MOST_AXES = 4
 class ShiftedTarget:
     """Slot `target`, in the shape of `positions`, holds the next element of slot `given` along `axis` of `shape`.
 
+    With `by` 0 it holds the element itself.
+
     A linear layer gets its input with all positions in one dimension, so `shape` may not be that of the slot.
     `meets` is the operation that compares the target with the value `output`, `counts` which positions have a loss.
     """
@@ -32,6 +38,7 @@ class ShiftedTarget:
     counts: torch.Tensor
     output: int
     meets: CapturedOperation
+    by: int = 1
 
     @property
     def length(self) -> int:
@@ -39,8 +46,8 @@ class ShiftedTarget:
         return self.shape[self.axis]
 
 
-def shifted_targets(step: CapturedStep) -> Iterator[ShiftedTarget]:
-    """Yield the targets of a step that are an input shifted by one."""
+def shifted_targets(step: CapturedStep, *, by: int = 1) -> Iterator[ShiftedTarget]:
+    """Yield the targets of a step that are an input shifted by one, or with 0 the input itself."""
     compared = set(step.outputs)
     for operation in step.operations:
         slots = [ref.number for ref in operation.refs if ref.kind == "slot"]
@@ -48,11 +55,12 @@ def shifted_targets(step: CapturedStep) -> Iterator[ShiftedTarget]:
         if not slots or not values:
             continue
         for given in _inputs(step, apart_from=slots):
-            found = _match(step, given, slots[0])
-            if found is not None:
-                axis, shape, positions, counts = found
+            # An input as it is agrees along every axis.
+            for axis, shape, positions, counts in islice(
+                _matches(step, given, slots[0], by), 1 if by else MOST_AXES
+            ):
                 yield ShiftedTarget(
-                    given, slots[0], axis, shape, positions, counts, values[0], operation
+                    given, slots[0], axis, shape, positions, counts, values[0], operation, by
                 )
 
 
@@ -66,22 +74,21 @@ def _inputs(step: CapturedStep, *, apart_from: list[int]) -> Iterator[int]:
 Found = tuple[int, tuple[int, ...], tuple[int, ...], torch.Tensor]
 
 
-def _match(step: CapturedStep, given: int, target: int) -> Found | None:
+def _matches(step: CapturedStep, given: int, target: int, by: int) -> Iterator[Found]:
     x, y = as_indices(step.slots[given].tensor), step.slots[target].tensor
     if x.is_floating_point() != y.is_floating_point() or x.dtype == torch.bool:
-        return None
+        return
     for shape in _shapes(x, y):
         for axis, length in enumerate(shape[:MOST_AXES]):
             if length < SHORTEST:
                 continue
-            for kept in (length, length - 1):
+            for kept in (length, length - 1)[: by + 1]:
                 positions = (*shape[:axis], kept, *shape[axis + 1 :])
                 if y.numel() != positions_in(positions):
                     continue
-                counts = _agreement(x.reshape(shape), y.reshape(positions), axis)
+                counts = _agreement(x.reshape(shape), y.reshape(positions), axis, by)
                 if counts is not None:
-                    return axis, shape, positions, counts
-    return None
+                    yield axis, shape, positions, counts
 
 
 def _shapes(x: torch.Tensor, y: torch.Tensor) -> Iterator[tuple[int, ...]]:
@@ -94,13 +101,14 @@ def _shapes(x: torch.Tensor, y: torch.Tensor) -> Iterator[tuple[int, ...]]:
             yield shape
 
 
-def _agreement(x: torch.Tensor, y: torch.Tensor, axis: int) -> torch.Tensor | None:
-    """Return the positions with a loss if each of them has the next element as target."""
+def _agreement(x: torch.Tensor, y: torch.Tensor, axis: int, by: int) -> torch.Tensor | None:
+    """Return the positions with a loss if each of them has the next element, or its own, as target."""
     length = x.shape[axis]
     following, same = x.narrow(axis, 1, length - 1), x.narrow(axis, 0, length - 1)
     wanted = y.narrow(axis, 0, length - 1)
     counts = wanted >= 0 if not y.is_floating_point() else torch.ones_like(wanted, dtype=torch.bool)
-    if int(counts.sum()) < FEWEST or not bool((wanted == following)[counts].all()):
+    expected = following if by else same
+    if int(counts.sum()) < FEWEST or not bool((wanted == expected)[counts].all()):
         return None
     varies = precise((following != same)[counts]).mean()
     return counts if float(varies) >= VARIED else None

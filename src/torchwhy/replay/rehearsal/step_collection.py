@@ -15,7 +15,9 @@ from torchwhy.replay.rehearsal.allowance import Allowance, CannotAsk
 from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, same
 from torchwhy.replay.rehearsal.capture.given_arguments import GivenArguments
+from torchwhy.replay.rehearsal.capture.lost_values import LostValues
 from torchwhy.replay.rehearsal.capture.operation_log import ParameterTable
+from torchwhy.replay.rehearsal.data_code.met_rows import MetRows
 from torchwhy.replay.rehearsal.data_code.row_pools import RowPools
 
 FIRST_STEPS = 24  # of one group, which all stay: within the first epoch no sample comes twice
@@ -126,7 +128,11 @@ class CapturedSteps:
         pools: RowPools | None = None,
         reads: BatchReads | None = None,
         arguments: GivenArguments | None = None,
+        rows: MetRows | None = None,
+        lost: LostValues | None = None,
     ) -> None:
+        self.lost = lost or LostValues()
+        self.rows = rows or MetRows()
         self.reads = reads
         self.arguments = arguments or GivenArguments()
         self.pools = pools or RowPools()
@@ -171,6 +177,9 @@ class CapturedSteps:
             raise CannotAsk(
                 "the captured step gives other gradients than the program (hooks, custom functions)"
             )
+        own = self.optimizer_of(group)
+        if own is not None and any(one.get("maximize") for one in own.param_groups):
+            raise CannotAsk("the optimizer maximises its objective")
         owned = group.steps[0].owned
         if not owned:
             raise CannotAsk("no captured step was followed by an update")

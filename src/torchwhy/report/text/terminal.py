@@ -206,7 +206,10 @@ def _rows(
         yield label, Group(*_fix(fix, with_diff=False))
     evidence = [one for one in root.evidence if one not in told and not _is_said(one, root)]
     sure = Text(CERTAINTY_WORDS[root.certainty] + (":" if evidence else ""))
-    yield "why", Group(sure, _listed("·", _evidence_lines(root, evidence))) if evidence else sure
+    if evidence:
+        yield "why", Group(sure, _listed("·", _evidence_lines(root, evidence)))
+    elif root.certainty != "observed":
+        yield "why", sure
     if root.explains:
         yield "led to", _listed("→", _consequences(root))
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.data.data_values import QUESTION
-from torchwhy.detect.views.graph.bounded_losses import bounded_losses, is_whole_loss
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
+from torchwhy.detect.views.losses.bounded_losses import bounded_losses, is_whole_loss
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Finding
 from torchwhy.record.inputs.data_events import LabelOrder

@@ -6,7 +6,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.data.data_values import QUESTION
 from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Finding
+from torchwhy.finding import Evidence, Finding
 from torchwhy.record.inputs.data_events import FieldSeen, LoaderSeen
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
@@ -50,6 +50,27 @@ class ColumnsConstant(Diagnosis):
         return ", ".join(f"{value:.4g}" for value in self.values[:MOST_SHOWN])
 
 
+INPUT_AND_TARGET = 2
+
+
+class RowsEqual(Diagnosis):
+    """All rows of a field are the same, while another field varies from row to row."""
+
+    dataset: str
+    field: str
+    other: str
+    rows: int
+    total: int
+    message = (
+        "{field} of `{dataset}` is the same in all {rows} rows that were looked at, while {other} differs: "
+        "the data set returns one sample for every index"
+    )
+    advice = "check __getitem__: it must use its index for the inputs, too"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"each of the {self.total} numbers of a row has one value in all rows")
+
+
 class ConstantFeature(Detector):
     """A column of the inputs has one and the same value in every row."""
 
@@ -58,6 +79,12 @@ class ConstantFeature(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for loader in training(trace):
+            equal = _rows_equal(loader)
+            if equal is not None:
+                yield self.found(
+                    trace, equal, severity="error", step=0, location=made_at(trace, loader)
+                )
+                return
             for field in loader.fields:
                 diagnosis = _judged(loader, field)
                 if diagnosis is not None:
@@ -65,6 +92,34 @@ class ConstantFeature(Detector):
                         trace, diagnosis, severity="note", step=0, location=made_at(trace, loader)
                     )
                     return
+
+
+def _rows_equal(loader: LoaderSeen) -> RowsEqual | None:
+    """Return the field whose rows are all equal: measured numbers, beside the only other field, which varies.
+
+    With a third field, such as the function beside its grid, the first one may be the same for all.
+    """
+    if len(loader.fields) != INPUT_AND_TARGET:
+        return None
+    varying = [
+        one for one in loader.fields if one.rows >= FEWEST_ROWS and decode(one.deviation) > 0
+    ]
+    for field in varying:
+        spreads = [decode(one) for one in field.column_deviations]
+        means = [decode(one) for one in field.column_means]
+        is_equal = len(spreads) > 1 and all(
+            spread <= ROUNDING * abs(mean) for spread, mean in zip(spreads, means, strict=True)
+        )
+        others = [one for one in varying if any(decode(d) > 0 for d in one.column_deviations)]
+        if is_equal and others and not field.whole and field.path == loader.fields[0].path:
+            return RowsEqual(
+                dataset=name_of(loader),
+                field=field.path,
+                other=others[0].path,
+                rows=field.rows,
+                total=len(spreads),
+            )
+    return None
 
 
 def _judged(loader: LoaderSeen, field: FieldSeen) -> ColumnsConstant | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.data.evaluation_data import QUESTION
@@ -8,6 +9,7 @@ from torchwhy.detect.views.inputs.loaders_seen import evaluating, loader_name, m
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.inputs.data_events import LoaderSeen, RowsShared
+from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
 
 SHARE = 0.05  # Of the evaluated rows: real data sets hold a few rows twice.
@@ -40,6 +42,16 @@ class RowsInBoth(Diagnosis):
             )
 
 
+class TrainingRowsRun(RowsInBoth):
+    """Training rows run without gradients; whether as an evaluation is open."""
+
+    message = (
+        "all {evaluated} rows of `{evaluation}`, which the model gets without gradients, are also trained on, "
+        "from `{training}`"
+    )
+    advice = "if they are to show how the model does on new data, split the rows once, and give each part to one loader"
+
+
 class TrainEvaluationOverlap(Detector):
     """Rows that a model was trained on are evaluated as if they were new to it."""
 
@@ -64,7 +76,9 @@ class TrainEvaluationOverlap(Detector):
         names = [name_of(every[shared.training]), name_of(evaluation)]
         if names[0] == names[1]:
             names = [loader_name(every[shared.training]), loader_name(evaluation)]
-        diagnosis = RowsInBoth(
+        may_serve = _may_serve(shared, trace)
+        kind = TrainingRowsRun if may_serve else RowsInBoth
+        diagnosis = kind(
             training=names[0],
             evaluation=names[1],
             shared=shared.shared,
@@ -76,7 +90,7 @@ class TrainEvaluationOverlap(Detector):
         return self.found(
             trace,
             diagnosis,
-            severity="warning",
+            severity="note" if may_serve else "warning",
             step=None,
             location=made_at(trace, evaluation),
         )
@@ -102,3 +116,21 @@ def _is_a_probe(one: RowsShared, every: list[RowsShared]) -> bool:
     """Tell whether these are some training rows, evaluated to compare them with others that are new."""
     others = [o for o in every if o.training == one.training and o.evaluation != one.evaluation]
     return one.shared == one.evaluated and any(not _is_leak(o) and not o.shared for o in others)
+
+
+def _may_serve(one: RowsShared, trace: Trace) -> bool:
+    """Tell whether training rows alone run without gradients, and may serve something else than an evaluation.
+
+    New rows may be evaluated at another place, as beside a memory or after statistics were gathered; the results of
+    statistics are dropped; and what chooses rows leads to a second place that trains.
+    """
+    if one.shared < one.evaluated:
+        return False
+    modes = trace.of(ForwardModes)
+    alone = [mode for mode in modes if not mode.grad]
+    trained = [mode for mode in modes if mode.backwards]
+    return any(mode.discarded for mode in alone) or any(
+        first.path == second.path and first.location != second.location
+        for group in (alone, trained)
+        for first, second in combinations(group, 2)
+    )

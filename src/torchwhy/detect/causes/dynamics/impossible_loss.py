@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.model.possible_loss import QUESTION
-from torchwhy.detect.views.graph.bounded_losses import (
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, range_given
+from torchwhy.detect.views.losses.bounded_losses import (
     BoundedLoss,
     bounded_losses,
     is_whole_loss,
     reaches_loss,
 )
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, range_given
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis

@@ -8,16 +8,18 @@ from torchwhy.detect.checks.standing_questions import FALLS
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
-from torchwhy.detect.views.graph.loss_errors import error_behind, reversed_divergence
+from torchwhy.detect.views.losses.loss_errors import error_behind, reversed_divergence
+from torchwhy.detect.views.losses.similarities import similarity_behind
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.learning import ParameterCensus
+from torchwhy.record.learning import LossRoot, ParameterCensus
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 ENOUGH = 20  # Fewer losses do not show a rise.
+LESS_ALIKE = 0.1  # Of a similarity, which lies between -1 or 0 and 1; noise of batches of 8 gives half of it.
 ROSE = 1.5  # An error that the updates enlarge ends above this many times its start.
 
 
@@ -68,6 +70,39 @@ class DivergenceMaximised(Diagnosis):
         )
 
 
+class SimilarityMinimised(Diagnosis):
+    """The loss is how alike an output and data are, so the updates make the output less like the data."""
+
+    measure: str
+    similarity: str
+    first: float
+    last: float
+    steps: int
+    by_optimizer: bool
+    at: SourceSpan | None
+    message = (
+        "each step makes the output less like the data that it is compared with: {whole}, "
+        "so the {measure} went from {first:.3g} to {last:.3g} in {steps} steps"
+    )
+
+    @property
+    def whole(self) -> str:
+        """Return what is minimised."""
+        if self.by_optimizer:
+            return f"maximize=True is set and the loss is the negative {self.measure} of the two"
+        return f"the loss is the {self.measure} of the two"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return the advice: one minus the similarity."""
+        if self.by_optimizer:
+            return ("construct the optimizer without maximize=True",)
+        return (f"if the output should be like the data, minimise 1 minus the {self.measure}",)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(f"the {self.measure} is {self.similarity}", location=self.at)
+
+
 class LossMaximised(Detector):
     """The updates go uphill: an error enters the loss with the wrong sign."""
 
@@ -79,6 +114,8 @@ class LossMaximised(Detector):
         root = next((one for one in graph.losses if one.order is not None), None)
         yield from self._divergences(trace, graph)
         signed = error_behind(graph, graph.operation(root.order)) if root is not None else None
+        if signed is None and root is not None:
+            yield from self._similarities(trace, graph, root)
         if signed is None or root is None:
             return
         sign, error = signed
@@ -104,6 +141,39 @@ class LossMaximised(Detector):
                 evidence=[loss_curve(training)],
             )
 
+    def _similarities(self, trace: Trace, graph: ForwardGraph, root: LossRoot) -> Iterator[Finding]:
+        """Yield a loss that is the similarity of the output with data: a note, as it may be meant to be unlike them.
+
+        With `maximize=True` it is the negative similarity, which is written to be minimised.
+        """
+        found = similarity_behind(graph, graph.operation(root.order))
+        for training in trainings(trace) if found is not None else ():
+            assert found is not None
+            sinks = (found.sign > 0) != training.maximizes
+            if not sinks or not training.alone or len(training.losses) < ENOUGH:
+                continue
+            first, last = (found.sign * median(part) for part in (training.head, training.tail))
+            if first - last < LESS_ALIKE or not _trains_a_model(trace, training):
+                continue
+            place = found.operation.location
+            diagnosis = SimilarityMinimised(
+                measure=found.kind,
+                similarity=f"`{place.expression}`" if place else base_of(found.operation),
+                first=first,
+                last=last,
+                steps=len(training.losses),
+                by_optimizer=training.maximizes,
+                at=place,
+            )
+            yield self.found(
+                trace,
+                diagnosis,
+                severity="warning" if training.maximizes else "note",
+                step=training.first_step,
+                location=training.made.location if training.maximizes else root.location,
+                evidence=[loss_curve(training)],
+            )
+
     def _divergences(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
         """Yield a divergence that enters a loss with a minus."""
         if any(training.maximizes for training in trainings(trace)):
@@ -120,10 +190,12 @@ class LossMaximised(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case ErrorMaximised(by_optimizer=True):
+            case ErrorMaximised(by_optimizer=True) | SimilarityMinimised(by_optimizer=True):
                 yield from optimizers.set_to(finding.location, source, "maximize", ("False",))
             case ErrorMaximised():
                 yield from reductions.without_minus(finding.location, source)
+            case SimilarityMinimised():
+                yield from reductions.one_minus(finding.location, source)
 
 
 def _error_rises(training: Training) -> bool:

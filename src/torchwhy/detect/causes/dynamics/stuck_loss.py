@@ -6,7 +6,7 @@ from statistics import median
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import FALLS
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
-from torchwhy.detect.views.graph.loss_errors import error_behind
+from torchwhy.detect.views.losses.loss_errors import error_behind
 from torchwhy.detect.views.training.network_facts import Measured, curvatures
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.sweeps import judged_among, outdone_by

@@ -10,6 +10,7 @@ from torchwhy.detect.views.nonfinite.judging import short
 from torchwhy.detect.views.parameters.trained_parameters import first_of, is_interleaved
 from torchwhy.detect.views.training.model_modes import (
     active_layers,
+    is_teacher,
     only_evaluates,
     place_of_evaluation,
     training_modes,
@@ -100,6 +101,38 @@ class DroppedInEvaluation(Diagnosis):
         )
 
 
+class TeacherInTrainMode(Diagnosis):
+    """A trained model that gives targets to another one still runs in train mode."""
+
+    path: str
+    layers: list[str]
+    forwards: int
+    steps: int
+    trained_until: int
+    message = (
+        "`{path}` is no longer trained but still runs in train mode, without gradients, at {steps} steps: "
+        "{shown} {behave} as in training, so what it returns is noisy"
+    )
+    advice = "call {path}.eval() once its training is over"
+
+    @property
+    def shown(self) -> str:
+        """Return the first of the layers."""
+        return first_of(self.layers)
+
+    @property
+    def behave(self) -> str:
+        """Return the verb for one or for several layers."""
+        return "behaves" if len(self.layers) == 1 else "behave"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"its last backward pass was before step {self.trained_until}; since then it ran {self.forwards} times "
+            "in train mode and fed no backward pass",
+            value=float(self.forwards),
+        )
+
+
 class EvaluationInTrainMode(Detector):
     """A model is evaluated while its dropout and batch normalisation are still in train mode."""
 
@@ -113,6 +146,24 @@ class EvaluationInTrainMode(Detector):
             if training_modes(trace, mode.path) and layers and only_evaluates(mode):
                 yield self._evaluated(trace, mode, layers)
         yield from self._functions(trace)
+        yield from self._teachers(trace)
+
+    def _teachers(self, trace: Trace) -> Iterator[Finding]:
+        """Yield a finding for each model that gives targets to the one that is trained now."""
+        for mode in trace.of(ForwardModes):
+            layers = active_layers(mode, "train")
+            if not layers or not is_teacher(trace, mode):
+                continue
+            diagnosis = TeacherInTrainMode(
+                path=mode.path,
+                layers=layers,
+                forwards=mode.count,
+                steps=mode.steps,
+                trained_until=mode.first_step,
+            )
+            yield self.found(
+                trace, diagnosis, severity="warning", step=mode.first_step, location=mode.location
+            )
 
     def _functions(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for each function that drops values although its model is in eval mode."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.questions.model.future_unseen import QUESTION
-from torchwhy.detect.views.rehearsed.changed_elements import future_seen
+from torchwhy.detect.views.rehearsed.changed_elements import future_seen, own_element
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.trace import Trace
@@ -63,6 +63,27 @@ class NextElementSeen(Diagnosis):
         yield Evidence(f"the outputs from there on moved by up to {self.after:.2g}")
 
 
+class OwnElementSeen(Diagnosis):
+    """Each output of a model that reads in order has as target what the model gets at that position."""
+
+    position: int
+    length: int
+    own: float
+    later: float
+    message = (
+        "each output is trained to say the element that the model gets at the same position: "
+        "the targets are the inputs, not shifted by one"
+    )
+    advice = "shift by one: inputs without the last element (`x[:, :-1]`), targets without the first (`x[:, 1:]`)"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"changing element {self.position} of {self.length} moved the output at this position by {self.own:.2g} "
+            f"of its size, later ones by up to {self.later:.2g}, and none before: the model reads in order",
+            value=self.own,
+        )
+
+
 class FutureLeak(Detector):
     """A model that is trained to predict the next element of a sequence sees it."""
 
@@ -71,6 +92,7 @@ class FutureLeak(Detector):
     question = QUESTION
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        yield from self._own_elements(trace)
         seen = future_seen(trace)
         if seen is None or seen.before <= NOTICEABLE:
             return
@@ -88,5 +110,22 @@ class FutureLeak(Detector):
             severity="error",
             step=0,
             location=seen.mask or seen.mixing or seen.output,
+            certainty="replayed",
+        )
+
+    def _own_elements(self, trace: Trace) -> Iterator[Finding]:
+        """Yield a model that reads in order and is trained to say what it has just got."""
+        seen = own_element(trace)
+        if seen is None or min(seen.own, seen.later) <= NOTICEABLE:
+            return
+        diagnosis = OwnElementSeen(
+            position=seen.position, length=seen.length, own=seen.own, later=seen.later
+        )
+        yield self.found(
+            trace,
+            diagnosis,
+            severity="warning",
+            step=0,
+            location=seen.output or seen.enters,
             certainty="replayed",
         )

@@ -6,7 +6,6 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.fixes.models import modules
 from torchwhy.detect.rules.graph_patterns import find
-from torchwhy.detect.views.graph.divergences import divergences
 from torchwhy.detect.views.graph.graph_queries import (
     ForwardGraph,
     base_of,
@@ -14,6 +13,7 @@ from torchwhy.detect.views.graph.graph_queries import (
     range_given,
 )
 from torchwhy.detect.views.graph.layer_places import place_of_activation
+from torchwhy.detect.views.losses.divergences import divergences
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import GraphOperation

@@ -10,6 +10,10 @@ from torchwhy.detect.fixes.sizes import shapes
 from torchwhy.detect.views.graph.changed_sample import SamplesAnswer, samples_answer
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
 from torchwhy.detect.views.graph.reshapes import (
+    PAIRED,
+    flattened_apart,
+    normalised_over_rows,
+    rows_of_a_table,
     swaps_axes,
     swaps_heads,
     swaps_rows,
@@ -71,6 +75,71 @@ class ReductionOverSamples(Diagnosis):
         yield Evidence(claim, value=self.input_spread, step=self.seen_at)
 
 
+class FlattenedApart(Diagnosis):
+    """Predictions and targets are flattened with their first two dimensions in different orders."""
+
+    loss: str
+    predictions: Shape
+    targets: Shape
+    message = (
+        "{loss} pairs values of different samples: the predictions are flattened from {predictions}, "
+        "the targets from {targets}"
+    )
+    advice = "give both the same order before flattening: `predictions.transpose(0, 1)`, or `targets.t()`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        first, second = self.targets[:2]
+        yield Evidence(
+            f"the targets run over {second} values of the first of {first} rows, then of the next; "
+            f"the predictions run over {first} rows at the first of {second} values"
+        )
+
+
+class PlacedInBatch(Diagnosis):
+    """Each sample gets the row of a table for its place in the batch, which is meant for its steps."""
+
+    what: str
+    rows: int
+    steps: int
+    difference: Real
+    tried_at: int
+    message = (
+        "{what} adds another row of the table to each of the {rows} rows of dimension 0, and the same to its {steps} "
+        "entries of dimension 1: the output of a row depends on its place"
+    )
+    advice = (
+        "if dimension 0 is the batch, let the table be (1, steps, features) and cut it by x.size(1)"
+    )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"two rows that change places get other outputs: they differ by {decode(self.difference):.2g} of the "
+            "output's size (tried on the live model)",
+            value=self.difference,
+            step=self.tried_at,
+        )
+
+
+class NormalisedOverSamples(Diagnosis):
+    """Embeddings are divided by norms over the samples instead of over their features."""
+
+    what: str
+    shape: Shape
+    product: str
+    product_at: SourceSpan | None
+    message = (
+        "{what} divides {shape} by norms over dimension 0, the samples: the rows do not get length 1, and each depends "
+        "on the others"
+    )
+    advice = "normalise over the features: `F.normalize(x, dim=1)`, or `dim=-1`"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.product} then compares the rows with each other, as vectors of {self.shape[1]} features",
+            location=self.product_at,
+        )
+
+
 class VectorOverColumns(Diagnosis):
     """A vector with one number per sample is applied to the last dimension, which has the same size."""
 
@@ -98,7 +167,7 @@ class SamplesMixed(Detector):
 
     name = "samples-mixed"
     question = SAMPLES
-    settled = (ReshapeMixes,)
+    settled = (ReshapeMixes, FlattenedApart)
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
@@ -125,6 +194,65 @@ class SamplesMixed(Detector):
         if not seen:
             yield from self._averaged(trace, graph)
         yield from self._over_columns(trace, graph)
+        yield from self._flattened(trace, graph)
+        yield from self._normalised(trace, graph)
+        if answer is not None and answer.placed and answer.batch_axis == 0:
+            yield from self._placed(trace, graph, answer)
+
+    def _placed(
+        self, trace: Trace, graph: ForwardGraph, answer: SamplesAnswer
+    ) -> Iterator[Finding]:
+        """Yield the sum that gives each sample a row of a table."""
+        total = rows_of_a_table(graph, answer.rows)
+        if total is None:
+            return
+        diagnosis = PlacedInBatch(
+            what=expression_of(total.location, "a sum"),
+            rows=answer.rows,
+            steps=total.shape[1],
+            difference=answer.placed,
+            tried_at=answer.step,
+        )
+        yield self.found(
+            trace,
+            diagnosis,
+            severity="note",
+            step=total.step,
+            location=total.location,
+            certainty="replayed",
+        )
+
+    def _normalised(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        """Yield the division by norms over the samples."""
+        found = normalised_over_rows(graph)
+        if found is None:
+            return
+        division, product = found
+        diagnosis = NormalisedOverSamples(
+            what=expression_of(division.location, "a division"),
+            shape=division.shape,
+            product=expression_of(product.location, "a product"),
+            product_at=product.location,
+        )
+        yield self.found(
+            trace, diagnosis, severity="error", step=division.step, location=division.location
+        )
+
+    def _flattened(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
+        """Yield the first loss whose operands were flattened in different orders."""
+        for loss in graph.operations(*PAIRED):
+            found = flattened_apart(graph, loss)
+            if found is None:
+                continue
+            diagnosis = FlattenedApart(
+                loss=expression_of(loss.location, "the loss"),
+                predictions=found[0],
+                targets=found[1],
+            )
+            yield self.found(
+                trace, diagnosis, severity="error", step=loss.step, location=loss.location
+            )
+            return
 
     def _over_columns(self, trace: Trace, graph: ForwardGraph) -> Iterator[Finding]:
         """Yield the first vector of numbers per sample that meets the last dimension."""

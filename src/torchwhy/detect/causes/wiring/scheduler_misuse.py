@@ -10,8 +10,8 @@ from torchwhy.detect.views.parameters.trained_parameters import (
     ended_early,
     place_of,
 )
-from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory, rate_histories
-from torchwhy.detect.views.training.schedule_facts import (
+from torchwhy.detect.views.schedules.plateau_facts import cut_while_improving
+from torchwhy.detect.views.schedules.schedule_facts import (
     BY_METRIC,
     Schedule,
     came_first,
@@ -21,9 +21,10 @@ from torchwhy.detect.views.training.schedule_facts import (
     never_left_warm_up,
     schedule_of,
 )
+from torchwhy.detect.views.training.rates import ENOUGH_STEPS, RateHistory, rate_histories
 from torchwhy.detect.views.training.source_statements import schedules_made
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, Fix, Severity
+from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -100,6 +101,59 @@ class DeadRateAtRest(DeadRate):
     """The schedule cut the learning rate when the loss no longer fell."""
 
     advice = "stop the training there: the loss no longer fell"
+
+
+class WrongDirection(Misstepped):
+    """The scheduler takes an improving number for a plateau, because its mode is the other one."""
+
+    metric: str
+    mode: str
+    samples: int | None
+    classes: int | None
+    values: list[float]
+    cuts: int
+    message = (
+        "ReduceLROnPlateau(mode='{mode}') cut the learning rate {cuts} times while `{metric}` {improved} from "
+        "{first:.4g} to {last:.4g}: it waits for a number that {awaited}"
+    )
+    advice = "create it with mode='{other}'"
+
+    @property
+    def first(self) -> float:
+        """Return the first number that it got."""
+        return self.values[0]
+
+    @property
+    def last(self) -> float:
+        """Return the last number that it got."""
+        return self.values[-1]
+
+    @property
+    def improved(self) -> str:
+        """Return which way the number went."""
+        return "rose" if self.mode == "min" else "fell"
+
+    @property
+    def awaited(self) -> str:
+        """Return which way the scheduler wants the number to go."""
+        return "falls" if self.mode == "min" else "rises"
+
+    @property
+    def other(self) -> str:
+        """Return the mode that fits the number."""
+        return "max" if self.mode == "min" else "min"
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.samples is not None:
+            yield Evidence(
+                f"all {len(self.values)} values of `{self.metric}` are shares of {self.samples} samples; an error rate "
+                f"of {self.last:.4g} would be worse than guessing one of {self.classes} classes"
+            )
+        else:
+            yield Evidence(f"`{self.metric}` is the loss of the step before each call")
+        series = tuple(self.values)
+        yield Evidence(f"`{self.metric}` of the calls", value=self.values[-1], series=series)
+        yield from super().evidence()
 
 
 class SwingingRate(Misstepped):
@@ -195,12 +249,13 @@ class SchedulerMisuse(Detector):
                     diagnosis,
                     severity=severity,
                     step=diagnosis.since,
-                    location=history.schedulers[0].location,
+                    location=_place(trace, history, diagnosis),
+                    symptom_at=history.schedulers[0].location,
                 )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        if isinstance(finding.diagnosis, HeldLow):
-            return  # Neither another pace nor another length changes the factor.
+        if isinstance(finding.diagnosis, HeldLow | WrongDirection):
+            return  # Neither another pace nor another length changes the factor or the mode.
         if isinstance(finding.diagnosis, OnlyBegan):
             yield from schedules.step_with_optimizer(finding.location, source)
         yield from schedules.move_to_outer_loop(finding.location, source)
@@ -224,13 +279,37 @@ class SchedulerMisuse(Detector):
         )
 
 
+def _place(trace: Trace, history: RateHistory, diagnosis: Misstepped) -> SourceSpan | None:
+    """Return where the scheduler is stepped; for a wrong setting, where it is created, if that is known."""
+    made = schedules_made(trace) if isinstance(diagnosis, WrongDirection) else []
+    return made[0] if len(made) == 1 else history.schedulers[0].location
+
+
 def _judge(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
     """Judge a schedule by its learning rates; the first judgement that fits is furthest back."""
     return (
-        _low_rate(trace, history)
+        _wrong_direction(trace, history)
+        or _low_rate(trace, history)
         or _turning_rate(history)
         or _short_training(trace, history)
         or _wrong_order(trace, history)
+    )
+
+
+def _wrong_direction(trace: Trace, history: RateHistory) -> tuple[Severity, Misstepped] | None:
+    """Judge a scheduler whose mode does not fit the number that it gets."""
+    found = cut_while_improving(trace, history)
+    if found is None:
+        return None
+    return "warning", WrongDirection(
+        schedule=schedule_of(history),
+        since=found.first_cut,
+        metric=found.seen.metric,
+        mode=found.seen.mode,
+        samples=found.samples,
+        classes=found.classes,
+        values=found.seen.values,
+        cuts=found.cuts,
     )
 
 

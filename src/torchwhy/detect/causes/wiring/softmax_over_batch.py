@@ -63,8 +63,9 @@ class SamplesCompete(Diagnosis):
     """A softmax runs over the samples of the batch."""
 
     rows: int
+    axis: int = 0
     message = (
-        "the softmax runs over dimension 0, the {rows} samples of the batch: "
+        "the softmax runs over dimension {axis}, the {rows} samples of the batch: "
         "they compete with each other"
     )
     advice = OVER_CLASSES
@@ -211,13 +212,17 @@ def _judge_by_trial(
     """Judge a softmax over dimension 0 inside a model by how changing one sample changed the others."""
     if answer is None or not answer.mixed or answer.batch_axis != 0 or answer.has_sequence_layer:
         return None
-    shape = softmax.shape
-    if axis_of(softmax) != 0 or len(shape) < 2 or shape[0] != answer.rows:
+    shape, axis = softmax.shape, axis_of(softmax)
+    if axis is None or len(shape) < 2 or shape[axis] != answer.rows or answer.rows in shape[:axis]:
         return None
     # Nodes of a graph, or instances of a bag, may be weighed against each other on purpose.
     sequences = len(shape) > 2 or is_of_sequences(trace, shape)
-    if not answer.certain_axis and (not sequences or shape[1] == answer.rows):
+    if not answer.certain_axis and (not sequences or shape.count(answer.rows) > 1):
         return None
     return SamplesMoveEachOther(
-        rows=answer.rows, moved=answer.moved, tried_at=answer.step, changed=answer.sample
+        rows=answer.rows,
+        axis=axis,
+        moved=answer.moved,
+        tried_at=answer.step,
+        changed=answer.sample,
     )

@@ -20,6 +20,12 @@ from torchwhy.record.trace import Trace
 FAR = 0.5  # Distance of the mean, in running standard deviations.
 MOVED = 0.2  # Statistics that went further towards what comes in were loaded from elsewhere.
 OTHER = 2.0  # Ratio of the variances, or its inverse.
+QUICK = 0.9  # A momentum from here on leaves nothing of earlier batches; 1 is meant to.
+ENOUGH_BATCHES = 10
+NOISY, NOISY_RATIO = (
+    0.25,
+    1.33,
+)  # What one small batch misses; a large batch has the mean of the data.
 STILL_NEW = (
     0.9  # Share of the initial statistics; with torch's default it is below after the first step.
 )
@@ -103,6 +109,28 @@ class StatisticsHardlyMoved(Diagnosis):
         )
 
 
+class StatisticsOfLastBatch(Diagnosis):
+    """The momentum is so large that the statistics are those of the last batch."""
+
+    path: str
+    layer: str
+    momentum: float
+    mean_off: float
+    variance_ratio: float
+    message = (
+        "in eval mode `{path}` normalises with the statistics of the last training batch: with momentum={momentum:g} "
+        "that batch has {momentum:.0%} of the running statistics of `{layer}`"
+    )
+    advice = "use a small momentum: in torch it is the share of the new batch (default 0.1), 1 minus that of Keras"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"what comes into `{self.layer}` has a mean {self.mean_off:.2g} standard deviations off and "
+            f"{self.variance_ratio:.2g} times the variance",
+            value=self.mean_off,
+        )
+
+
 class StaleRunningStatistics(Detector):
     """Evaluation uses running statistics that training never moved."""
 
@@ -111,7 +139,11 @@ class StaleRunningStatistics(Detector):
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        found = [*self._in_evaluation(trace), *self._by_momentum(trace)]
+        found = [
+            *self._in_evaluation(trace),
+            *self._by_momentum(trace),
+            *self._of_last_batch(trace),
+        ]
         yield from found or self._in_rehearsal(trace)
 
     def _in_rehearsal(self, trace: Trace) -> Iterator[Finding]:
@@ -126,6 +158,33 @@ class StaleRunningStatistics(Detector):
                 location=with_momentum(trace, 0.0) or layer_place(trace),
                 certainty="replayed",
             )
+
+    def _of_last_batch(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the layer whose statistics are those of one batch, if that shows in what it is given."""
+        quick = [
+            one
+            for one in trace.of(NormStatistics)
+            if one.momentum is not None and QUICK <= one.momentum < 1
+            if one.batches >= ENOUGH_BATCHES and _is_noisy(one)
+        ]
+        if not quick:
+            return
+        worst = max(quick, key=lambda one: decode(one.mean_off))
+        momentum = worst.momentum or 0.0
+        diagnosis = StatisticsOfLastBatch(
+            path=worst.path,
+            layer=worst.layer,
+            momentum=momentum,
+            mean_off=decode(worst.mean_off),
+            variance_ratio=decode(worst.variance_ratio),
+        )
+        yield self.found(
+            trace,
+            diagnosis,
+            severity="warning",
+            step=worst.step,
+            location=with_momentum(trace, momentum) or layer_place(trace),
+        )
 
     def _by_momentum(self, trace: Trace) -> Iterator[Finding]:
         """Yield the layer that is furthest off because its momentum hardly moves its statistics in the whole run."""
@@ -194,6 +253,13 @@ class StaleRunningStatistics(Detector):
                 location=made or evaluated,
                 symptom_at=evaluated,
             )
+
+
+def _is_noisy(one: NormStatistics) -> bool:
+    """Tell whether the statistics of one batch are visibly not those of the data."""
+    ratio = decode(one.variance_ratio)
+    is_other = ratio > 0 and max(ratio, 1 / ratio) >= NOISY_RATIO
+    return decode(one.mean_off) >= NOISY or is_other
 
 
 def _is_off(layer: NormStatistics) -> bool:

@@ -10,6 +10,7 @@ from torchwhy.detect.views.parameters.trained_parameters import first_of
 from torchwhy.detect.views.training.model_modes import (
     active_layers,
     is_evaluation_before,
+    is_left_now_and_then,
     is_swapped,
     left_by_evaluation,
     modes_of,
@@ -46,7 +47,17 @@ class TrainsInEvalMode(Diagnosis):
     @property
     def otherwise(self) -> str:
         """Return in which mode the layers are elsewhere."""
-        return "and were in train mode before"
+        return f"and {self.were} in train mode before"
+
+    @property
+    def are(self) -> str:
+        """Return the verb for one or for several layers."""
+        return "is" if len(self.layers) == 1 else "are"
+
+    @property
+    def were(self) -> str:
+        """Return the verb in the past tense."""
+        return "was" if len(self.layers) == 1 else "were"
 
     def evidence(self) -> Iterator[Evidence]:
         yield Evidence(
@@ -55,7 +66,21 @@ class TrainsInEvalMode(Diagnosis):
             step=self.first_step,
             location=self.trained_at,
         )
-        yield Evidence(f"{first_of(self.layers)} are in eval mode there, {self.otherwise}")
+        yield Evidence(f"{first_of(self.layers)} {self.are} in eval mode there, {self.otherwise}")
+
+
+class PartlyInEvalMode(TrainsInEvalMode):
+    """An evaluation within an epoch leaves the model in eval mode until the next epoch begins."""
+
+    message = (
+        "`{path}` trains in eval mode from each evaluation on, until the program switches it back later: "
+        "{steps} steps, the first is step {since}"
+    )
+    advice = "call model.train() right after each evaluation"
+
+    @property
+    def otherwise(self) -> str:
+        return "and in train mode in the other steps of the same loop"
 
 
 class NeverInTrainMode(TrainsInEvalMode):
@@ -63,7 +88,7 @@ class NeverInTrainMode(TrainsInEvalMode):
 
     @property
     def otherwise(self) -> str:
-        return "and were never in train mode"
+        return f"and {self.were} never in train mode"
 
 
 class ModesSwapped(TrainsInEvalMode):
@@ -73,7 +98,7 @@ class ModesSwapped(TrainsInEvalMode):
 
     @property
     def otherwise(self) -> str:
-        return "and are in train mode where the model is evaluated"
+        return f"and {self.are} in train mode where the model is evaluated"
 
 
 class TrainingInEvalMode(Detector):
@@ -123,9 +148,15 @@ def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEva
     if mode.backwards < ENOUGH_STEPS or mode.steps < ENOUGH_STEPS:
         return None
     if before:
-        if any(other.last_step > mode.first_step for other in before):
-            return None  # The program switched it back.
-        evaluated = any(is_evaluation_before(other, mode) for other in modes_of(trace, mode.path))
+        if any(
+            other.last_step > mode.first_step for other in before
+        ):  # The program switched it back.
+            return ("warning", PartlyInEvalMode) if is_left_now_and_then(trace, mode) else None
+        evaluated = [
+            other for other in modes_of(trace, mode.path) if is_evaluation_before(other, mode)
+        ]
+        if evaluated and all(other.switched_at != mode.switched_at for other in evaluated):
+            return None  # The call of `eval()` was not made for an evaluation.
         return "warning" if evaluated else "note", TrainsInEvalMode
     if is_swapped(trace, mode):
         return "warning", ModesSwapped

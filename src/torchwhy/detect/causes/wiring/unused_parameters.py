@@ -5,10 +5,18 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.causes.wiring.detached_graph import IN_VAIN
 from torchwhy.detect.checks.standing_questions import PARAMETERS
-from torchwhy.detect.views.graph.graph_queries import expression_of
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, expression_of
+from torchwhy.detect.views.parameters.recurrent_layers import (
+    are_always_zero,
+    chosen_state,
+    lie_beyond,
+    unused_layers,
+)
 from torchwhy.detect.views.parameters.trained_parameters import followed, listed, names_of
+from torchwhy.detect.views.training.source_statements import reads_gradients
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.record.events import Weights
 from torchwhy.record.learning import GraphCut, LossRoot, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import Followed
@@ -76,6 +84,33 @@ class ComputedInVain(Diagnosis):
             yield Evidence("the loss is computed from other values", location=self.loss)
 
 
+class LayerStateUnused(Diagnosis):
+    """A layer of a recurrent network gets gradients of exactly 0: the program uses the state of another one."""
+
+    module: str
+    network: str
+    names: list[str]
+    chosen: str
+    measured: int
+    message = (
+        "{shown} of the {network} `{module}` never learn: the loss depends only on {chosen}, "
+        "the state of another layer or direction"
+    )
+    advice = "take the last layer, h_n[-1]; of a bidirectional one both directions: torch.cat([h_n[-2], h_n[-1]], 1)"
+
+    @property
+    def shown(self) -> str:
+        """Return the names of the first parameters."""
+        return listed(self.names)
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"their gradients are exactly 0 at each of {self.measured} measured steps; "
+            "those of the other layers are not",
+            value=float(len(self.names)),
+        )
+
+
 class UnusedParameters(Detector):
     """The optimizer holds parameters that the loss does not depend on."""
 
@@ -109,6 +144,33 @@ class UnusedParameters(Detector):
                     location=unused[0].made_at,
                 )
         yield from self._in_vain(trace, later)
+        yield from self._states(trace)
+
+    def _states(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the layers of recurrent networks whose final state nothing uses."""
+        for census in trace.of(ParameterCensus):
+            for module, unused in unused_layers(census.parameters).items():
+                names = names_of(unused)
+                measured = [one for one in trace.of(Weights) if one.optimizer == census.optimizer]
+                chosen = chosen_state(ForwardGraph(trace), module)
+                if chosen is None or not lie_beyond(chosen, unused, census.parameters):
+                    continue
+                if reads_gradients(trace) or not are_always_zero(measured, names):
+                    continue
+                diagnosis = LayerStateUnused(
+                    module=module,
+                    network=str(unused[0].owner),
+                    names=names,
+                    chosen=expression_of(chosen.location, "one state"),
+                    measured=len(measured),
+                )
+                yield self.found(
+                    trace,
+                    diagnosis,
+                    severity="warning",
+                    step=census.step,
+                    location=chosen.location,
+                )
 
     def _in_vain(self, trace: Trace, later: dict[str, Followed]) -> Iterator[Finding]:
         """Yield the parameters that compute something which no loss reads."""

@@ -7,11 +7,12 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import AVERAGES
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.nonfinite.judging import short
-from torchwhy.diagnosis import Diagnosis
+from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.learning import MetricReduced
+from torchwhy.record.learning import ComparedAll, ForwardModes, MetricReduced
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
+from torchwhy.source.analyses.averages import overwritten_at
 from torchwhy.source.edits import Source
 
 MEASURABLE = 0.01  # A smaller relative difference does not show in two digits.
@@ -80,6 +81,48 @@ class WrongDivisor(Diagnosis):
         yield Evidence(f"over all {self.samples} samples it is {self.right:.4g}", value=self.right)
 
 
+class EachWithEach(Diagnosis):
+    """Each prediction is compared with each label, because the shapes differ by a dimension of size 1."""
+
+    written: str
+    operands: list[str]
+    shapes: list[Shape]
+    rows: int
+    message = (
+        "`{written}` compares each of {rows} predictions with each of {rows} labels: torch spreads {first} and "
+        "{second} to [{rows}, {rows}]"
+    )
+    advice = "give both the same shape: `squeeze(1)` for the column, or `unsqueeze(1)` for the row"
+
+    @property
+    def first(self) -> Shape:
+        """Return the shape of the left side."""
+        return self.shapes[0]
+
+    @property
+    def second(self) -> Shape:
+        """Return the shape of the right side."""
+        return self.shapes[1]
+
+    def evidence(self) -> Iterator[Evidence]:
+        for operand, shape in zip(self.operands, self.shapes, strict=True):
+            yield Evidence(f"`{operand}` has shape {shape}")
+
+
+class LastBatchOnly(Diagnosis):
+    """A sum over batches is assigned anew in each of them, so only the last one counts."""
+
+    variable: str
+    other: str
+    divisor: str
+    batches: float
+    message = (
+        "`{variable}` holds the last batch only: each of {batches:.0f} batches assigns it anew, "
+        "and it is divided by {divisor} like the sum `{other}`"
+    )
+    advice = "add to it: `{variable} += …`"
+
+
 class WrongMetricReduction(Detector):
     """A metric is summed over the batches of a loader and divided by the wrong number."""
 
@@ -101,6 +144,46 @@ class WrongMetricReduction(Detector):
                 step=metric.step,
                 location=metric.location,
             )
+        yield from self._spread(trace)
+        yield from self._overwritten(trace)
+
+    def _spread(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the comparisons of each prediction with each label."""
+        for one in trace.of(ComparedAll):
+            diagnosis = EachWithEach(
+                written=short(one.location.expression or "") if one.location is not None else "==",
+                operands=one.operands,
+                shapes=one.shapes,
+                rows=one.shapes[0][0],
+            )
+            yield self.found(
+                trace, diagnosis, severity="error", step=one.step, location=one.location
+            )
+
+    def _overwritten(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the sums over batches of an evaluation that each batch assigns anew."""
+        for mode in trace.of(ForwardModes):
+            place = mode.location
+            source = trace.files.get(place.file) if place is not None else None
+            is_loop = not mode.grad and not mode.backwards and mode.count > mode.steps
+            if place is None or source is None or not is_loop:
+                continue
+            found = overwritten_at(source, place.line)
+            if found is not None:
+                diagnosis = LastBatchOnly(
+                    variable=found.variable,
+                    other=found.other,
+                    divisor=found.divisor,
+                    batches=mode.count / mode.steps,
+                )
+                yield self.found(
+                    trace,
+                    diagnosis,
+                    severity="warning",
+                    step=mode.first_step,
+                    location=source.span(found.assigned),
+                )
+                return
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:

@@ -13,6 +13,7 @@ from torchwhy.record.trace import Trace
 class SamplesAnswer:
     """Changing one sample moved the outputs of `moved` other samples of `rows`.
 
+    `placed` is how far the outputs of two samples that change places differ, relative to the size of the output.
     `batch_axis` is the batch dimension of the input. `layer` is a recurrent or attention layer between input and
     output that takes its first dimension as time.
     """
@@ -24,6 +25,7 @@ class SamplesAnswer:
     moved: int
     certain_axis: bool
     sample: int = 0
+    placed: float = 0.0
     layer: str | None = None
     layer_kind: str | None = None
     layer_input: list[int] | None = None
@@ -70,6 +72,7 @@ def samples_answer(trace: Trace) -> SamplesAnswer | None:
                 moved=int(float(str(said["moved"]))),
                 certain_axis=bool(said.get("certain axis")),
                 sample=int(float(str(said.get("sample", 0)))),
+                placed=float(str(said.get("placed") or 0.0)),
                 layer=_text(said.get("layer")),
                 layer_kind=_text(said.get("layer kind")),
                 layer_input=[int(size) for size in given] if isinstance(given, list) else None,

@@ -139,6 +139,18 @@ class ForwardGraph:
         made = [order not in self._operations for order in operation.inputs if order >= 0]
         return any(made) or any(order not in self._views for order in operation.views if order >= 0)
 
+    def reads_gradient(self, operation: GraphOperation) -> bool:
+        """Tell whether an operand was made by a backward pass, in a graph of which nothing was left out.
+
+        Of what feeds a loss, only parameters and the operations of backward passes are not recorded.
+        """
+        if operation.parameters or operation.differentiable:
+            return False
+        return any(
+            order >= 0 and order not in self._operations and order not in self._views
+            for order in operation.inputs
+        )
+
     def trains(self, operation: GraphOperation | None) -> bool:
         """Tell whether a parameter feeds an operation, so that it belongs to the model and not to the data."""
         if operation is None or not operation.differentiable:

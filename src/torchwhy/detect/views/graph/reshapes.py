@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from torchwhy.detect.views.graph.graph_queries import ERRORS, ForwardGraph, base_of
+from torchwhy.record.learning import GraphOperation
+
+JUDGED = {"mul", "div", "add", "_log_softmax"}  # from similarities to a cross entropy
+FLATTENS = ("view", "_reshape_alias", "reshape")
+PAIRED = ("nll_loss_forward", *sorted(ERRORS))  # losses that compare two operands row by row
+
 
 def swaps_rows(before: list[int], after: list[int], rows: int) -> bool:
     """Tell whether the samples are dimension 1 before and dimension 0 after, or the other way round."""
@@ -52,3 +59,75 @@ def unfolds_otherwise(before: list[int], after: list[int], rows: int) -> bool:
         and before[:1] == [after[0] * rows]
         and before[1:] == after[2:]
     )
+
+
+def flattened_apart(
+    graph: ForwardGraph, loss: GraphOperation
+) -> tuple[list[int], list[int]] | None:
+    """Return the shapes of predictions and targets that a loss gets flattened, if their first two sizes are swapped.
+
+    None if both sizes are equal: then the order is unknown.
+    """
+    predicted: GraphOperation | None = loss
+    if base_of(loss) == "nll_loss_forward":
+        predicted = graph.source(loss)
+        if predicted is None or base_of(predicted) != "_log_softmax":
+            return None
+    if predicted is None or len(loss.inputs) < 2:
+        return None
+    one, other = _flattened(graph.view(predicted, 0)), _flattened(graph.view(loss, 1))
+    if one is None or other is None or one[0] == one[1] or 1 in one[:2]:
+        return None
+    return (one, other) if one[:2] == other[1::-1] else None
+
+
+def _flattened(view: GraphOperation | None) -> list[int] | None:
+    """Return the shape whose first two sizes a view joins into one."""
+    if view is None or base_of(view) not in FLATTENS or not view.input_shapes:
+        return None
+    before, after = view.input_shapes[0], view.shape
+    joins = len(before) > 1 and after[:1] == [before[0] * before[1]]
+    return before if joins and after[1:] in (before[2:], []) else None
+
+
+def rows_of_a_table(graph: ForwardGraph, rows: int) -> GraphOperation | None:
+    """Return the sum by which each sample gets a row of a longer table: `x + table[:x.size(0)]`."""
+    for total in graph.operations("add"):
+        for place, shape in enumerate(total.input_shapes):
+            view = graph.view(total, place)
+            if total.tracked[place] or view is None or base_of(view) != "slice":
+                continue
+            is_broadcast = shape[:2] == [rows, 1] and total.shape[:1] == [rows] != total.shape[1:2]
+            table = view.input_shapes[0]
+            if is_broadcast and view.scalars.get("1") == 0 and table[0] > rows:
+                return total
+    return None
+
+
+def normalised_over_rows(graph: ForwardGraph) -> tuple[GraphOperation, GraphOperation] | None:
+    """Return the division by norms over dimension 0 of (rows, features), and the product that then sums the features.
+
+    The product must be judged row by row. One that sums over the rows, as correlations do, needs just that.
+    """
+    for product in graph.operations("mm"):
+        made, rows = graph.source(product), product.input_shapes[0]
+        while (
+            made is not None and base_of(made) == "mul" and made.shape == rows
+        ):  # by a temperature
+            whole = [at for at, shape in enumerate(made.input_shapes) if shape == rows]
+            made = graph.source(made, whole[0]) if len(whole) == 1 else None
+        if made is None or base_of(made) != "div" or made.shape != rows or len(made.inputs) != 2:
+            continue
+        norm = graph.source(made, 1)
+        while norm is not None and base_of(norm) in ("clamp_min", "add", "clamp"):
+            norm = graph.source(norm)
+        is_norm = norm is not None and base_of(norm) == "linalg_vector_norm"
+        if norm is None or not is_norm or norm.scalars.get("2") != [0] or not graph.trains(made):
+            continue
+        waiting = [product]
+        while waiting:
+            current = waiting.pop()
+            if base_of(current) == "_log_softmax" and current.shape[:1] == rows[:1]:
+                return made, product
+            waiting += [o for o in graph.consumers_of(current) if base_of(o) in JUDGED]
+    return None

@@ -13,6 +13,7 @@ PER_SAMPLE = {
     "index", "log",
 }  # fmt: skip
 OF_A_CHOICE = {"gather", "index", "log"}
+COMPARED = {"mse_loss", "l1_loss", "binary_cross_entropy"}
 PRODUCTS = {"mm", "bmm", "mv", "dot", "mul", "addmm", "baddbmm"}
 
 
@@ -42,7 +43,32 @@ def judge_of_rows(graph: ForwardGraph, softmax: GraphOperation) -> GraphOperatio
     # In a single column the rows may be candidates, of which the program picks one or takes its likelihood. Only a
     # loss with a target for every row shows that they are samples.
     judges = PER_SAMPLE - OF_A_CHOICE if elements(shape) == shape[0] else PER_SAMPLE
-    return next((one for one in graph.consumers_of(softmax) if base_of(one) in judges), None)
+    return next(
+        (
+            one
+            for one in graph.consumers_of(softmax)
+            if base_of(one) in judges and _is_by_row(one, shape)
+        ),
+        None,
+    )
+
+
+def _is_by_row(judge: GraphOperation, shape: list[int]) -> bool:
+    """Tell whether an operation needs the rows to be samples.
+
+    It does not if it picks from fewer rows than there are, or if its targets may be distributions over the rows.
+    """
+    rows, base = shape[0], base_of(judge)
+    if base == "gather":
+        return judge.scalars.get("1") != 0 and judge.shape[:1] == [rows]
+    if base == "index":
+        return judge.shape[:1] == [rows]
+    if base not in COMPARED or len(judge.facts) < 2:
+        return True
+    target = judge.facts[1]
+    low, high = target.minimum, target.maximum
+    is_inside = low is not None and high is not None and low > 0 and high < 1
+    return not is_inside and target.zeros != elements(shape) - elements(shape[1:])
 
 
 def is_over_samples(trace: Trace, softmax: GraphOperation) -> bool:

@@ -50,6 +50,35 @@ def future_seen(trace: Trace) -> FutureSeen | None:
     return None
 
 
+@dataclass(frozen=True)
+class OwnElement:
+    """Changing the element at `position`, the target of the output there, moved that and later outputs this far."""
+
+    step: int
+    position: int
+    length: int
+    own: float
+    later: float
+    output: SourceSpan | None
+    enters: SourceSpan | None
+
+
+def own_element(trace: Trace) -> OwnElement | None:
+    """Return what changing an element did that is its own target; None if no target is an input as it is."""
+    for one in trace.of(Experiment):
+        if one.question == FUTURE and "own" in one.answer:
+            return OwnElement(
+                step=one.step,
+                position=int(_number(one, "position")),
+                length=int(_number(one, "length")),
+                own=_number(one, "own"),
+                later=_number(one, "later"),
+                output=one.places.get("output"),
+                enters=one.places.get("enters"),
+            )
+    return None
+
+
 def _number(experiment: Experiment, name: str) -> float:
     value = experiment.answer.get(name, 0.0)
     return decode(value) if isinstance(value, (int, float, str)) else 0.0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from torchwhy.detect.views.graph.graph_queries import ERRORS, ForwardGraph, base_of
 from torchwhy.detect.views.parameters.trained_parameters import ENOUGH_UPDATES
 from torchwhy.finding import SourceSpan
-from torchwhy.record.learning import ForwardModes, ParameterCensus
+from torchwhy.record.learning import ForwardModes, GraphOperation, ParameterCensus
 from torchwhy.record.trace import Trace
+
+CHOICES = {"multinomial", "eq", "ne"}
+MANY_STEPS = 10  # at which a model gives targets; fewer may be a test
 
 
 def modes_of(trace: Trace, path: str) -> list[ForwardModes]:
@@ -32,9 +36,79 @@ def only_evaluates(mode: ForwardModes) -> bool:
     )
 
 
+def is_teacher(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether a model whose training is over runs without gradients in the steps of another one."""
+    own = training_modes(trace, mode.path)
+    pupils = [
+        other
+        for other in trace.of(ForwardModes)
+        if other.path != mode.path
+        and other.grad
+        and other.backwards >= MANY_STEPS
+        # The pupil trains in the same steps, and in no step of the teacher's own training.
+        and other.first_step >= mode.first_step
+        and abs(other.steps - mode.steps) <= other.steps // 10
+    ]
+    is_over = bool(own) and all(one.last_step < mode.first_step for one in own)
+    if mode.switched == "train" and mode.freshly:
+        return False  # The program called train() for this.
+    asks_often = mode.training and not mode.grad and not mode.backwards and mode.steps >= MANY_STEPS
+    return is_over and asks_often and bool(pupils) and _gives_targets(trace)
+
+
+def _gives_targets(trace: Trace) -> bool:
+    """Tell whether a loss compares with the output of a network that it does not train, in any observation."""
+    return any(_has_given_target(ForwardGraph(one)) for one in (trace, *trace.later_observations))
+
+
+def _weighs_logarithms(graph: ForwardGraph, product: GraphOperation) -> bool:
+    """Tell whether a product weighs log-probabilities, as a cross entropy with soft targets does."""
+    return any(
+        made is not None and base_of(made) == "_log_softmax" for made in graph.sources(product)
+    )
+
+
+def _has_given_target(graph: ForwardGraph) -> bool:
+    """Tell whether a loss compares with the output of a network without gradients, and not with a choice of it."""
+    for loss in graph.operations(*ERRORS, "sub", "mul", "kl_div", "nll_loss_forward"):
+        for place, made in enumerate(graph.sources(loss)[: len(loss.tracked)]):
+            if made is None or loss.tracked[place] or not any(loss.tracked):
+                continue
+            if base_of(loss) == "mul" and not _weighs_logarithms(graph, loss):
+                continue  # such as the mask of a dropout
+            above = list(graph.ancestors(made))
+            names = {base_of(one) for one in above}
+            if any(one.parameters for one in above) and not names & CHOICES:
+                return True
+    return False
+
+
 def is_evaluation_before(other: ForwardModes, mode: ForwardModes) -> bool:
     """Tell whether a place evaluated the model in eval mode before training ran in that mode."""
     return not other.training and not other.backwards and other.first_step <= mode.first_step
+
+
+def is_left_now_and_then(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether one place trains a model in eval mode in some steps and in train mode in the others.
+
+    The call of `eval()` must have been made for an evaluation. A step that runs the model in both modes, such as one
+    with an adversarial attack, does so on purpose.
+    """
+    others = [one for one in training_modes(trace, mode.path) if one.location == mode.location]
+    evaluations = [
+        one
+        for one in modes_of(trace, mode.path)
+        if not one.grad and not one.backwards and active_layers(one, "eval")
+    ]
+    is_apart = sum(one.steps for one in others) + mode.steps <= mode.step
+    left = any(
+        one.location is not None
+        and one.location != mode.location
+        and one.first_step <= mode.first_step
+        and one.switched_at == mode.switched_at
+        for one in evaluations
+    )
+    return bool(others) and is_apart and left
 
 
 def is_swapped(trace: Trace, mode: ForwardModes) -> bool:

@@ -32,6 +32,7 @@ from torchwhy.record.trace import Trace
 
 UNSTABLE = 1.1  # Learning rate over the stable one; healthy full-batch training hovers at 1.0 ("edge of stability").
 AT_THE_BOUND = 0.99  # A loss that jumps from one side of the minimum to the other has exactly 1.0.
+DIPS = 2  # Losses of the second half of a rehearsal that are as low as the first ones.
 ROSE = 1.5  # A loss that ends this much above its start got worse, if the learning rate is proven unstable.
 LEARNT = 0.5  # Below this share of the first loss the model has learnt, even if its output is constant now.
 AWAY = 1e4  # Loss over its first value; no noise, curriculum or rare class keeps a loss up there.
@@ -242,6 +243,8 @@ def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | No
         first, last = median(training.head), median(training.tail)
         step = training.losses[-1][0]
         if last > ROSE * first:
+            if training.cut and sum(loss <= first for loss in training.tail) >= DIPS:
+                return None  # The first losses were low by chance, as with batches of one sample.
             return step, RaisedLoss(first_loss=first, last_loss=last, stays=False), AT_THE_BOUND
         if not training.is_steady:
             return None

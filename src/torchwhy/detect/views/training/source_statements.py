@@ -31,6 +31,11 @@ def thawing(trace: Trace) -> list[SourceSpan]:
     return statements.thawing(_files(trace)) if _saw_frozen(trace) else []
 
 
+def set_to_false(trace: Trace, attribute: str) -> SourceSpan | None:
+    """Return the first statement that sets an attribute of something else than `self` to False."""
+    return next(iter(statements.set_to_false(_files(trace), attribute)), None)
+
+
 def uncalled(trace: Trace, method: str) -> SourceSpan | None:
     """Return the statement that names a method without calling it: `model.eval`."""
     places = statements.uncalled_methods(_files(trace))

@@ -16,6 +16,26 @@ def late_clip(calls: list[CallSeen]) -> CallSeen | None:
     return calls[clip] if clip < clear < backward and "clip" not in names[backward:] else None
 
 
+def clip_between_passes(calls: list[CallSeen]) -> list[CallSeen]:
+    """Return the clips if one line clips the same parameters after each of several backward passes of one line.
+
+    Nothing clears the gradients between them.
+    """
+    names = [call.name for call in calls]
+    first = names.index("backward") if "backward" in names else len(names)
+    passes = [
+        call for call in calls[first:] if call.name in ("backward", "clip", "zero_grad", "step")
+    ]
+    clips = [call for call in passes if call.name == "clip"]
+    in_turn = ["backward", "clip"] * len(clips) + ["step"]
+    lines = {_line(call) for call in passes if call.name == "backward"}
+    is_one_line = len(lines) == 1 == len({_line(call) for call in clips})
+    is_limit = not any(call.used or "inf" in str(call.target) for call in clips)
+    is_same = all(call.again for call in clips[1:])
+    found = len(clips) > 1 and is_same and [call.name for call in passes] == in_turn
+    return clips if found and is_one_line and is_limit else []
+
+
 def cleared_between(calls: list[CallSeen]) -> CallSeen | None:
     """Return the last `zero_grad` if it comes between the last `backward` and the step."""
     names = [call.name for call in calls]

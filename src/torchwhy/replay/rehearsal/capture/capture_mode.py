@@ -21,7 +21,7 @@ from torchwhy.replay.microscope.arguments import written_by
 from torchwhy.replay.microscope.call_sites import call_site
 from torchwhy.replay.microscope.operations import info_of
 from torchwhy.replay.observing.pausable_mode import PausableMode
-from torchwhy.replay.rehearsal.capture import row_orders
+from torchwhy.replay.rehearsal.capture import lost_values, row_orders
 from torchwhy.replay.rehearsal.capture.batch_reads import BatchReads
 from torchwhy.replay.rehearsal.capture.captured_program import (
     CapturedOperation,
@@ -30,6 +30,7 @@ from torchwhy.replay.rehearsal.capture.captured_program import (
     flat,
 )
 from torchwhy.replay.rehearsal.capture.given_arguments import GivenArguments
+from torchwhy.replay.rehearsal.capture.lost_values import LostValues
 from torchwhy.replay.rehearsal.capture.operation_log import (
     MOST_BYTES,
     MOST_OPERATIONS,
@@ -38,6 +39,7 @@ from torchwhy.replay.rehearsal.capture.operation_log import (
     flat_tensors,
 )
 from torchwhy.replay.rehearsal.capture.row_orders import RowOrders
+from torchwhy.replay.rehearsal.data_code.met_rows import MetRows
 
 # Results that depend on the shape of their operand only.
 OF_SHAPES = {
@@ -76,6 +78,7 @@ class CaptureMode(PausableMode):
         orders: RowOrders,
         reads: BatchReads,
         arguments: GivenArguments,
+        rows: MetRows,
     ) -> None:
         super().__init__()
         self.log = log
@@ -88,6 +91,9 @@ class CaptureMode(PausableMode):
         self._note_order = self.guarded(unseen(orders.operation))
         self._note_read = self.guarded(unseen(reads.operation))
         self._arguments = arguments
+        self._rows = rows
+        self.lost = LostValues()
+        self._note_lost = self.guarded(unseen(self.lost.operation))
         self.logged = 0  # operations so far
         self.before_next: Callable[[], object] | None = (
             None  # called once, when a backward pass is over
@@ -124,6 +130,8 @@ class CaptureMode(PausableMode):
         self._note_read(info_of(func), flat_tensors((args, kwargs)), result)
         if pending is not None:
             self._note(pending, result)
+        elif info_of(func).base == lost_values.CONVERSION:
+            self._note_lost(info_of(func).base, args, result)
         elif self._orders.wants_more and info_of(func).base in row_orders.OPERATIONS:
             self._note_order(info_of(func).base, args, result)
         return result
@@ -149,6 +157,8 @@ class CaptureMode(PausableMode):
         given = flat_tensors((args, kwargs))
         if not any(map(log.depends, given)):
             return None
+        if not torch.is_grad_enabled():
+            self._rows.evaluate(given, self._is_of_parameter)
         written = written_by(info, args, kwargs) if info.writes else []
         if info.base in DRAWS or any(map(self._is_of_parameter, written)):
             return None  # a draw is data; what writes into a parameter belongs to no step

@@ -22,6 +22,7 @@ from torchwhy.replay.rehearsal.step_collection import CapturedSteps
 
 SLUG = "future-unseen"
 MOST_SEQUENCES = 4
+MOST_CODES = 8
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ def ask(steps: CapturedSteps) -> Answer:
         if seen:
             tried.append((shift, max(seen, key=lambda one: one.before)))
     if not tried:
+        own = _own_elements(runs)
+        if own is not None:
+            return own
         raise CannotAsk("no target is an input shifted by one, so no output is to predict the next")
     # An encoder may see what its decoder is to say: the input that a step sees least is the one to be hidden.
     shift, worst = min(tried, key=lambda one: one[1].before)
@@ -67,6 +71,62 @@ def ask(steps: CapturedSteps) -> Answer:
         places["mask"] = leak.mask.span if leak.mask is not None else None
         facts["operation"] = leak.name
     return Answer(facts, places)
+
+
+def _own_elements(runs: ChangedRuns) -> Answer | None:
+    """Return how far an output moves whose own element is its target, if the model reads in order.
+
+    Asked of whole numbers only: a causal network that compresses a signal has it as input and target on purpose.
+    """
+    step = runs.step
+    for shift in list(shifted_targets(step, by=0))[:MOST_SEQUENCES]:
+        if step.slots[shift.target].tensor.is_floating_point():
+            continue
+        at = _places(shift)[1] - 1
+        if not 0 < at < shift.length - 1:
+            continue
+        values = runs.values({shift.given: _changed(step.slots[shift.given].tensor, shift, at)})
+        by = at_positions(shift, step, moved(runs.before[shift.output], values[shift.output]))
+        if by is None:
+            continue
+        pieces = (by.narrow(shift.axis, 0, at), by.select(shift.axis, at), _later(by, shift, at))
+        earlier, own, later = (float(one.max()) for one in pieces)
+        if earlier > 0.0 or later == 0.0:
+            continue  # it reads the sequence as a whole, or each element by itself
+        if _goes_through_a_code(runs, shift):
+            continue
+        facts = {"own": own, "later": later}
+        facts |= {"position": at, "length": shift.length}
+        return Answer(facts, {"output": shift.meets.span, "enters": step.slots[shift.given].span})
+    return None
+
+
+def _goes_through_a_code(runs: ChangedRuns, shift: ShiftedTarget) -> bool:
+    """Tell whether all that the output knows of an element goes through fewer numbers than the model gets of it.
+
+    An autoencoder has its inputs as targets on purpose. Its code is a narrow value that, left as it was, leaves the
+    output as it was. The last element is changed, so that what differs belongs to one position.
+    """
+    given = runs.step.slots[shift.given].tensor
+    changed = {shift.given: _changed(given, shift, shift.length - 1)}
+    widths = {
+        number: int((value != runs.before[number]).sum())
+        for number, value in runs.values(changed).items()
+        if value.is_floating_point() and value.shape == runs.before[number].shape
+    }
+    reached = [number for number, count in widths.items() if count]
+    if not reached or shift.output not in reached:
+        return False
+    width = min(widths[reached[0]], widths[shift.output])
+    for number in [one for one in reached if widths[one] < width][:MOST_CODES]:
+        kept = runs.values(changed, instead={number: runs.before[number]})
+        if torch.equal(kept[shift.output], runs.before[shift.output]):
+            return True
+    return False
+
+
+def _later(by: torch.Tensor, shift: ShiftedTarget, at: int) -> torch.Tensor:
+    return by.narrow(shift.axis, at + 1, by.shape[shift.axis] - at - 1)
 
 
 def _places(shift: ShiftedTarget) -> list[int]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.torch_features.tensor_parts import precise
 from torchwhy.replay.rehearsal.allowance import CannotAsk
 from torchwhy.replay.rehearsal.answer import Answer
-from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Tensors
+from torchwhy.replay.rehearsal.capture.captured_program import CapturedStep, Role, Tensors
+from torchwhy.replay.rehearsal.capture.lost_values import row_size
 from torchwhy.replay.rehearsal.copy_training import Trainee, adam
 from torchwhy.replay.rehearsal.data_exchange import from_others
 from torchwhy.replay.rehearsal.step_collection import CapturedSteps
@@ -25,6 +27,9 @@ def ask(steps: CapturedSteps) -> Answer:
     step = alike[0]
     inputs = meeting_parameters(step)
     if not inputs:
+        lost = _lost(steps, step)
+        if lost is not None:
+            return lost
         raise CannotAsk("nothing that differs between steps meets a parameter")
     if len(alike) < 3:
         raise CannotAsk("fewer than 3 captured steps have the same shapes")
@@ -46,7 +51,24 @@ def ask(steps: CapturedSteps) -> Answer:
     return Answer(facts, {"input": step.slots[inputs[0]].span, "loss": step.place})
 
 
-def meeting_parameters(step: CapturedStep) -> list[int]:
+def _lost(steps: CapturedSteps, step: CapturedStep) -> Answer | None:
+    """Return that all inputs hold one value, which a conversion to whole numbers has made of many.
+
+    An index that is 0 in every row may name the only row of a table.
+    """
+    constant = [step.slots[n].tensor for n in meeting_parameters(step, role="constant")]
+    values = {(float(one.reshape(-1)[0]), row_size(one)) for one in constant if one.numel()}
+    site = steps.lost.places.get(next(iter(values))) if len(values) == 1 else None
+    if site is None or not step.numbers("target"):
+        return None
+    value, _ = values.pop()
+    if not all(one.is_floating_point() and bool((one == value).all()) for one in constant):
+        return None
+    facts = {"lost": True, "value": value, "steps": len(steps.main.steps)}
+    return Answer(facts, {"lost": span_of(site), "loss": step.place})
+
+
+def meeting_parameters(step: CapturedStep, *, role: Role = "input") -> list[int]:
     """Return the inputs that an operation takes together with a parameter, or a view of one."""
     of_weights: set[int] = set()
     found: list[int] = []
@@ -59,7 +81,7 @@ def meeting_parameters(step: CapturedStep) -> list[int]:
             of_weights.update(n for n in operation.results if n is not None)
         elif any(is_weight):
             found += [ref.number for ref in refs if ref.kind == "slot"]
-    return [n for n in dict.fromkeys(found) if step.slots[n].role == "input"]
+    return [n for n in dict.fromkeys(found) if step.slots[n].role == role]
 
 
 def _gradients(

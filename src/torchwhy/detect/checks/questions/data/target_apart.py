@@ -44,6 +44,18 @@ class TargetAmongInputs(Diagnosis):
         return "equals the target" if self.is_equal else "is the target on another scale"
 
 
+class TargetEndsInputs(Diagnosis):
+    """The target is the last step of the sequence that goes in."""
+
+    steps: int
+    rows: int
+    message = (
+        "the target equals the last of the {steps} steps of its input sequence in all {rows} captured rows: "
+        "there is nothing to predict"
+    )
+    advice = "begin the target one step later than the window ends: `series[i + length]` for `series[i : i + length]`"
+
+
 def _facts(trace: Trace) -> Mapping[str, Any]:
     return next((one.answer for one in answered(trace, SLUG)), {})
 
@@ -58,11 +70,15 @@ def _measured(trace: Trace) -> NearestColumn:
     )
 
 
-def among_inputs(trace: Trace) -> TargetAmongInputs | None:
-    """Return the column if it equals the target, or names its classes."""
+def among_inputs(trace: Trace) -> TargetAmongInputs | TargetEndsInputs | None:
+    """Return the column if it equals the target, or names its classes, or the steps that the target ends."""
     facts = _facts(trace)
     if not facts or not facts["same"]:
         return None
+    if int(facts.get("values", FEW + 1)) > FEW and not facts["related"]:
+        return None
+    if "last step" in facts:
+        return TargetEndsInputs(steps=int(facts["steps"]), rows=int(facts["rows"]))
     is_equal = bool(facts["equal"])
     if not is_equal and int(facts["values"]) > FEW:
         return None
@@ -76,8 +92,9 @@ def among_inputs(trace: Trace) -> TargetAmongInputs | None:
 
 def _scaled(trace: Trace) -> str:
     facts = _facts(trace)
+    how = "is the target" if facts["equal"] else "is the target on another scale"
     return (
-        f"column {int(facts['column'])} of the inputs is the target on another scale, as in data that is made up: only "
+        f"column {int(facts['column'])} of the inputs {how}, as in data that is made up: only "
         "you can tell whether it is known when the model is used"
     )
 

@@ -48,6 +48,25 @@ class InputsIgnored(InputsMatter):
     message = "the loss of a batch is {own:.6g} with its own inputs and with those of {count} other batches"
 
 
+class InputsLost(Diagnosis):
+    """All inputs of all captured steps hold one value, which a conversion has made of many."""
+
+    value: float
+    steps: int
+    message = (
+        "all inputs of {steps} captured steps are {value:g}: "
+        "a conversion to whole numbers has made one value of many"
+    )
+
+
+def lost(trace: Trace) -> InputsLost | None:
+    """Return the value that all inputs have after a conversion to whole numbers."""
+    facts = _answer(trace)
+    if "lost" not in facts:
+        return None
+    return InputsLost(value=decode(facts["value"]), steps=int(facts["steps"]))
+
+
 def _answer(trace: Trace) -> Mapping[str, Any]:
     return next((one.answer for one in answered(trace, SLUG)), {})
 
@@ -72,14 +91,20 @@ def _facts(trace: Trace, kind: type[InputsMatter]) -> InputsMatter:
 def ignored(trace: Trace) -> InputsMatter | None:
     """Return the losses, if none moves with the inputs."""
     facts = _answer(trace)
-    if not facts or not facts["differ"] or decode(facts["loss"]) == 0 or _is_moved(facts):
+    if (
+        not facts
+        or "lost" in facts
+        or not facts["differ"]
+        or decode(facts["loss"]) == 0
+        or _is_moved(facts)
+    ):
         return None
     return _facts(trace, InputsIgnored)
 
 
 def _differ(trace: Trace) -> bool:
     facts = _answer(trace)
-    return bool(facts) and _is_moved(facts)
+    return bool(facts) and "lost" not in facts and _is_moved(facts)
 
 
 QUESTION = ask(
@@ -88,6 +113,6 @@ QUESTION = ask(
     experiment(SLUG, "no training step was captured"),
     Need(_differ, "no other inputs could be tried"),
     by=lambda trace: _facts(trace, InputsMatter),
-    denied=ignored,
+    denied=lambda trace: lost(trace) or ignored(trace),
     in_rehearsal=True,
 )

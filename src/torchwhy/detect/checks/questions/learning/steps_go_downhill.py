@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torchwhy.detect.checks.asked_question import ask
 from torchwhy.detect.checks.recorded_facts import Need, answered, experiment
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
-from torchwhy.detect.views.graph.loss_errors import error_behind
+from torchwhy.detect.views.losses.loss_errors import error_behind
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
-from torchwhy.detect.views.rehearsed.changed_elements import FUTURE, future_seen
+from torchwhy.detect.views.rehearsed.changed_elements import FUTURE, future_seen, own_element
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace
 
@@ -23,7 +23,9 @@ class FutureChanged(Diagnosis):
 
 def measured(trace: Trace) -> Diagnosis | None:
     """Return which element was changed, and what moved."""
-    seen = future_seen(trace)
+    seen, own = future_seen(trace), own_element(trace)
+    if seen is None and own is not None:
+        return FutureChanged(position=own.position, length=own.length, after=own.later)
     if seen is None:
         return None
     return FutureChanged(position=seen.position, length=seen.length, after=seen.after)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torchwhy.detect.checks import recorded_facts as facts
 from torchwhy.detect.checks.asked_question import ask
-from torchwhy.detect.views.graph.bounded_losses import bounded_losses, is_whole_loss
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph
+from torchwhy.detect.views.losses.bounded_losses import bounded_losses, is_whole_loss
 from torchwhy.detect.views.training.training import trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.record.trace import Trace

@@ -19,6 +19,32 @@ def cosine_distances(graph: ForwardGraph) -> Iterator[GraphOperation]:
             yield difference
 
 
+def cosine_factors(graph: ForwardGraph, made: GraphOperation) -> GraphOperation | None:
+    """Return the product of the two vectors whose cosine an operation gives; None if one of them is not normalised."""
+    if base_of(made) == "div" and len(made.inputs) == 2:
+        above, below = graph.source(made), graph.source(made, 1)
+        if above is None or below is None or not _is_of_products(graph, above):
+            return None
+        return graph.source(above) if _norms_in(graph, below) > 1 else None
+    product = graph.source(made) if _is_of_products(graph, made) else None
+    if product is None:
+        return None
+    both = [one is not None and _is_normalised(graph, one) for one in graph.sources(product)]
+    return product if all(both) else None
+
+
+def _norms_in(graph: ForwardGraph, divisor: GraphOperation) -> int:
+    """Return how many norms a divisor is the product of."""
+    queue, found = [divisor], set()
+    while queue:
+        current = queue.pop()
+        if base_of(current) in NORMS:
+            found.add(current.order)
+        elif base_of(current) in IN_DIVISOR:
+            queue += [made for made in graph.sources(current) if made is not None]
+    return len(found)
+
+
 def _is_cosine(graph: ForwardGraph, made: GraphOperation | None) -> bool:
     """Tell whether products are summed over one axis, and vectors of them divided by their norms before or after."""
     while made is not None and base_of(made) in PASSED and not _is_of_products(graph, made):
@@ -54,11 +80,4 @@ def _is_normalised(graph: ForwardGraph, operation: GraphOperation) -> bool:
 
 def _is_norm(graph: ForwardGraph, divisor: GraphOperation) -> bool:
     """Tell whether a divisor is a norm, or a product of norms, bounded from below or not."""
-    queue = [divisor]
-    while queue:
-        current = queue.pop()
-        if base_of(current) in NORMS:
-            return True
-        if base_of(current) in IN_DIVISOR:
-            queue += [made for made in graph.sources(current) if made is not None]
-    return False
+    return _norms_in(graph, divisor) > 0

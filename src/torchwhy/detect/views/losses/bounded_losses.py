@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from torchwhy.detect.views.graph.cosines import cosine_distances
-from torchwhy.detect.views.graph.divergences import divergences
 from torchwhy.detect.views.graph.graph_queries import (
     ForwardGraph,
     base_of,
     elements,
     range_given,
 )
+from torchwhy.detect.views.losses.cosines import cosine_distances
+from torchwhy.detect.views.losses.divergences import divergences
 from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import GraphOperation
 from torchwhy.record.numbers import decode
@@ -200,20 +200,22 @@ def _overlaps(graph: ForwardGraph) -> Iterator[BoundedLoss]:
     """Yield the differences between 1 and an overlap of two tensors: a Dice coefficient, or one over the union."""
     for difference in graph.operations("rsub"):
         quotient = _behind(graph, graph.source(difference), {*REDUCTIONS, *COPIES})
-        if not _is_one_minus(difference) or quotient is None or base_of(quotient) != "div":
+        if not _is_one_minus(difference) or quotient is None:
             continue
-        if len(quotient.inputs) == 2 and _is_overlap(graph, quotient):
+        if overlap_factors(graph, quotient) is not None:
             yield BoundedLoss("overlap", difference, operand=range_given(difference))
 
 
-def _is_overlap(graph: ForwardGraph, quotient: GraphOperation) -> bool:
-    """Tell whether a product is summed above the line, and both its factors are below."""
+def overlap_factors(graph: ForwardGraph, quotient: GraphOperation) -> GraphOperation | None:
+    """Return the product of the two masks whose overlap a quotient is."""
+    if base_of(quotient) != "div" or len(quotient.inputs) != 2:
+        return None
     above, below = graph.sources(quotient)
     shared = _behind(graph, above, {"mul", "add", *COPIES})
     product = graph.source(shared) if shared is not None and base_of(shared) == "sum" else None
     if product is None or below is None or base_of(product) != "mul" or len(product.inputs) != 2:
-        return False
-    return set(product.inputs) <= set(_summed(graph, below))
+        return None
+    return product if set(product.inputs) <= set(_summed(graph, below)) else None
 
 
 def _behind(

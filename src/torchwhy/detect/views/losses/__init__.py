@@ -1,0 +1,1 @@
+"""What the loss of a step is made of: formulas, errors and terms."""

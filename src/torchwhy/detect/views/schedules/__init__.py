@@ -1,0 +1,1 @@
+"""Queries about learning-rate schedules: how they went, and what they were given."""

@@ -1,0 +1,1 @@
+"""Questions about the rows that training and evaluation meet."""
