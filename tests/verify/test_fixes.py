@@ -14,7 +14,9 @@ from tests.support.run_program import Outcome, ProgramText
 from torchwhy.detect.base import Detector
 from torchwhy.detect.registry import all_detectors
 
-WANTED = 0.7  # of all documented programs; the rest has no local cure: bad data or checkpoints, too little memory
+# Of all documented programs; the rest has no local cure: bad data or checkpoints, too little memory, or an intention
+# that only the author knows (which tensor is the target, which model is to be evaluated).
+WANTED = 0.65
 BROKEN = [program for program in PROGRAMS if program.expected is not None]
 # Programs for which something is proposed and nothing cures, each with the reason.
 NO_LOCAL_CURE: dict[str, str] = {}
