@@ -108,7 +108,7 @@ def keep(request: dict[str, Any], answers: int) -> NoReturn:
         kill_group(program)
 
     def hit(*_: object) -> None:
-        with suppress(ProcessLookupError):  # It ended, and the timer was faster than our stopping it.
+        with suppress(ProcessLookupError):  # It ended before its timer was stopped.
             os.kill(program, request["signal"])
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, request["limit_seconds"])
