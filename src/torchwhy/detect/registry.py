@@ -10,7 +10,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import GenericAlias
 
 from torchwhy.detect import causes
@@ -25,7 +25,7 @@ failures: dict[str, str] = {}
 
 def all_detectors() -> dict[str, type[Detector]]:
     """Return every detector class by name, sorted by name."""
-    return _detectors_of(tuple(_families()))
+    return _detectors_of(_families())
 
 
 def detectors_for(traces: Sequence[Trace]) -> dict[str, type[Detector]]:
@@ -35,9 +35,10 @@ def detectors_for(traces: Sequence[Trace]) -> dict[str, type[Detector]]:
     return _detectors_of(tuple(awake))
 
 
-def _families() -> list[str]:
+@cache
+def _families() -> tuple[str, ...]:
     found = pkgutil.iter_modules(causes.__path__, causes.__name__ + ".")
-    return [one.name for one in found if one.ispkg]
+    return tuple(one.name for one in found if one.ispkg)
 
 
 def _events(trace: Trace) -> Iterator[Event]:

@@ -62,6 +62,8 @@ class OutputMisread(Detector):
     symptom = "evaluation"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
+        if not _has_single_output(trace) and not any(ForwardGraph(trace).operations(LOGITS)):
+            return
         for mode in trace.of(ForwardModes):
             source = trace.files.get(mode.location.file) if mode.location is not None else None
             if source is None or mode.location is None or not training_modes(trace, mode.path):
@@ -86,10 +88,19 @@ class OutputMisread(Detector):
                     return
 
 
+def _has_single_output(trace: Trace) -> bool:
+    """Tell whether any model returns one number for each of several samples."""
+    return any(_is_column(one.facts.shape) for one in trace.of(ModelOutput))
+
+
+def _is_column(shape: list[int]) -> bool:
+    return len(shape) == 2 and shape[0] > 1 and shape[1] == 1
+
+
 def _largest_of_one(trace: Trace, path: str, what: str) -> LargestOfOne | None:
     """Judge the largest entry along a dimension in which the model has a single one."""
     shapes = [one.facts.shape for one in trace.of(ModelOutput) if one.path == path and one.grad]
-    if not shapes or any(len(shape) != 2 or shape[1] != 1 or shape[0] < 2 for shape in shapes):
+    if not shapes or not all(map(_is_column, shapes)):
         return None
     if not _ends_in_one_output(ForwardGraph(trace), path):
         return None  # The number of columns may be that of the candidates.

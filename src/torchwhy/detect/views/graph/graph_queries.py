@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
+from heapq import merge
 
 from torchwhy.finding import SourceSpan
 from torchwhy.record.learning import GraphOperation, LossRoot
@@ -39,24 +40,54 @@ ERRORS = {
 }
 
 
+class _Index:
+    """The operations of an observed step in the order they ran, by number and by base name."""
+
+    def __init__(self, trace: Trace) -> None:
+        everything = sorted(trace.of(GraphOperation), key=lambda operation: operation.order)
+        self.operations = {one.order: one for one in everything if not one.is_view}
+        self.views = {one.order: one for one in everything if one.is_view}
+        self.is_whole = trace.has_all("operations")
+        self.losses = [root for root in trace.of(LossRoot) if root.accumulates]
+
+    @cached_property
+    def by_base(self) -> dict[str, list[GraphOperation]]:
+        """Return the operations of each base name."""
+        found: dict[str, list[GraphOperation]] = {}
+        for operation in self.operations.values():
+            found.setdefault(base_of(operation), []).append(operation)
+        return found
+
+    @cached_property
+    def consumers(self) -> dict[int, list[GraphOperation]]:
+        """Return the operations that use each operation's result."""
+        found: dict[int, list[GraphOperation]] = {}
+        for operation in self.operations.values():
+            for order in dict.fromkeys(operation.inputs):
+                found.setdefault(order, []).append(operation)
+        return found
+
+
 class ForwardGraph:
     """Operations by number, with the operations that feed them; views are skipped unless asked for."""
 
     def __init__(self, trace: Trace) -> None:
-        everything = {operation.order: operation for operation in trace.of(GraphOperation)}
-        self._operations = {order: o for order, o in everything.items() if not o.is_view}
-        self._views = {order: o for order, o in everything.items() if o.is_view}
-        self._is_whole = trace.has_all("operations")
-        self.losses = [root for root in trace.of(LossRoot) if root.accumulates]
+        # Some forty causes query the graph of a trace; the tables behind it are made for the first.
+        self._index = index = trace.once(_Index)
+        self._operations, self._views = index.operations, index.views
+        self._is_whole = index.is_whole
+        self.losses = index.losses
 
     def __bool__(self) -> bool:
         return bool(self._operations)
 
     def operations(self, *bases: str) -> Iterator[GraphOperation]:
         """Yield the operations with these base names in the order they ran; without names, all of them."""
-        for _, operation in sorted(self._operations.items()):
-            if not bases or base_of(operation) in bases:
-                yield operation
+        if not bases:
+            yield from self._operations.values()
+            return
+        found = [self._index.by_base.get(base, ()) for base in bases]
+        yield from merge(*found, key=lambda operation: operation.order)
 
     def operation(self, order: int | None) -> GraphOperation | None:
         """Return the operation with this number; None if it is not in the graph."""
@@ -64,8 +95,7 @@ class ForwardGraph:
 
     def views(self) -> Iterator[GraphOperation]:
         """Yield the operations that only view a tensor in another shape, in the order they ran."""
-        for _, operation in sorted(self._views.items()):
-            yield operation
+        yield from self._views.values()
 
     def view(self, operation: GraphOperation, position: int) -> GraphOperation | None:
         """Return the last view that an operand passed through."""
@@ -115,14 +145,10 @@ class ForwardGraph:
         """Tell whether an operation is fed, directly or not, by another."""
         return any(above.order == ancestor.order for above in self.ancestors(operation))
 
-    @cached_property
+    @property
     def consumers(self) -> dict[int, list[GraphOperation]]:
         """Return the operations that use each operation's result."""
-        found: dict[int, list[GraphOperation]] = {}
-        for _, operation in sorted(self._operations.items()):
-            for order in dict.fromkeys(operation.inputs):
-                found.setdefault(order, []).append(operation)
-        return found
+        return self._index.consumers
 
     def consumers_of(self, operation: GraphOperation) -> list[GraphOperation]:
         """Return the operations that use a result, skipping casts and copies."""
@@ -207,7 +233,12 @@ class ForwardGraph:
 
 def base_of(operation: GraphOperation) -> str:
     """Return `log` for `aten.log.default`, `relu` for `aten.relu_.default`."""
-    parts = operation.op.split(".")
+    return _base(operation.op)
+
+
+@lru_cache(maxsize=1024)
+def _base(op: str) -> str:
+    parts = op.split(".")
     name = parts[1] if len(parts) > 1 else parts[0]
     return name.rstrip("_")
 
