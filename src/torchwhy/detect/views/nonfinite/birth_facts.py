@@ -251,16 +251,19 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
         )
     elif birth.reaches:
         facts.append(Evidence(f"it reached: {', '.join(birth.reaches[:4])}", step=birth.step))
-    for trial in trace.of(SampleTried):
-        if trial.position in birth.positions:
-            verdict = "the step is finite" if trial.cured else "the step still fails"
-            facts.append(
-                Evidence(
-                    f"with sample {trial.position} replaced by a neighbour, {verdict}",
-                    step=trial.step,
-                )
-            )
+    facts += _replaced_samples([t for t in trace.of(SampleTried) if t.position in birth.positions])
     return facts
+
+
+def _replaced_samples(trials: list[SampleTried]) -> Iterator[Evidence]:
+    """Yield what became of the step when one sample was replaced: an evidence per result."""
+    for cured, verdict in ((True, "the step is finite"), (False, "the step still fails")):
+        alike = [trial for trial in trials if trial.cured == cured]
+        if not alike:
+            continue
+        positions = ", ".join(str(trial.position) for trial in alike)
+        which = f"sample {positions}" if len(alike) == 1 else f"any one of samples {positions}"
+        yield Evidence(f"with {which} replaced by a neighbour, {verdict}", step=alike[0].step)
 
 
 def show(value: float | None) -> str:
