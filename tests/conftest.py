@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.by_program import PROGRAM, ByProgram, told
 from tests.support.outcomes import Outcomes
 from tests.support.run_program import ProgramText
 from tests.support.trace_cache import TraceCache, default_folder
@@ -40,9 +41,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keep the tests of a program together, under `--dist loadscope`."""
     if config.getoption("dist") != "loadscope":
         return None
-    from tests.support.by_program import ByProgram
-
     return ByProgram(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the programs last: they are many and short, so that all workers end at the same time."""
+    items.sort(key=lambda item: PROGRAM.search(item.nodeid) is not None)
 
 
 def pytest_terminal_summary(
@@ -51,8 +55,6 @@ def pytest_terminal_summary(
     """Tell what kinds of tests ran."""
     if not config.getoption("--kinds"):
         return
-    from tests.support.by_program import told
-
     reports = [
         report
         for outcome in ("", "passed", "failed", "error")
