@@ -16,6 +16,7 @@ from torchwhy.observe.probes.call_order import CallOrder
 from torchwhy.observe.probes.loaders.loader_log import LoaderLog
 from torchwhy.observe.probes.loaders.position_writer import PositionWriter
 from torchwhy.observe.probes.memory.holdings import FIRST_BATCH, HoldingsProbe
+from torchwhy.observe.probes.metrics.trained_losses import TrainedLosses
 from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.saved_files import SavedFiles
 from torchwhy.observe.probes.state_dicts import StateDicts
@@ -116,6 +117,10 @@ class Parts:
             self.settings, recorder.write, lambda: state.step, self.optimizers.position_of
         )
         self.kept = self._kept_state()
+        self.trained_losses = TrainedLosses()
+        self.kept.listeners.add_for_backward(
+            protect("evaluation probe", self.trained_losses.before_backward)
+        )
         self.state_dicts = StateDicts(
             recorder.write,
             lambda: state.step,

@@ -369,7 +369,7 @@ class ComparedAll(Event, frozen=True, tag="compared-all"):
 
 
 class Evaluated(Event, frozen=True, tag="evaluated"):
-    """A number that the program reads repeatedly without gradients, from an expression that names a loss.
+    """A loss that the program reads repeatedly without gradients: made as the one it trains on, or one of torch's.
 
     `values` are its means between two training steps, `steps` the number of training steps before each.
     """

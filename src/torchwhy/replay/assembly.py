@@ -97,7 +97,10 @@ class RerunReplay(Replay):
             state=parts.state,
         )
         self.evaluations = WatchedEvaluations(
-            parts.recorder, parts.state, when_bad=rerun_child.evaluation_was_bad
+            parts.recorder,
+            parts.state,
+            parts.trained_losses,
+            when_bad=rerun_child.evaluation_was_bad,
         )
         self.handler = Rerunning(
             rerun_child,
@@ -129,7 +132,7 @@ class RunReplay(Replay):
     def __init__(self, session: Session) -> None:
         self._parts = parts = session.parts
         self._equipment = equipment = Equipment(parts, session.spend)
-        self.evaluations = WatchedEvaluations(parts.recorder, parts.state)
+        self.evaluations = WatchedEvaluations(parts.recorder, parts.state, parts.trained_losses)
         rewind = _rewind(parts, equipment, session.stop_program)
         self._curvature = Curvature(parts.recorder, parts.state, parts.hooks)
         triggers = _triggers(parts, equipment, self._curvature)

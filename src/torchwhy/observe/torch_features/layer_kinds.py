@@ -26,3 +26,20 @@ PUBLIC = (
 )
 # In the order of the table.
 NORMS, BATCH_NORMS, CONVOLUTIONS, DROPOUTS, INSTANCE_NORMS, LOSSES = get("layer-bases") or PUBLIC
+
+
+def _function_of_loss(kind: type[Any]) -> str | None:
+    """Return the name of the function of `torch.nn.functional` that a class of losses calls."""
+    code = getattr(getattr(kind, "forward", None), "__code__", None)
+    called = [name for name in getattr(code, "co_names", ()) if name in vars(nn.functional)]
+    return called[-1] if called else None
+
+
+# Classes of losses that torch ships, each with the name of its function.
+LOSS_FUNCTIONS: dict[type[Any], str] = {
+    kind: name
+    for kind in vars(nn).values()
+    if isinstance(kind, type)
+    and issubclass(kind, LOSSES)
+    and (name := _function_of_loss(kind)) is not None
+}

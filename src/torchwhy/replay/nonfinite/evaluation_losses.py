@@ -1,7 +1,7 @@
 """Finds losses that are non-finite only in evaluation, where no optimizer step judges them.
 
-Only numbers count that the program reads without gradients and calls a loss: the metric of an absent class is often
-NaN and means nothing. A function that checks for NaN itself is left alone.
+Only numbers count that the program reads without gradients and computes as a loss (`trained_losses`): the metric of an
+absent class is often NaN and means nothing. A function that checks for NaN itself is left alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -19,7 +18,8 @@ import torch
 
 from torchwhy.observe import descriptors, guest
 from torchwhy.observe.probes import reads
-from torchwhy.observe.probes.metrics.evaluations import WORDS, Evaluations
+from torchwhy.observe.probes.metrics.evaluations import Evaluations
+from torchwhy.observe.probes.metrics.trained_losses import TrainedLosses, user_frame
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
@@ -30,19 +30,14 @@ from torchwhy.observe.torch_features.tensor_parts import has_values, item, local
 from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Alarm
 from torchwhy.record.numbers import Real, encode
-from torchwhy.source.bindings import targets_of
 from torchwhy.source.files import loaded, scope_of
 from torchwhy.source.scopes import inside
 
-LOSS_WORDS = (*WORDS, "crit", "elbo")
 # A function that calls one of these expects bad values and handles them.
 EXPECTING = ("isnan", "isfinite", "isinf", "nan_to_num", "nanmean", "nansum", "nanmedian")
 # Files on the way from a tensor's `item` to here; every other file of our package reads for itself.
 PLUMBING = {__file__, *(module.__file__ for module in (guest, reads, descriptors, mode_stack))}
 OWN_ROOT = str(Path(guest.__file__).resolve().parents[1]) + os.sep
-# Methods whose result is still the same loss.
-SAME = ("item", "mean", "sum", "detach", "cpu", "float", "double", "data", "squeeze", "numpy")
-VARIABLE = re.compile(r"Name\(id='\w+'")
 MOST_SITES = 16  # places in the source that are followed
 
 
@@ -67,9 +62,10 @@ class WatchedEvaluations(Evaluations):
         self,
         recorder: Recorder,
         state: TrainingState,
+        trained: TrainedLosses,
         when_bad: Callable[[torch.Tensor], object] = lambda _: None,
     ) -> None:
-        super().__init__(recorder, state)
+        super().__init__(recorder, state, trained)
         self._when_bad = when_bad
         self._readings: dict[Site, _Reading | None] = {}
 
@@ -117,7 +113,7 @@ class WatchedEvaluations(Evaluations):
             good = self._places.get(site)
             last = next((s for s in reversed(good.steps if good else []) if s < step), 0)
             known = _Reading(step, False, encode(0.0), step, last)
-            readings[site] = known if reads_a_loss(site) else None
+            readings[site] = known if self._is_loss(site) else None
             self._state.bad_evaluations = True
         reading = readings.get(site)
         if reading is None:
@@ -130,6 +126,12 @@ class WatchedEvaluations(Evaluations):
         if is_bad:
             reading.is_bad, reading.value = True, value_of(tensor)
             self._when_bad(tensor)
+
+    def _is_loss(self, site: Site) -> bool:
+        frame = user_frame(frame_at(1))
+        is_here = frame is not None and frame.f_code is site.code
+        loss = self._trained.loss_at(site, frame) if frame is not None and is_here else None
+        return loss is not None and not _divides(site) and not expects_bad_values(site)
 
 
 def read_by_us(frame: FrameType | None) -> bool:
@@ -146,68 +148,18 @@ def value_of(tensor: torch.Tensor) -> Real:
     return encode(float(value))
 
 
-def reads_a_loss(site: Site) -> bool:
-    """Tell whether the program calls the number a loss, in a function that does not handle bad ones."""
-    expression = span_of(site).expression or ""
-    try:
-        node: ast.AST = ast.parse(expression.strip(), mode="eval").body
-    except SyntaxError:
-        return False
+def _divides(site: Site) -> bool:
+    """Tell whether the program divides where it reads the number: by a count that may be 0."""
+    source = loaded(site.code.co_filename)
+    node = source.at(span_of(site)) if source is not None else None
+    return node is not None and any(isinstance(one, ast.Div) for one in ast.walk(node))
+
+
+def expects_bad_values(site: Site) -> bool:
+    """Tell whether the function at a place tests for bad values, or leaves them out."""
     scope = scope_of(site.code)
     names = {
         part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "")
         for part in (inside(scope) if scope is not None else ())
     }
-    is_loss = is_called_loss(node) or is_computed_like_a_loss(node, site.code.co_filename)
-    return is_loss and names.isdisjoint(EXPECTING)
-
-
-def is_computed_like_a_loss(node: ast.AST, filename: str) -> bool:
-    """Tell whether the file assigns the same formula, with other variables, to something called a loss.
-
-    `(net(v) - w).pow(2).mean().item` is one if `loss = (net(x) - y).pow(2).mean()` is trained on.
-    """
-    while isinstance(node, ast.Attribute) and node.attr == "item":
-        node = node.value
-    source = loaded(filename)
-    if source is None or not isinstance(node, ast.Call):
-        return False
-    formula = _without_names(node)
-    return any(
-        isinstance(target, ast.Name)
-        and _names_loss(target.id)
-        and value is not None
-        and _without_names(value) == formula
-        for statement in ast.walk(source.tree)
-        for target, value in targets_of(statement)
-    )
-
-
-def _without_names(node: ast.AST) -> str:
-    """Return the syntax of an expression as text, without the names of its variables."""
-    return VARIABLE.sub("Name", ast.dump(node))
-
-
-def is_called_loss(node: ast.AST) -> bool:
-    """Tell whether an expression is a loss by name: `val_loss`, `criterion(out, y)`, `losses["a"].mean().item`.
-
-    A function of a loss is not: its exponential may well be infinite.
-    """
-    if isinstance(node, ast.JoinedStr):
-        shown = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
-        plain = [part for part in shown if not isinstance(part, ast.Call)]
-        return bool(plain) and all(map(is_called_loss, plain))
-    if isinstance(node, ast.Subscript):
-        return is_called_loss(node.value)
-    if isinstance(node, ast.Name):
-        return _names_loss(node.id)
-    if isinstance(node, ast.Attribute):
-        return _names_loss(node.attr) or (node.attr in SAME and is_called_loss(node.value))
-    if isinstance(node, ast.Call):
-        is_number = isinstance(node.func, ast.Name) and node.func.id == "float"
-        return is_called_loss(node.args[0] if is_number and node.args else node.func)
-    return False
-
-
-def _names_loss(name: str) -> bool:
-    return any(word in name.lower() for word in LOSS_WORDS)
+    return not names.isdisjoint(EXPECTING)

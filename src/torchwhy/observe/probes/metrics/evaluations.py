@@ -9,6 +9,7 @@ from typing import Any
 
 from torchwhy.observe.probes.metrics.compared_shapes import Comparisons
 from torchwhy.observe.probes.metrics.metric_reductions import Reductions
+from torchwhy.observe.probes.metrics.trained_losses import Loss, TrainedLosses, user_frame
 from torchwhy.observe.program.frames import Site, span_of
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.steps.training_state import TrainingState
@@ -18,26 +19,25 @@ from torchwhy.observe.torch_features.tensor_parts import item
 from torchwhy.plain_data import dataclass
 from torchwhy.record.learning import Evaluated
 from torchwhy.record.wiring import LookedAt
-from torchwhy.source.files import layer_of
 
 MOST_PLACES = 16  # places in the source that are followed
 MOST_POINTS = 400  # evaluations recorded of each, the last ones
-# Names of numbers that should fall.
-WORDS = ("loss", "criterion", "entropy", "mse", "error", "nll")
 
 
 @dataclass
 class _Place:
+    loss: Loss
     steps: list[int] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
 
 
 class Evaluations:
-    """Follows numbers that are read without gradients, outside of any update, from expressions that name a loss."""
+    """Follows losses that are read without gradients, outside of any update; each place is judged at its first read."""
 
-    def __init__(self, recorder: Recorder, state: TrainingState) -> None:
+    def __init__(self, recorder: Recorder, state: TrainingState, trained: TrainedLosses) -> None:
         self._recorder = recorder
+        self._trained = trained
         self._state = state
         self._places: dict[Site, _Place | None] = {}
         self._reductions = Reductions(recorder)
@@ -48,7 +48,7 @@ class Evaluations:
         state = self._state
         if state.in_update or not state.step:
             return
-        frame = _user_frame(frame_at(1))
+        frame = user_frame(frame_at(1))
         if frame is None:
             return
         site = Site(frame.f_code, frame.f_lasti)
@@ -56,16 +56,16 @@ class Evaluations:
         if not self._reductions.is_over(site) and not tensor.is_complex():
             self._reductions.read(site, frame, step=state.step, value=_value(tensor))
         if tensor.is_floating_point():
-            self._follow(site, tensor, state.step)
+            self._follow(site, frame, tensor, state.step)
 
     def read_later(self, tensor: Any) -> None:
         """Note a number without graph that is read while gradients are on; this class ignores it."""
 
-    def _follow(self, site: Site, tensor: Any, step: int) -> None:
+    def _follow(self, site: Site, frame: FrameType, tensor: Any, step: int) -> None:
         if site not in self._places:
-            text = (span_of(site).expression or "").lower()
-            follows = len(self._places) < MOST_PLACES and any(word in text for word in WORDS)
-            self._places[site] = _Place() if follows else None
+            may_follow = len(self._places) < MOST_PLACES
+            loss = self._trained.loss_at(site, frame) if may_follow else None
+            self._places[site] = _Place(loss) if loss is not None else None
         place = self._places[site]
         if place is not None:
             _add(place, step, _value(tensor))
@@ -74,8 +74,8 @@ class Evaluations:
         """Write the curves at the end of the program, and how many averages were judged."""
         if self._reductions.judged:
             self._recorder.write(LookedAt(what="average", times=self._reductions.judged))
-        for site, place in self._places.items():
-            if place is not None and len(place.steps) > 1:
+        for site, place in self._losses():
+            if len(place.steps) > 1:
                 means = [
                     total / count for total, count in zip(place.totals, place.counts, strict=True)
                 ]
@@ -87,12 +87,14 @@ class Evaluations:
                     )
                 )
 
+    def _losses(self) -> list[tuple[Site, _Place]]:
+        """Return the places that read a loss, those of an addend only if the program evaluates just this one.
 
-def _user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the program itself."""
-    while frame is not None and layer_of(frame.f_code.co_filename) != "user":
-        frame = frame.f_back
-    return frame
+        Addends of one loss may rise while their sum falls.
+        """
+        places = [(site, place) for site, place in self._places.items() if place is not None]
+        parts = {place.loss.part for _, place in places}
+        return places if len(parts) == 1 else [one for one in places if one[1].loss.part is None]
 
 
 def _add(place: _Place, step: int, value: float) -> None:
