@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch.nn.functional import cross_entropy
 
 from torchwhy.observe.probes.metrics.called_objects import surroundings_of
 from torchwhy.observe.probes.metrics.number_makers import makers_of
@@ -19,7 +19,7 @@ x, y = torch.randn(4, 2), torch.tensor([0, 1, 0, 1])
 
 
 def objective(out: Any, target: Any) -> Any:
-    return F.cross_entropy(out, target)
+    return cross_entropy(out, target)
 
 
 def kinds(text: str) -> list[object]:
@@ -43,7 +43,7 @@ def kinds(text: str) -> list[object]:
         "float(val)",
         "val.detach().cpu().numpy()",
         "crit(net(x), y).item()",
-        "F.cross_entropy(out, y).mean().item()",
+        "cross_entropy(out, y).mean().item()",
         "objective(net(x), y).item()",
         "total / 8",
         "sum(numbers) / len(numbers)",
