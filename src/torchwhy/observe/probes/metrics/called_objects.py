@@ -46,6 +46,10 @@ class Surroundings:
         """Return the same scope as seen at another line."""
         return Surroundings(self.scope, self.names, line, self.frame)
 
+    def without_callers(self) -> Surroundings:
+        """Return the same scope; what its function was called with is not followed to the caller."""
+        return Surroundings(self.scope, self.names, self.line)
+
 
 def _attribute(holder: Any, name: str) -> Any:
     """Return an attribute that is stored: in the object, among a module's parts, or a method of its class."""

@@ -44,7 +44,8 @@ class TrainedLosses:
         """Return the loss that the program reads at a place; None if the number is none, or cannot be followed."""
         source = loaded(site.code.co_filename)
         node = source.at(span_of(site)) if source is not None else None
-        here = surroundings_of(frame)
+        # A parameter of a helper that reads numbers may be a loss in one call and an accuracy in the next.
+        here = surroundings_of(frame).without_callers()
         if isinstance(node, ast.JoinedStr):
             shown = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
             found = [self._loss(one, here) for one in shown if not isinstance(one, ast.Call)]
