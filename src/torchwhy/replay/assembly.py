@@ -160,6 +160,7 @@ class RunReplay(Replay):
                 equipment.microscope,
                 rewind,
                 triggers,
+                switch=equipment.switch,
                 replay_state=equipment.replay_state,
                 caught_exceptions=caught,
                 recorder=parts.recorder,

@@ -50,6 +50,11 @@ class WriteLog:
         if written and not operation.info.is_empty:
             self.writes.append(_record(operation, [storage_key(tensor) for tensor in written]))
 
+    def forget(self) -> None:
+        """Release what was logged."""
+        self._by_node_number.clear()
+        self.writes.clear()
+
     def needed_by(self, node_number: int) -> Record | None:
         """Return the operation that recorded the node with this number."""
         known = self._by_node_number.get(node_number)

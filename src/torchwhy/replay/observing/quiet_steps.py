@@ -7,6 +7,7 @@ from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.step_handler import CopiedAfterStep
 from torchwhy.replay.crash.caught_exceptions import CaughtExceptions
 from torchwhy.replay.microscope.dispatch_mode import Microscope
+from torchwhy.replay.observing.switch import MicroscopeSwitch
 from torchwhy.replay.step.replay_state import ReplayState
 from torchwhy.replay.step.rewind import Rewind
 from torchwhy.replay.triggers.step_triggers import Triggers
@@ -21,11 +22,13 @@ class QuietSteps:
         rewind: Rewind,
         triggers: Triggers,
         *,
+        switch: MicroscopeSwitch,
         replay_state: ReplayState,
         caught_exceptions: CaughtExceptions,
         recorder: Recorder,
     ) -> None:
         self._microscope = microscope
+        self._switch = switch
         self._rewind = rewind
         self._triggers = triggers
         self._replay_state = replay_state
@@ -37,10 +40,16 @@ class QuietSteps:
         return (
             self._rewind.is_idle
             and not self._microscope.is_busy
+            and self._switch.has_released
             and self._triggers.is_idle
             and not self._recorder.has_postponed
             and self._caught_exceptions.is_resting
         )
+
+    def is_idle(self) -> bool:
+        """Tell whether a backward pass inside of a step with a closure concerns nothing of ours."""
+        is_off = not self._microscope.is_busy
+        return is_off and self._rewind.is_idle and self._triggers.is_idle
 
     def copies_after_steps(self) -> tuple[bool, CopiedAfterStep]:
         """Tell whether anything is copied after each step; and what of it the accelerator can copy."""
