@@ -135,7 +135,7 @@ class Session:
         wiring = ProbeWiring(
             parts, replay.evaluations, descriptors, runs_eagerly=replay.runs_eagerly
         )
-        wiring.put_on(parts.cruise.around_backward(thoroughly))
+        wiring.put_on(parts.cruise.around_backward(thoroughly, sentinel.knows_closure))
         hooks.replace_unseen(sys, "excepthook", self._excepthook(sys.excepthook))
         # A spawned process may turn out to be a loader's worker, which is not watched, like a forked one.
         leave_in_workers(hooks.replace_unseen, self._leave_forked_child)

@@ -123,6 +123,10 @@ class StaleGradientWatch:
             sites = user_sites(frame, limit=1)
             self._closure_sites[watched.index] = span_of(sites[0]) if sites else None
 
+    def knows_closure(self, watched: WatchedOptimizer) -> bool:
+        """Tell whether enough backward passes within steps of an optimizer were looked at."""
+        return self._in_closures.get(watched.index, (0, 0))[0] >= CLOSURES_WATCHED
+
     def _convict_closure(
         self, watched: WatchedOptimizer, step: int, frame: FrameType | None
     ) -> None:

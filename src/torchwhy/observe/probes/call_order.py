@@ -140,6 +140,11 @@ class CallOrder:
             frame = frame.f_back
         self.note(name, frame, by_ranks=by_ranks)
 
+    @property
+    def is_full(self) -> bool:
+        """Tell whether further calls before the next step are not recorded."""
+        return self._told >= STEPS_TOLD or len(self._calls) >= MOST_CALLS
+
     def last_switch(self, model: Any) -> Switch | None:
         """Return the last `train()` or `eval()` call on a model."""
         reference, switch = self._switches.get(id(model), (None, None))

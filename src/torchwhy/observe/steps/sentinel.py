@@ -120,6 +120,23 @@ class Sentinel:
         elif self._scale.scaler is not None and accumulates:
             self._judge_scaled(roots)
 
+    def knows_closure(self) -> bool:
+        """Tell whether a step with a closure is under way, of which one more backward pass tells nothing new."""
+        state, check = self._state, self._state.open_check
+        quiet = self._handlers.current.quiet
+        return (
+            check is not None
+            and check.has_closure
+            and check.watched is not None
+            and quiet is not None
+            and not (state.frozen or state.in_compiled_code)
+            and self._scale.scaler is None
+            and self._calls.is_full
+            and self._stale_gradients.knows_closure(check.watched)
+            and quiet.is_idle()
+            and world_size() == 1
+        )
+
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Judge the losses and gradients that this step is about to use."""
         frame, state = frame_at(2), self._state
