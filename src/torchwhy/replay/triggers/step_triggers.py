@@ -165,8 +165,8 @@ class Triggers:
             self._begin_observation(watched)
 
     def _begin_observation(self, watched: WatchedOptimizer) -> None:
-        if self._microscope.is_on or is_profiling() or self._switch.ran_out:
-            return  # A step that took too much work once would do so again, and a part of it explains little.
+        if self._microscope.is_on or is_profiling() or self._switch.ran_out or self._switch.gave_up:
+            return  # A step that was too long once is so again, and a part of it explains little.
         self._observed += 1
         self._observing_for = watched.index
         self._began = self._state.step
