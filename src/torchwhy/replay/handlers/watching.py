@@ -74,7 +74,6 @@ class Watching:
         self._end_observation = protect("phase probe", observations.after_step)
         self._write_postponed = protect("graph probe", recorder.write_postponed)
         self._follow_parameters = protect("census probe", parameter_watch.after_step)
-        self._release = protect("microscope", switch.release)
         self._undo_update = protect("withheld update", rewind.withheld_update.after_step)
         self._choose_samples = protect("samples experiment", samples.choose)
         self._ask_samples = protect("samples experiment", samples.ask)
@@ -160,7 +159,7 @@ class Watching:
             self._ask_samples()
             if self._state.step:
                 self._write_postponed()
-                self._release()
+                self._switch.release()
         if check is not None:
             self._end_observation(check, may_begin=self._may_observe)
         self._step.begin_next(keeps_forwards=not triggers.is_observing)
