@@ -22,9 +22,11 @@ from torchwhy.detect.views.nonfinite.judging import (
 )
 from torchwhy.detect.views.nonfinite.operand_facts import argument, is_formula, node_of
 from torchwhy.finding import Evidence, Finding, Fix
-from torchwhy.record.events import Birth
+from torchwhy.record.events import Birth, Operand
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import called
 from torchwhy.source.edits import Source
+from torchwhy.source.values import expression_of
 
 
 class ZeroDivisor(BirthDiagnosis):
@@ -60,6 +62,17 @@ class ZeroDivisor(BirthDiagnosis):
         if self.lowest is not None and self.highest is not None:
             claim = f"its elements lie between {self.lowest:.6g} and {self.highest:.6g}"
             yield Evidence(claim, step=self.step)
+
+
+class InnerDivisor(BirthDiagnosis):
+    """A function divides by a number that it computes itself, and that is 0."""
+
+    message = "{expression} divides by zero: a divisor that it computes itself was 0{samples}"
+    headline = "{expression} divides by zero: a divisor that it computes itself was 0"
+    advice = (
+        "find out what makes that divisor 0: inputs whose elements are all equal or zero, or weights of zeros; leave "
+        "them out, or write the formula out and add a small constant to its divisor"
+    )
 
 
 class ConstantGroup(BirthDiagnosis):
@@ -181,7 +194,21 @@ def judge(birth: Birth) -> Judgement | None:
                 SingularMatrix(at=born(birth), name=name),
                 (operand_fact(birth, first),),
             )
+    if _is_computed_inside(birth, violation.operand):
+        return Judgement(InnerDivisor(at=born(birth)))
     return Judgement(_zero_divisor(birth, violation))
+
+
+def _is_computed_inside(birth: Birth, divisor: Operand | None) -> bool:
+    """Tell whether the very call that divides has made its divisor by another operation."""
+    if divisor is None or divisor.origin != "operation" or is_formula(birth):
+        return False
+    is_same_place = divisor.origin_location == birth.location is not None
+    return is_same_place and called(expression_of(_text(birth))) != ""
+
+
+def _text(birth: Birth) -> str:
+    return (birth.location.expression or "") if birth.location is not None else ""
 
 
 def _of_decomposition(birth: Birth, violation: Violation) -> EqualValues:
