@@ -69,7 +69,14 @@ class MaskedBranchGradient(Detector):
     name = "masked-branch-gradient"
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
-        yield from findings_by_place(trace, self.name, judge)
+        places = {birth.id: birth.location for birth in trace.births}
+
+        def judged(birth: Birth) -> Judgement | None:
+            # A mask that wrote the infinity comes before the birth, so it cannot hide it.
+            is_source = any(places.get(parent) == mask_over(birth) for parent in birth.parents)
+            return None if is_source else judge(birth)
+
+        yield from findings_by_place(trace, self.name, judged)
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from masked.for_masked(finding.location, source)
