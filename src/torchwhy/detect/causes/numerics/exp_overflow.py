@@ -20,6 +20,8 @@ from torchwhy.record.events import Birth
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
+HYPERBOLIC = frozenset({"cosh", "sinh"})
+
 
 class LargeExponent(BirthDiagnosis):
     """The operand of an exponential exceeded `limit`, above which the result overflows its dtype."""
@@ -44,6 +46,15 @@ class LargeExponent(BirthDiagnosis):
         yield Evidence(claim, value=self.limit)
 
 
+class LargeHyperbolic(LargeExponent):
+    """The operand of a hyperbolic function was too large for its dtype."""
+
+    advice = (
+        "if a logarithm follows, compute both in one: log(cosh(x)) = x + softplus(-2 * x) - log(2); else bring "
+        "{exponent.name} to a scale below {limit:.4g}"
+    )
+
+
 class ExpOverflow(Detector):
     """An exponential was taken of a number so large that the result exceeds the range of its dtype."""
 
@@ -62,9 +73,11 @@ def judge(birth: Birth) -> Judgement | None:
     if violation is None:
         return None
     dtype = output_type(birth)
-    diagnosis = LargeExponent(
+    function = op_name(birth)
+    kind = LargeHyperbolic if function in HYPERBOLIC else LargeExponent
+    diagnosis = kind(
         at=born(birth),
-        function=op_name(birth),
+        function=function,
         exponent=operand_value(violation.operand),
         limit=largest_exponent(birth, dtype),
         dtype=dtype,

@@ -76,6 +76,15 @@ class NegativeDeterminant(NegativeOperand):
     )
 
 
+class ZeroDeterminant(NonpositiveOperand):
+    """The operand is a determinant that is 0: the matrix is singular, or its determinant is too small for the dtype."""
+
+    advice = (
+        "compute the logarithm of the determinant in one step, `torch.logdet` or `torch.linalg.slogdet(…).logabsdet`, "
+        "which does not underflow; if the matrix itself is singular, add a small multiple of the identity first"
+    )
+
+
 class NonpositiveData(NonpositiveOperand):
     """Data code took the logarithm."""
 
@@ -146,8 +155,10 @@ def judge(birth: Birth) -> Judgement | None:
     by_rounding = is_rounded_difference(violation)
     is_negative = violation.value is not None and violation.value < 0 and not by_rounding
     kind: type[NonpositiveOperand] = NegativeOperand if is_negative else NonpositiveOperand
-    if is_negative and called(expression_of(name_of(operand))) in DETERMINANTS:
-        kind = NegativeDeterminant
+    if called(expression_of(name_of(operand))) in DETERMINANTS and (
+        is_negative or violation.value == 0
+    ):
+        kind = NegativeDeterminant if is_negative else ZeroDeterminant
     if birth.phase == "data":
         kind = NonpositiveData
     diagnosis = kind(
