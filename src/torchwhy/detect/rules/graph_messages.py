@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from torchwhy.detect.rules import message_kinds as kinds
-from torchwhy.detect.rules.message_rows import GENERAL, Row
+from torchwhy.detect.rules.message_rows import GENERAL, SPECIAL, Row
+
+
+class HookedInPlace(kinds.ViewInPlace):
+    """A statement or layer changes the output of a module with a full backward hook in place."""
+
 
 GRAPH_MESSAGES = (
+    Row(
+        HookedInPlace,
+        r"Output \d+ of BackwardHookFunction(?:Backward)? is a view and is being modified inplace",
+        "Output 0 of BackwardHookFunction is a view and is being modified inplace. This view was created inside a "
+        "custom Function",
+        specificity=SPECIAL,
+    ),
     Row(
         kinds.FreedGraph,
         r"backward through the graph a second time",

@@ -6,6 +6,7 @@ from torchwhy.detect.base import Detector
 from torchwhy.detect.fixes.models import checkpoints, graphs
 from torchwhy.detect.fixes.sizes import statements
 from torchwhy.detect.fixes.training import loops, turns
+from torchwhy.detect.rules.graph_messages import HookedInPlace
 from torchwhy.detect.rules.message_kinds import LeafInPlace, StaleValue, ViewInPlace
 from torchwhy.detect.views.crash.crash_evidence import at, sizes
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
@@ -38,6 +39,16 @@ class SharedMemoryChanged(Diagnosis):
     expression: str
     message = "`{expression}` changes a view in place that shares its memory with other tensors"
     advice = "create a new tensor instead of changing this one, or `clone()` it first"
+
+
+class HookedOutputChanged(Diagnosis):
+    """A layer or statement changes the output of a module with a full backward hook, which torch refuses at once."""
+
+    writer: str
+    message = "`{writer}` changes its input in place, which is the output of a module with a full backward hook"
+    advice = (
+        "create the layer with `inplace=False`, or `clone()` the output of the hooked module first"
+    )
 
 
 class StateHoldsGraph(Diagnosis):
@@ -148,9 +159,22 @@ class InplaceModification(Detector):
                 case LeafInPlace():
                     diagnosis = WeightChanged(expression=crash.expression)
                     yield crash.finding(self.name, diagnosis, evidence=crash.operand_evidence)
+                case HookedInPlace():
+                    yield self._behind_hook(crash)
                 case ViewInPlace():
                     shared = SharedMemoryChanged(expression=crash.expression)
                     yield crash.finding(self.name, shared, evidence=crash.operand_evidence)
+
+    def _behind_hook(self, crash: CrashView) -> Finding:
+        layer = crash.layer
+        is_in_place = layer is not None and bool(layer.settings.get("inplace"))
+        return crash.finding(
+            self.name,
+            HookedOutputChanged(
+                writer=layer.path if is_in_place and layer is not None else crash.expression
+            ),
+            location=layer.made_at if is_in_place and layer is not None else None,
+        )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from checkpoints.not_reentrant(source)
