@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from torchwhy.detect.rules.advised.autograd_errors import AUTOGRAD_ERRORS
+from torchwhy.detect.rules.advised.data_errors import DATA_ERRORS
+from torchwhy.detect.rules.advised.model_errors import MODEL_ERRORS
 from torchwhy.detect.rules.message_kinds import BeginnersError
 from torchwhy.detect.rules.message_rows import SPECIAL, Row
 
+ADVISED = (*DATA_ERRORS, *MODEL_ERRORS, *AUTOGRAD_ERRORS)
 ADVICE = {
+    **{error.name: error.advice for error in ADVISED},
     "tuple-for-tensor": "take the tensor out of the tuple: a recurrent layer returns output and state, "
     "`output, state = layer(x)`",
     "numpy-of-graph": "read the value without its graph: `.detach().numpy()`",
@@ -78,6 +83,7 @@ def _row(name: str, pattern: str, example: str) -> Row:
 
 
 BEGINNER_MESSAGES = (
+    *(error.row for error in ADVISED),
     _row(
         "tuple-for-tensor",
         r"must be Tensor, not tuple",

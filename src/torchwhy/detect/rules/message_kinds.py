@@ -384,9 +384,11 @@ class Unpacking(TorchMessage):
 
 
 class BeginnersError(TorchMessage):
-    """A common beginner's error, by its name in the table of advice."""
+    """A common beginner's error, by its name in the table of advice; `one` and `other` are parts of the message."""
 
     name: str
+    one: str | None = None
+    other: str | None = None
 
 
 class ConstraintViolated(TorchMessage):

@@ -24,6 +24,7 @@ from torchwhy.detect.views.crash.raised_errors import (
     ChildEnded,
     ExtraMissing,
     FileUnreadable,
+    GradientIsNone,
     KeyMissing,
     LostPeer,
     NothingReturned,
@@ -31,20 +32,23 @@ from torchwhy.detect.views.crash.raised_errors import (
     RefusedByDistribution,
     ReportedLate,
     SampleIsNone,
+    ScheduleFromZero,
     WrongBuild,
     WronglyUnpacked,
     last_answer,
 )
 from torchwhy.detect.views.crash.refused_arguments import refused
 from torchwhy.finding import Evidence, Finding, Fix
+from torchwhy.record.events import NamedTensor
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+from torchwhy.source.values import operand_names
 
 VARIABLES_SHOWN = 4
 # The program or the user raises these on purpose.
 ENDINGS = ("KeyboardInterrupt", "SystemExit", "GeneratorExit")
 # Messages of Python's that name a method of torch's.
-OF_TORCHS_API = ("metric-for-schedule",)
+OF_TORCHS_API = ("metric-for-schedule", "state-for-model", "attribute-of-subset")
 # Their message names the file.
 FILES = (
     "FileNotFoundError",
@@ -90,6 +94,8 @@ def _concerns_torch(crash: CrashView) -> bool:
         return True
     if "unpacked_shape" in event.facts or _is_of_torchs_api(crash):
         return True
+    if _without_gradient(crash) is not None or _counter_at_zero(crash) is not None:
+        return True
     if event.raised_by == "python":
         # The traceback of plain Python says it all, but not for which sample of a dataset.
         return "index" in event.facts and event.type not in FILES
@@ -115,8 +121,10 @@ def diagnosed(crash: CrashView) -> Raised:
         "type": event.type,
         "torch_says": first_line(event.message),
         "in_worker": event.worker is not None,
-        "known": crash.said.name if isinstance(crash.said, BeginnersError) else None,
+        "known": None,
     }
+    if isinstance(said := crash.said, BeginnersError):
+        common |= {"known": said.name, "one": said.one, "other": said.other}
     index, key, module = (
         crash.count("index"),
         crash.fact("missing_key"),
@@ -133,7 +141,34 @@ def diagnosed(crash: CrashView) -> Raised:
         return WronglyUnpacked(**common, parts=event.loader.last_batch, wanted=crash.said.wanted)
     if module is not None:
         return NothingReturned(**common, module=module)
+    if (tensor := _without_gradient(crash)) is not None:
+        return GradientIsNone(
+            **common,
+            tensor=tensor.name,
+            made_by=tensor.graph,
+            requires_grad=tensor.requires_grad,
+        )
+    if (counter := _counter_at_zero(crash)) is not None:
+        return ScheduleFromZero(**common, schedule=crash.fact("schedule") or "", counter=counter)
     return _of_message(crash, common) or refused(crash, common) or Raised(**common)
+
+
+def _without_gradient(crash: CrashView) -> NamedTensor | None:
+    """Return the tensor whose gradient is None if the program uses an attribute of that gradient."""
+    if crash.event.type != "AttributeError" or not crash.event.message.startswith("'NoneType'"):
+        return None
+    gradient = (crash.written or "").rpartition(".")[0]
+    seen = crash.event.frames[-1].tensors if crash.event.frames else []
+    return next((tensor for tensor in seen if f"{tensor.name}.grad" == gradient), None)
+
+
+def _counter_at_zero(crash: CrashView) -> str | None:
+    """Return the variable that is 0 in a division by zero of a function that a schedule calls."""
+    event = crash.event
+    if event.type != "ZeroDivisionError" or crash.fact("schedule") is None or not event.frames:
+        return None
+    numbers = event.frames[-1].numbers
+    return next((name for name in operand_names(crash.syntax) if numbers.get(name) == 0), None)
 
 
 def _of_message(crash: CrashView, common: dict[str, Any]) -> Raised | None:

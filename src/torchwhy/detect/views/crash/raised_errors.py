@@ -24,7 +24,7 @@ LEFT_EARLY = "let it make as many steps as the others: an exit, `return` or `bre
 
 
 class Raised(Diagnosis):
-    """An exception that no other cause explains; `known` is its name in the table of advice."""
+    """An exception that no other cause explains; `known` is its name in the table of advice, with parts to fill in."""
 
     expression: str
     layer: str | None
@@ -32,6 +32,8 @@ class Raised(Diagnosis):
     torch_says: str
     in_worker: bool
     known: str | None
+    one: str | None = None
+    other: str | None = None
     message = "`{expression}`{where} raised {type}{worker}: {torch_says}"
 
     @property
@@ -46,7 +48,7 @@ class Raised(Diagnosis):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        return (ADVICE[self.known],) if self.known is not None else ()
+        return (self.fill(ADVICE[self.known]),) if self.known is not None else ()
 
 
 class LostPeer(Raised):
@@ -98,6 +100,48 @@ class NothingReturned(Raised):
     @property
     def remedies(self) -> tuple[str, ...]:
         return ("return the result at the end of `forward`: `return …`", *super().remedies)
+
+
+class GradientIsNone(Raised):
+    """The program uses `tensor.grad`, which is None."""
+
+    tensor: str
+    made_by: str | None  # the node that made the tensor; None for a leaf
+    requires_grad: bool
+    message = "`{tensor}.grad` is None: {why}"
+
+    @property
+    def why(self) -> str:
+        """Return why the tensor has no gradient."""
+        if self.made_by is not None:
+            return f"`{self.tensor}` is the result of an operation, and only leaves keep their gradient"
+        if not self.requires_grad:
+            return f"`{self.tensor}` does not require a gradient"
+        return f"no backward pass has reached `{self.tensor}` since its gradient was cleared"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        if self.made_by is not None:
+            leaf = f"{self.tensor} = {self.tensor}.detach().requires_grad_()"
+            return (
+                f"make the finished tensor a leaf before it is used: `{leaf}`",
+                f"call `{self.tensor}.retain_grad()` before the backward pass",
+            )
+        if not self.requires_grad:
+            return (f"call `{self.tensor}.requires_grad_()` before the forward pass",)
+        return ("let the loss depend on it, and read it after `backward()`, before `zero_grad()`",)
+
+
+class ScheduleFromZero(Raised):
+    """A function of a learning rate divides by the number of the step, and a schedule begins at 0."""
+
+    schedule: str
+    counter: str
+    message = "`{expression}` divides by zero: {schedule} calls this function with 0 first, and `{counter}` was 0"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (f"count from 1: `{self.counter} = {self.counter} + 1` first in the function",)
 
 
 class SampleIsNone(Raised):
