@@ -14,6 +14,7 @@ from torchwhy.detect.views.graph.reshapes import (
     flattened_apart,
     normalised_over_rows,
     rows_of_a_table,
+    skews_padded,
     swaps_axes,
     swaps_heads,
     swaps_rows,
@@ -187,6 +188,7 @@ class SamplesMixed(Detector):
                 swaps_rows(before, after, rows) or unfolds_otherwise(before, after, rows)
             )
             turned = swaps_axes(before, after) or swaps_heads(before, after)
+            turned = turned and not skews_padded(graph, reshape)
             if not (mixed or turned) or reshape.location in seen:
                 continue
             seen.add(reshape.location)

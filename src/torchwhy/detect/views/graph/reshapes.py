@@ -6,6 +6,7 @@ from torchwhy.detect.views.graph.graph_queries import ERRORS, ForwardGraph, base
 from torchwhy.record.learning import GraphOperation
 
 JUDGED = {"mul", "div", "add", "_log_softmax"}  # from similarities to a cross entropy
+PADDED = {"constant_pad_nd", "cat"}
 FLATTENS = ("view", "_reshape_alias", "reshape")
 PAIRED = ("nll_loss_forward", *sorted(ERRORS))  # losses that compare two operands row by row
 
@@ -48,6 +49,15 @@ def swaps_heads(before: list[int], after: list[int]) -> bool:
     return (
         moments == time and heads * part == width and 1 not in (time, heads, part) and heads != time
     )
+
+
+def skews_padded(graph: ForwardGraph, reshape: GraphOperation) -> bool:
+    """Tell whether a tensor was padded just before: the reshape then shifts each row by one more than the last.
+
+    Relative positions of an attention are aligned so.
+    """
+    made = graph.source(reshape)
+    return made is not None and base_of(made) in PADDED
 
 
 def unfolds_otherwise(before: list[int], after: list[int], rows: int) -> bool:
@@ -104,13 +114,22 @@ def rows_of_a_table(graph: ForwardGraph, rows: int) -> GraphOperation | None:
     return None
 
 
+def _has_data(graph: ForwardGraph, operation: GraphOperation | None) -> bool:
+    """Tell whether something else than parameters is behind a result."""
+    above = graph.ancestors(operation) if operation is not None else ()
+    return any(False in one.tracked for one in above)
+
+
 def normalised_over_rows(graph: ForwardGraph) -> tuple[GraphOperation, GraphOperation] | None:
     """Return the division by norms over dimension 0 of (rows, features), and the product that then sums the features.
 
-    The product must be judged row by row. One that sums over the rows, as correlations do, needs just that.
+    The product must be judged row by row. One that sums over the rows, as correlations do, needs just that. A product
+    with weights is a layer, and what comes into it may be normalised over the rows, as the nodes of a graph are.
     """
     for product in graph.operations("mm"):
         made, rows = graph.source(product), product.input_shapes[0]
+        if product.parameters or not _has_data(graph, graph.source(product, 1)):
+            continue
         while (
             made is not None and base_of(made) == "mul" and made.shape == rows
         ):  # by a temperature
