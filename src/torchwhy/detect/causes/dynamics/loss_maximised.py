@@ -8,13 +8,17 @@ from torchwhy.detect.checks.standing_questions import FALLS
 from torchwhy.detect.fixes.training import optimizers
 from torchwhy.detect.fixes.values import reductions
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
-from torchwhy.detect.views.losses.loss_errors import error_behind, reversed_divergence
+from torchwhy.detect.views.losses.loss_errors import (
+    error_behind,
+    is_of_two_outputs,
+    reversed_divergence,
+)
 from torchwhy.detect.views.losses.similarities import similarity_behind
 from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.learning import LossRoot, ParameterCensus
+from torchwhy.record.learning import GraphOperation, LossRoot, ParameterCensus
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -123,6 +127,8 @@ class LossMaximised(Detector):
             sinks = (sign < 0) != training.maximizes
             if not sinks or not _error_rises(training) or not _trains_a_model(trace, training):
                 continue
+            if is_of_two_outputs(graph, error) or _is_judged_by_another(trace, graph, error):
+                continue
             by_optimizer = training.maximizes
             diagnosis = ErrorMaximised(
                 error=f"`{error.location.expression}`" if error.location else base_of(error),
@@ -204,6 +210,29 @@ def _error_rises(training: Training) -> bool:
         return False
     first = abs(median(training.values[: max(3, len(training.values) // 20)]))
     return abs(median(training.tail)) > ROSE * first
+
+
+def _is_judged_by_another(trace: Trace, graph: ForwardGraph, error: GraphOperation) -> bool:
+    """Tell whether gradients reach the trained weights through a network that is not trained.
+
+    Who trains a patch or a generator against a fixed network enlarges that network's error on purpose.
+    """
+    held = {
+        one.name
+        for seen in trace.of(ParameterCensus)
+        for one in seen.parameters
+        if one.in_optimizer
+    }
+    fixed = [
+        one for one in graph.ancestors(error) if one.differentiable and set(one.parameters) - held
+    ]
+    return any(
+        held & set(above.parameters)
+        for one in fixed
+        for place, made in enumerate(graph.sources(one)[: len(one.tracked)])
+        if made is not None and one.tracked[place]
+        for above in graph.ancestors(made)
+    )
 
 
 def _trains_a_model(trace: Trace, training: Training) -> bool:

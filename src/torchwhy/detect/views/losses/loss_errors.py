@@ -39,6 +39,14 @@ def error_behind(
     return None
 
 
+def is_of_two_outputs(graph: ForwardGraph, error: GraphOperation) -> bool:
+    """Tell whether an error compares two results that both train: how far apart they are may well be enlarged."""
+    compared: GraphOperation | None = error
+    while compared is not None and base_of(compared) in DEVIATIONS | {"mean", "sum"}:
+        compared = graph.source(compared)
+    return compared is not None and len(compared.tracked) > 1 and all(compared.tracked[:2])
+
+
 def _is_error_by_hand(graph: ForwardGraph, operation: GraphOperation) -> bool:
     """Tell whether an operation averages or adds up the squares or sizes of differences."""
     made = graph.source(operation) if base_of(operation) in ("mean", "sum") else None
